@@ -6,7 +6,7 @@ use std::process::Command;
 
 const NAMES: [&str; 5] = ["clang-19", "clang-18", "clang-17", "clang-16", "clang"];
 /// The oldest version that keeps all bits of 64-bit enumerations.
-const OLDEST: u32 = 16;
+const OLDEST_CLANG: u32 = 16;
 
 fn main() {
     println!("cargo::rerun-if-changed=scx");
@@ -45,11 +45,11 @@ fn compile() -> Result<(), String> {
 fn clang() -> Result<String, String> {
     let named = env::var("SCX_CLANG").ok();
     let names: Vec<&str> = named.as_deref().map_or(NAMES.to_vec(), |name| vec![name]);
-    let fits = |name: &&&str| version(name).is_some_and(|version| version >= OLDEST);
+    let fits = |name: &&&str| version(name).is_some_and(|version| version >= OLDEST_CLANG);
     let compiler = names.iter().find(fits).map(|name| (*name).to_owned());
     compiler.ok_or_else(|| {
         format!(
-            "failed to find clang {OLDEST} or newer, which compiles the sched_ext scheduler (tried {}); install it \
+            "failed to find clang {OLDEST_CLANG} or newer, which compiles the sched_ext scheduler (tried {}); install it \
              (Debian: apt-get install clang-19) or name it in SCX_CLANG",
             names.join(", ")
         )
@@ -60,6 +60,6 @@ fn clang() -> Result<String, String> {
 fn version(name: &str) -> Option<u32> {
     let output = Command::new(name).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, behind) = text.split_once("version ")?;
-    behind.split('.').next()?.trim().parse().ok()
+    let (_, rest) = text.split_once("version ")?;
+    rest.split('.').next()?.trim().parse().ok()
 }

@@ -23,15 +23,15 @@ pub fn check(root: &Path) -> Result<Findings> {
         .with_context(|| format!("failed to read the crate table of {}", document.display()))?;
     let packages = workspace::packages(root)?;
     let mut breaches = table.faults();
-    breaches.extend(folders(root, &packages)?);
-    breaches.extend(rooms::without_files(root, &table));
+    breaches.extend(check_folders(root, &packages)?);
+    breaches.extend(rooms::check_files(root, &table));
     breaches.extend(dead_paths(root, &text));
     breaches.extend(installs::check(root)?);
     for package in &packages {
-        breaches.extend(uses(package, &table, &packages, root));
+        breaches.extend(misuses(package, &table, &packages, root));
         let files = source::files(root, &package.folder)?;
         breaches.extend(rooms::check(&package.name, &files, &table, SYSTEM)?);
-        breaches.extend(unsafe_code(package, &files, table.kind(&package.name))?);
+        breaches.extend(unsafe_uses(package, &files, table.kind(&package.name))?);
     }
     let text = summary(&table, &packages, breaches.len());
     Ok(Findings { text, breaches })
@@ -46,7 +46,7 @@ fn dead_paths(root: &Path, document: &str) -> Vec<String> {
 }
 
 /// Every folder in `crates` is a member of the workspace, with a package of its name.
-fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
+fn check_folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     let crates = root.join("crates");
     let mut breaches = Vec::new();
     for entry in source::entries(&crates)? {
@@ -70,7 +70,7 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
 
 /// Finds uses of workspace crates that a package's row does not allow, and of system crates by a
 /// pure package.
-fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path) -> Vec<String> {
+fn misuses(package: &Package, table: &CrateTable, members: &[Package], root: &Path) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
         let breach = || format!("{name} has no row in ARCHITECTURE.md");
@@ -94,7 +94,7 @@ fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path)
 }
 
 /// Finds unsafe code, unless the package's row says `unsafe`. Members without a row are checked.
-fn unsafe_code(
+fn unsafe_uses(
     package: &Package,
     files: &[SourceFile],
     kind: Option<CrateKind>,
@@ -112,7 +112,7 @@ fn unsafe_code(
     }
     for file in files {
         let path = file.path.display();
-        let lines = unsafety::lines(&file.text);
+        let lines = unsafety::find_lines(&file.text);
         let lines = lines.with_context(|| format!("failed to parse {path}"))?;
         let breach = |line| format!("{path}:{line}: unsafe code, which {name} may not hold");
         breaches.extend(lines.iter().map(breach));

@@ -43,7 +43,7 @@ fn walk(root: &Path, folder: &Path, breaches: &mut Vec<String>) -> Result<()> {
             let text = fs::read(&path).with_context(|| failed(&path))?;
             let text = String::from_utf8_lossy(&text);
             let named = path.strip_prefix(root).unwrap_or(&path).display();
-            breaches.extend(lines(&text).map(|(line, package)| {
+            breaches.extend(install_lines(&text).map(|(line, package)| {
                 format!(
                     "{named}:{line}: installs {package} from a registry, where it is not this project's; \
                      name the built file or folder"
@@ -55,26 +55,24 @@ fn walk(root: &Path, folder: &Path, breaches: &mut Vec<String>) -> Result<()> {
 }
 
 /// Number of each line that installs a package of this project by name, and the package.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn install_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate();
-    numbered.filter_map(|(at, line)| fetched(line).map(|package| (at + 1, package)))
+    numbered.filter_map(|(i, line)| installed_package(line).map(|package| (i + 1, package)))
 }
 
-fn fetched(line: &str) -> Option<&str> {
+fn installed_package(line: &str) -> Option<&str> {
     let ends = INSTALLERS
         .iter()
-        .filter_map(|by| Some(line.find(by)? + by.len()));
+        .filter_map(|command| Some(line.find(command)? + command.len()));
     let arguments = line[ends.max()?..].split_whitespace();
     let arguments = arguments.map(|word| word.trim_matches(|c: char| "'\"`().,;\\".contains(c)));
-    let mut ours = arguments.filter(|word| {
-        let name = word
-            .split(['[', '=', '<', '>', '~', '!', '@'])
-            .next()
-            .unwrap_or_default();
+    let mut packages = arguments.filter(|word| {
+        let mut parts = word.split(['[', '=', '<', '>', '~', '!', '@']);
+        let name = parts.next().unwrap_or_default();
         let is_file = name.contains('/') || name.ends_with(".whl");
         !is_file && (name == "q2c" || name.starts_with("q2c-") || name.starts_with("q2c_"))
     });
-    ours.next()
+    packages.next()
 }
 
 #[cfg(test)]
@@ -90,7 +88,7 @@ mod tests {
             ("cargo", "q2c"),
         ] {
             let line = format!("x; {tool} install {package} # why");
-            assert!(fetched(&line).is_some(), "{line}");
+            assert!(installed_package(&line).is_some(), "{line}");
         }
         for (tool, package) in [
             ("pip", "../target/wheels/q2c_lab-*.whl"),
@@ -98,7 +96,7 @@ mod tests {
             ("cargo", "--path crates/q2c"),
         ] {
             let line = format!("{tool} install {package}");
-            assert!(fetched(&line).is_none(), "{line}");
+            assert!(installed_package(&line).is_none(), "{line}");
         }
     }
 }

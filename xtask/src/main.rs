@@ -55,15 +55,11 @@ fn arguments() -> Result<(String, PathBuf)> {
     let mut args = std::env::args().skip(1);
     let command = args.next().context(USAGE)?;
     let root = match (args.next().as_deref(), args.next(), args.next()) {
-        (None, ..) => workspace_root(),
+        // The folder above this package's, which `cargo run` puts into the variable.
+        (None, ..) => std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| ".".into(), |dir| PathBuf::from(dir).join("..")),
         (Some("--root"), Some(dir), None) => PathBuf::from(dir),
         _ => bail!("unknown arguments\n{USAGE}"),
     };
     Ok((command, root))
-}
-
-/// The folder above this package's, which `cargo run` puts into the variable.
-fn workspace_root() -> PathBuf {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR");
-    package.map_or_else(|| ".".into(), |dir| PathBuf::from(dir).join(".."))
 }

@@ -23,7 +23,7 @@ pub struct MeasuredFunction {
 }
 
 #[derive(Debug)]
-pub struct File {
+pub struct MeasuredFile {
     pub lines: usize,
     pub test_lines: usize,
     /// Lines outside test code that are neither blank nor a comment.
@@ -42,7 +42,7 @@ const EMPTY_FUNCTIONS: [&str; 9] = [
 ];
 const EMPTY_VALUES: [&str; 8] = ["all", "each", "found", "of", "own", "told", "why", "words"];
 
-pub fn file(text: &str) -> Result<File> {
+pub fn file(text: &str) -> Result<MeasuredFile> {
     let tree =
         syn::parse_file(text).map_err(|e| anyhow!("{e} at line {}", e.span().start().line))?;
     let mut counter = Counter::default();
@@ -50,7 +50,7 @@ pub fn file(text: &str) -> Result<File> {
     let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let in_test = |line: usize| counter.test_spans.iter().any(|span| span.contains(&line));
     let shipped = text.lines().zip(1..).filter(|&(_, line)| !in_test(line));
-    Ok(File {
+    Ok(MeasuredFile {
         lines: text.lines().count(),
         test_lines: counter.test_spans.iter().cloned().flatten().count(),
         code_lines: shipped.filter(|&(text, _)| is_code(text)).count(),
@@ -97,7 +97,7 @@ impl Counter {
 
 impl<'ast> Visit<'ast> for Counter {
     fn visit_item(&mut self, item: &'ast Item) {
-        let (attributes, visibility, type_name) = parts(item);
+        let (attributes, visibility, type_name) = item_parts(item);
         self.public_items += usize::from(visibility.is_some_and(is_public));
         self.types.extend(type_name.map(Ident::to_string));
         let is_test = attributes.iter().any(is_test);
@@ -151,7 +151,7 @@ fn is_public(visibility: &Visibility) -> bool {
 }
 
 /// The attributes of an item, the visibility of one that may be public, and the name of a type.
-fn parts(item: &Item) -> (&[Attribute], Option<&Visibility>, Option<&Ident>) {
+fn item_parts(item: &Item) -> (&[Attribute], Option<&Visibility>, Option<&Ident>) {
     match item {
         Item::Const(i) => (&i.attrs, Some(&i.vis), None),
         Item::Enum(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
@@ -175,20 +175,20 @@ fn is_test(attribute: &Attribute) -> bool {
     if path.is_ident("test") {
         return true;
     }
-    let names = words(attribute);
+    let names = identifiers(attribute);
     let first = |word| names.first().is_some_and(|first| first == word);
-    let among = || first("all") && names.iter().any(|word| word == "test");
-    path.is_ident("cfg") && (first("test") || among())
+    let is_among_all = || first("all") && names.iter().any(|word| word == "test");
+    path.is_ident("cfg") && (first("test") || is_among_all())
 }
 
 fn is_waiver(attribute: &Attribute) -> bool {
-    let names = words(attribute);
-    let has = |word: &str| names.iter().any(|w| w == word);
+    let names = identifiers(attribute);
+    let has = |word: &str| names.iter().any(|name| name == word);
     attribute.path().is_ident("expect") && has("too_many_lines") && has("reason")
 }
 
 /// Every identifier in the list of an attribute, in order, those within groups included.
-fn words(attribute: &Attribute) -> Vec<Ident> {
+fn identifiers(attribute: &Attribute) -> Vec<Ident> {
     fn collect(tokens: TokenStream, into: &mut Vec<Ident>) {
         for token in tokens {
             match token {

@@ -29,7 +29,7 @@ pub fn check(
             .map_err(|error| anyhow!("{error}"))
             .with_context(|| format!("failed to parse {path}"))?;
         let mut names = BTreeSet::new();
-        gather(tokens, &mut names);
+        collect_names(tokens, &mut names);
         for used in &names {
             let used_row = match used.strip_prefix("crate::") {
                 Some(module) => row_of_module(name, module, &rooms),
@@ -49,7 +49,7 @@ pub fn check(
 }
 
 /// The rows of rooms whose module is gone. Its files would silently have the row of their crate.
-pub fn without_files(root: &Path, table: &CrateTable) -> Vec<String> {
+pub fn check_files(root: &Path, table: &CrateTable) -> Vec<String> {
     let rooms = table.names().filter_map(|row| row.split_once('/'));
     let is_gone = |(crate_name, module): &(&str, &str)| {
         let folder = root.join(format!("crates/{crate_name}/src/{module}"));
@@ -73,24 +73,24 @@ fn row_of_module(name: &str, module: &str, rooms: &BTreeSet<&str>) -> String {
 
 /// Adds all words of the tokens that may name a crate, and `crate::x` for each module that is named
 /// from the root.
-fn gather(tokens: TokenStream, names: &mut BTreeSet<String>) {
+fn collect_names(tokens: TokenStream, names: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
+    for (i, token) in tokens.iter().enumerate() {
         match token {
-            TokenTree::Ident(word) if word == "crate" && is_path(&tokens[at + 1..]) => {
-                modules(tokens.get(at + 3), names);
+            TokenTree::Ident(word) if word == "crate" && is_path(&tokens[i + 1..]) => {
+                collect_modules(tokens.get(i + 3), names);
             }
             TokenTree::Ident(word) => {
                 names.insert(word.to_string());
             }
-            TokenTree::Group(group) => gather(group.stream(), names),
+            TokenTree::Group(group) => collect_names(group.stream(), names),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
 }
 
-fn is_path(after: &[TokenTree]) -> bool {
-    after.len() > 2 && after[..2].iter().all(|token| is_punct(token, ':'))
+fn is_path(tokens: &[TokenTree]) -> bool {
+    tokens.len() > 2 && tokens[..2].iter().all(|token| is_punct(token, ':'))
 }
 
 fn is_punct(token: &TokenTree, wanted: char) -> bool {
@@ -98,15 +98,15 @@ fn is_punct(token: &TokenTree, wanted: char) -> bool {
 }
 
 /// Adds the modules of `crate::x` and of `crate::{x::y, z}`.
-fn modules(after: Option<&TokenTree>, names: &mut BTreeSet<String>) {
-    match after {
+fn collect_modules(named: Option<&TokenTree>, names: &mut BTreeSet<String>) {
+    match named {
         Some(TokenTree::Ident(module)) => {
             names.insert(format!("crate::{module}"));
         }
         Some(TokenTree::Group(group)) => {
             let parts: Vec<TokenTree> = group.stream().into_iter().collect();
             for part in parts.split(|token| is_punct(token, ',')) {
-                modules(part.first(), names);
+                collect_modules(part.first(), names);
             }
         }
         _ => {}

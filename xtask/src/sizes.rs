@@ -1,7 +1,7 @@
 //! Prints the lines per file and per function by crate, and checks the limits for both.
 
 use crate::Findings;
-use crate::measure::{self, File, MeasuredFunction};
+use crate::measure::{self, MeasuredFile, MeasuredFunction};
 use crate::source::{self, SourceFile};
 use crate::workspace;
 use crate::workspace_sizes::{LIMITS, WorkspaceSizes};
@@ -36,8 +36,8 @@ pub fn check(root: &Path) -> Result<Findings> {
                 .with_context(|| format!("failed to parse {}", source.path.display()))?;
             lengths.add(&source, &file);
             sums.add(&package.name, &source, &file);
-            breaches.extend(over_limits(&source, &file));
-            breaches.extend(wide_comments(&source));
+            breaches.extend(limit_breaches(&source, &file));
+            breaches.extend(comment_breaches(&source));
         }
         text += &lengths.row(&package.name);
         total.append(lengths);
@@ -46,12 +46,12 @@ pub fn check(root: &Path) -> Result<Findings> {
     text += "lines: median / 95th percentile / longest, test code left out\n";
     let limits = source::read(&root.join(LIMITS))?;
     text += &sums.text();
-    breaches.extend(sums.over(&limits)?);
+    breaches.extend(sums.breaches(&limits)?);
     Ok(Findings { text, breaches })
 }
 
 impl CrateSizes {
-    fn add(&mut self, source: &SourceFile, file: &File) {
+    fn add(&mut self, source: &SourceFile, file: &MeasuredFile) {
         self.waived += file.functions.iter().filter(|f| f.waived).count();
         if source.is_test {
             return;
@@ -75,7 +75,7 @@ impl CrateSizes {
     }
 }
 
-fn over_limits(source: &SourceFile, file: &File) -> Vec<String> {
+fn limit_breaches(source: &SourceFile, file: &MeasuredFile) -> Vec<String> {
     let path = source.path.display();
     let (lines, mut breaches) = (file.lines, Vec::new());
     if lines > FILE_LINES {
@@ -89,7 +89,7 @@ fn over_limits(source: &SourceFile, file: &File) -> Vec<String> {
     breaches
 }
 
-fn wide_comments(source: &SourceFile) -> impl Iterator<Item = String> {
+fn comment_breaches(source: &SourceFile) -> impl Iterator<Item = String> {
     let is_wide =
         |line: &str| line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS;
     let numbered = source.text.lines().zip(1..);
@@ -129,7 +129,7 @@ mod tests {
             text,
             is_test: false,
         };
-        let breaches: Vec<String> = wide_comments(&source).collect();
+        let breaches: Vec<String> = comment_breaches(&source).collect();
         assert_eq!(breaches, ["a.rs:2: a comment of 108 columns, at most 100"]);
     }
 

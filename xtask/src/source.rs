@@ -41,12 +41,12 @@ pub fn entries(folder: &Path) -> Result<fs::ReadDir> {
     fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))
 }
 
-fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(folder: &Path, target: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     for entry in entries(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            if !path.join("Cargo.toml").exists() && path != build {
-                walk(&path, build, paths)?;
+            if !path.join("Cargo.toml").exists() && path != target {
+                walk(&path, target, paths)?;
             }
         } else if path.extension().is_some_and(|e| e == "rs") {
             paths.push(path);
@@ -56,8 +56,8 @@ fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 fn is_test(below_package: &Path) -> bool {
-    let mut beside = ["benches", "examples"].into_iter();
-    let beside_src = beside.any(|folder| below_package.starts_with(folder));
+    let mut folders = ["benches", "examples"].into_iter();
+    let beside_src = folders.any(|folder| below_package.starts_with(folder));
     let folder = below_package.parent().unwrap_or(below_package);
     let in_tests = folder.components().any(|c| c.as_os_str() == "tests");
     let stem = below_package.file_stem().unwrap_or_default();

@@ -5,7 +5,7 @@ use anyhow::{Result, anyhow};
 use proc_macro2::{TokenStream, TokenTree};
 
 /// Lines (from 1) with `unsafe`, or `allow`, `warn` or `expect` of the lint `unsafe_code`.
-pub fn lines(text: &str) -> Result<Vec<usize>> {
+pub fn find_lines(text: &str) -> Result<Vec<usize>> {
     let tokens: TokenStream = text
         .parse()
         .map_err(|e: proc_macro2::LexError| anyhow!("{e} at line {}", e.span().start().line))?;
@@ -58,9 +58,9 @@ mod tests {
             "#![cfg_attr(test, expect(unused, unsafe_code))]",
         ];
         for case in cases {
-            assert_eq!(lines(case).unwrap(), [1], "{case}");
+            assert_eq!(find_lines(case).unwrap(), [1], "{case}");
         }
-        assert_eq!(lines("fn f() {\n\n  unsafe { g() }\n}").unwrap(), [3]);
+        assert_eq!(find_lines("fn f() {\n\n  unsafe { g() }\n}").unwrap(), [3]);
     }
 
     #[test]
@@ -73,8 +73,8 @@ mod tests {
             "fn f() { result.expect(unsafe_op); }",
         ];
         for case in cases {
-            assert_eq!(lines(case).unwrap(), Vec::<usize>::new(), "{case}");
+            assert_eq!(find_lines(case).unwrap(), Vec::<usize>::new(), "{case}");
         }
-        assert!(lines("fn f() {").is_err());
+        assert!(find_lines("fn f() {").is_err());
     }
 }

@@ -68,8 +68,8 @@ fn metadata(root: &Path) -> Result<Metadata> {
         .output()
         .with_context(|| format!("failed to start {}", cargo.display()))?;
     if !out.status.success() {
-        let said = String::from_utf8_lossy(&out.stderr);
-        bail!("cargo metadata failed on {}: {said}", root.display());
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        bail!("cargo metadata failed on {}: {stderr}", root.display());
     }
     serde_json::from_slice(&out.stdout).context("failed to read the output of cargo metadata")
 }

@@ -1,6 +1,6 @@
 //! The sizes of the whole workspace, and their limits in `sizes.toml`.
 
-use crate::measure::File;
+use crate::measure::MeasuredFile;
 use crate::source::SourceFile;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct WorkspaceSizes {
 }
 
 impl WorkspaceSizes {
-    pub fn add(&mut self, package: &str, source: &SourceFile, file: &File) {
+    pub fn add(&mut self, package: &str, source: &SourceFile, file: &MeasuredFile) {
         self.lines += file.lines;
         self.public_items += file.public_items;
         self.empty_names += file.empty_names;
@@ -58,7 +58,7 @@ impl WorkspaceSizes {
     }
 
     /// The sizes above their limit. Fails if a size has no limit, or a limit no size.
-    pub fn over(&self, limits: &str) -> Result<Vec<String>> {
+    pub fn breaches(&self, limits: &str) -> Result<Vec<String>> {
         let limits: BTreeMap<String, usize> =
             toml::from_str(limits).with_context(|| format!("failed to parse {LIMITS}"))?;
         let sizes = self.sizes();
@@ -66,15 +66,15 @@ impl WorkspaceSizes {
         if let Some(unknown) = limits.keys().find(is_unknown) {
             bail!("{LIMITS}: `{unknown}` is no size");
         }
-        let mut over = Vec::new();
+        let mut breaches = Vec::new();
         for (name, size) in sizes {
             let limit = limits.get(name);
             let limit = limit.with_context(|| format!("{LIMITS}: no `{name}`"))?;
             if size > *limit {
-                over.push(format!("{LIMITS}: {name} is {size}, at most {limit}"));
+                breaches.push(format!("{LIMITS}: {name} is {size}, at most {limit}"));
             }
         }
-        Ok(over)
+        Ok(breaches)
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
         let sums = measured(&[("q2c-sim", "src/lib.rs", "fn of() {}\n")]);
         let names = sums.sizes().map(|(name, _)| name);
         let limits = names.map(|name| format!("{name} = {}\n", usize::from(name != "empty_names")));
-        let over = sums.over(&limits.concat()).unwrap();
-        assert_eq!(over, ["sizes.toml: empty_names is 1, at most 0"]);
-        assert!(sums.over("crates = 1").is_err());
-        assert!(sums.over(&(limits.concat() + "folders = 1")).is_err());
+        let breaches = sums.breaches(&limits.concat()).unwrap();
+        assert_eq!(breaches, ["sizes.toml: empty_names is 1, at most 0"]);
+        assert!(sums.breaches("crates = 1").is_err());
+        assert!(sums.breaches(&(limits.concat() + "folders = 1")).is_err());
     }
 }

@@ -1,16 +1,16 @@
 //! Selects, by simulation, a few rules that are worth a trial and differ from each other.
 
-use crate::goal::WORTH;
-use crate::outlook::Outlook;
+use crate::goal::MIN_GAIN;
+use crate::outlook::{Outlook, outlook_of};
 use q2c_policy::PolicySpec;
 use q2c_result::role::Role;
 use q2c_sim::pareto_front;
 use std::collections::BTreeMap;
 
 /// A [`Role::BelowFloor`] rule lies at most this share of the floor below it.
-const BELOW: f64 = 0.08;
+const MAX_SHARE_BELOW: f64 = 0.08;
 /// Number of standard errors by which a [`Role::Safe`] rule lies above the floor.
-const SAFE: f64 = 0.8;
+const SAFE_ERRORS: f64 = 0.8;
 /// Share of the longer sleep. Rules of one family within this and `ALIKE_IOPS` are alike.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
@@ -25,18 +25,24 @@ pub(crate) fn candidates(
 ) -> Vec<(PolicySpec, Role)> {
     let mut chosen = Chosen::new(outlooks, taken);
     for policy in user_rules {
-        chosen.add_own(policy);
+        chosen.add_user_rule(policy);
     }
-    let saves = |o: &&Outlook| o.sleep_ns > 0.0 && o.saves;
-    let sleeping: Vec<&Outlook> = outlooks.iter().filter(saves).collect();
+    let sleeping = outlooks.iter().filter(|o| o.sleep_ns > 0.0 && o.saves);
+    let sleeping: Vec<&Outlook> = sleeping.collect();
     let following = || sleeping.iter().copied().filter(|o| o.follows);
-    let above = |errors: f64| following().filter(move |o| o.iops.above(floor) >= errors);
+    let above = |errors: f64| following().filter(move |o| o.iops.errors_above(floor) >= errors);
     chosen.add(best(following(), |o| o.robust), Role::Robust);
-    chosen.add(best(above(SAFE), |o| o.value), Role::Safe);
+    chosen.add(best(above(SAFE_ERRORS), |o| o.value), Role::Safe);
     chosen.add(best(above(0.0), |o| o.value), Role::Sharp);
-    let below = following().filter(|o| (floor * (1.0 - BELOW)..floor).contains(&o.iops.ratio()));
+    let below =
+        following().filter(|o| (floor * (1.0 - MAX_SHARE_BELOW)..floor).contains(&o.iops.ratio()));
     chosen.add(best(below, |o| o.robust), Role::BelowFloor);
-    for family in families(&sleeping) {
+    let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
+    for &outlook in &sleeping {
+        let family = families.entry(outlook.policy.rule().name);
+        family.or_default().push(outlook);
+    }
+    for family in families.into_values() {
         chosen.add(best(family.into_iter(), |o| o.robust), Role::Family);
     }
     for outlook in front(&sleeping) {
@@ -47,66 +53,58 @@ pub(crate) fn candidates(
 
 fn best<'a>(
     outlooks: impl Iterator<Item = &'a Outlook>,
-    by: impl Fn(&Outlook) -> f64,
+    figure: impl Fn(&Outlook) -> f64,
 ) -> Option<&'a Outlook> {
-    outlooks.max_by(|a, b| by(a).total_cmp(&by(b)))
-}
-
-fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
-    let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
-    for outlook in outlooks {
-        let family = families.entry(outlook.policy.rule().name);
-        family.or_default().push(outlook);
-    }
-    families.into_values().collect()
+    outlooks.max_by(|a, b| figure(a).total_cmp(&figure(b)))
 }
 
 /// Up to three rules, evenly spaced over the paying part of the front of IOPS against CPU.
 fn front<'a>(outlooks: &[&'a Outlook]) -> Vec<&'a Outlook> {
-    let points = outlooks.iter().map(|o| (o.iops.ratio(), o.cpu_pct));
-    let points: Vec<(f64, f64)> = points.collect();
+    let point = |o: &&Outlook| (o.iops.ratio(), o.cpu_pct);
+    let points: Vec<(f64, f64)> = outlooks.iter().map(point).collect();
     let front = pareto_front(&points).into_iter().map(|i| outlooks[i]);
-    let paying: Vec<&Outlook> = front.filter(|o| o.per_core.ratio() > WORTH).collect();
-    let at = |quarter: usize| paying.get(paying.len() * quarter / 4).copied();
-    [3, 2, 1].into_iter().filter_map(at).collect()
+    let paying: Vec<&Outlook> = front.filter(|o| o.per_core.ratio() > MIN_GAIN).collect();
+    let at_quarter = |n: usize| paying.get(paying.len() * n / 4).copied();
+    [3, 2, 1].into_iter().filter_map(at_quarter).collect()
 }
 
 struct Chosen<'a> {
     outlooks: &'a [Outlook],
     taken: Vec<&'a Outlook>,
-    names: Vec<PolicySpec>,
+    policies: Vec<PolicySpec>,
     picked: Vec<(PolicySpec, Role)>,
 }
 
 impl<'a> Chosen<'a> {
     fn new(outlooks: &'a [Outlook], taken: &[PolicySpec]) -> Self {
-        let known = |policy: &PolicySpec| outlooks.iter().find(|o| o.policy == *policy);
         Chosen {
             outlooks,
-            taken: taken.iter().filter_map(known).collect(),
-            names: taken.to_vec(),
+            taken: taken
+                .iter()
+                .filter_map(|policy| outlook_of(outlooks, policy))
+                .collect(),
+            policies: taken.to_vec(),
             picked: Vec::new(),
         }
     }
 
     fn add(&mut self, outlook: Option<&'a Outlook>, role: Role) {
-        if let Some(outlook) = outlook.filter(|o| !self.taken.iter().any(|t| alike(t, o))) {
+        if let Some(outlook) = outlook.filter(|o| !self.taken.iter().any(|t| are_alike(t, o))) {
             self.taken.push(outlook);
             self.picked.push((outlook.policy.clone(), role));
         }
     }
 
-    fn add_own(&mut self, policy: &PolicySpec) {
-        if !self.names.contains(policy) {
-            self.names.push(policy.clone());
-            let known = self.outlooks.iter().find(|o| o.policy == *policy);
-            self.taken.extend(known);
+    fn add_user_rule(&mut self, policy: &PolicySpec) {
+        if !self.policies.contains(policy) {
+            self.policies.push(policy.clone());
+            self.taken.extend(outlook_of(self.outlooks, policy));
             self.picked.push((policy.clone(), Role::User));
         }
     }
 }
 
-fn alike(a: &Outlook, b: &Outlook) -> bool {
+fn are_alike(a: &Outlook, b: &Outlook) -> bool {
     let near = |x: f64, y: f64, share: f64| (x - y).abs() <= share * x.max(y);
     let family = |o: &Outlook| o.policy.rule().name;
     a.policy == b.policy

@@ -4,14 +4,14 @@
 //! floor that the floor is within their error. Simulation adds weight if trials leave a doubt: it
 //! can exclude a rule whose trials were lucky. It never chooses a rule whose trials clearly lost.
 
-use crate::assessment::{Assessment, OPEN};
-use crate::evidence::{Estimate, Noise, TrialFigures, cores_of, per_core};
+use crate::assessment::{Assessment, OPEN_ERRORS};
+use crate::evidence::{Estimate, Noise, TrialFigures, per_core, per_core_divisor};
 use crate::goal::Goal;
 use crate::states::Carry;
 use q2c_model::Bytes;
 use q2c_model::stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 use q2c_policy::{LINUX, LaneMethod};
-use q2c_result::tune::{Elsewhere, MethodName, PerCore, Recommendation, Undecided, Verdict};
+use q2c_result::tune::{LuckyMethod, MethodName, OpenQuestion, PerCore, Recommendation, Verdict};
 
 /// One method with its trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,20 +49,20 @@ pub struct AdviceDecision {
 
 /// Scores within this difference count as equal. Then rules that follow the device come first, then
 /// fewer misses, then fewer numbers to set.
-pub(crate) const EQUAL: f64 = 0.01;
+pub(crate) const SCORE_TIE: f64 = 0.01;
 /// The answer gets more trials while it breaks the floor with a probability of this to 1 - this.
-const DOUBT: f64 = 0.15;
+const MIN_DOUBT: f64 = 0.15;
 /// The fewest trials that have an interval; at least these are needed, whatever the user asked.
-const WITH_INTERVAL: u32 = 2;
+const MIN_TRIALS: u32 = 2;
 /// Limit of a sign test: the largest probability that so few trials lie below the floor by chance,
 /// if the median of all possible trials were on it.
-const BY_CHANCE: f64 = 0.05;
+const MAX_CHANCE: f64 = 0.05;
 /// Share over the answer that a method may gain, for it to be tried again before the answer is.
-const PROMISING: f64 = 0.05;
+const PROMISING_GAIN: f64 = 0.05;
 /// A fixed seed, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
 /// A method that loses up to this share more of the IOPS may still be named, if it saves more.
-const NEARLY: f64 = 0.02;
+const NEAR_BEST_SHARE: f64 = 0.02;
 
 /// Decides by the trials so far; an answer needs `wanted` trials.
 pub fn decide(
@@ -72,7 +72,7 @@ pub fn decide(
     wanted: u32,
 ) -> AdviceDecision {
     let trials = contenders.iter().flat_map(|c| &c.trials);
-    let poll_iops: Vec<f64> = trials.map(|t| t.beside.iops).collect();
+    let poll_iops: Vec<f64> = trials.map(|t| t.polling.iops).collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
     let cores = cores_of_all(contenders);
     let tried = contenders.iter().enumerate();
@@ -97,31 +97,31 @@ pub fn decide(
         nearest,
         following,
         elsewhere: elsewhere(&assessed, winner),
-        open: open(&assessed, winner, nearest, wanted.max(WITH_INTERVAL)),
-        by_single_trials: by_single_trials(&assessed, chosen.or(nearest)),
+        open: open(&assessed, winner, nearest, wanted.max(MIN_TRIALS)),
+        by_single_trials: rests_on_single_trials(&assessed, chosen.or(nearest)),
     }
 }
 
 /// The best method that keeps the floor only by its own trials and gains more than the answer.
 fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
-    let least = winner.map_or(0.0, Assessment::gain);
+    let winner_gain = winner.map_or(0.0, Assessment::gain);
     let missed = assessed.iter().filter(|v| {
-        let alone = v.own >= v.floor && v.over_run < v.floor;
-        alone && v.pays && v.limits_kept && !v.floor_kept && v.gain() > least
+        let only_own = v.own_iops >= v.floor && v.iops_over_run < v.floor;
+        only_own && v.pays && v.limits_kept && !v.floor_kept && v.gain() > winner_gain
     });
     let best = missed.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
-    Some((best.index, [best.own, best.over_run]))
+    Some((best.index, [best.own_iops, best.iops_over_run]))
 }
 
 /// True if the method `named` has a single trial or, without one, all methods that sleep have.
-fn by_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
-    let asked = |v: &&Assessment| named.map_or(v.sleeps, |named| v.index == named);
-    let mut asked = assessed.iter().filter(asked).peekable();
-    asked.peek().is_some() && asked.all(|v| v.trials < WITH_INTERVAL)
+fn rests_on_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
+    let concerned = |v: &&Assessment| named.map_or(v.sleeps, |named| v.index == named);
+    let mut concerned = assessed.iter().filter(concerned).peekable();
+    concerned.peek().is_some() && concerned.all(|v| v.trials < MIN_TRIALS)
 }
 
 fn cores_of_all(contenders: &[MethodContender]) -> PerCore {
-    cores_of(contenders.iter().map(|c| c.trials.as_slice()))
+    per_core_divisor(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
 /// The winner. Scores include how surely the floor is kept: a certain method that gains next to
@@ -135,7 +135,7 @@ fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
 fn best<'a>(assessed: impl Iterator<Item = &'a Assessment> + Clone) -> Option<&'a Assessment> {
     let scores = assessed.clone().map(Assessment::score);
     let top = scores.fold(f64::NEG_INFINITY, f64::max);
-    let equal = assessed.filter(|v| v.score() >= top - EQUAL);
+    let equal = assessed.filter(|v| v.score() >= top - SCORE_TIE);
     equal.min_by(|a, b| {
         let by_following = b.follows.cmp(&a.follows);
         let by_misses = by_following.then(a.miss_rate.total_cmp(&b.miss_rate));
@@ -164,8 +164,8 @@ fn verdict(
 fn nearest(assessed: &[Assessment]) -> Option<&Assessment> {
     let paying = || assessed.iter().filter(|v| v.pays && v.limits_kept);
     let iops = paying().map(|v| v.iops.log);
-    let most = iops.fold(f64::NEG_INFINITY, f64::max);
-    best(paying().filter(|v| v.iops.log >= most - NEARLY))
+    let max_iops = iops.fold(f64::NEG_INFINITY, f64::max);
+    best(paying().filter(|v| v.iops.log >= max_iops - NEAR_BEST_SHARE))
 }
 
 fn open(
@@ -177,28 +177,28 @@ fn open(
     let better = |v: &Assessment| {
         winner.is_none_or(|w| {
             let error = v.value.se.hypot(w.value.se);
-            v.gain() - w.score() > EQUAL - OPEN * error
+            v.gain() - w.score() > SCORE_TIE - OPEN_ERRORS * error
         })
     };
     // A method that beats the answer in its trials stays open; a reader would ask why it lost.
-    let lucky =
-        |v: &Assessment| v.kept && v.pays && winner.is_none_or(|w| v.measured > w.measured + EQUAL);
+    let leads = |v: &Assessment| winner.is_none_or(|w| v.live_log > w.live_log + SCORE_TIE);
+    let lucky = |v: &Assessment| v.median_kept && v.pays && leads(v);
     let unsure = |v: &Assessment| {
         let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
         if is_answer {
-            v.trials < wanted || (DOUBT..1.0 - DOUBT).contains(&v.breaks)
+            v.trials < wanted || (MIN_DOUBT..1.0 - MIN_DOUBT).contains(&v.break_chance)
         } else {
-            v.may_keep() && better(v) || v.trials < wanted && lucky(v)
+            v.may_keep_floor() && better(v) || v.trials < wanted && lucky(v)
         }
     };
     let mut open: Vec<&Assessment> = assessed.iter().filter(|v| unsure(v)).collect();
-    let least = winner.map_or(0.0, Assessment::score);
+    let winner_score = winner.map_or(0.0, Assessment::score);
     let answer = winner.map(|w| w.index).or(nearest);
     let gain = |v: &Assessment| {
         if answer == Some(v.index) {
-            return PROMISING;
+            return PROMISING_GAIN;
         }
-        (v.gain() + v.value.se - least).max(0.0) * (1.0 - v.breaks)
+        (v.gain() + v.value.se - winner_score).max(0.0) * (1.0 - v.break_chance)
     };
     open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     open.into_iter().map(|v| v.index).collect()
@@ -216,7 +216,7 @@ impl AdviceDecision {
         let named = |index: usize| MethodName(contenders[index].method.clone().into());
         let chosen = self.chosen.map(|index| &contenders[index].method);
         let method = chosen.cloned().unwrap_or(LaneMethod::Poll);
-        let elsewhere = |(index, [iops, iops_over_run]): (usize, [f64; 2])| Elsewhere {
+        let elsewhere = |(index, [iops, iops_over_run]): (usize, [f64; 2])| LuckyMethod {
             method: named(index),
             iops,
             iops_over_run,
@@ -234,42 +234,41 @@ impl AdviceDecision {
             ..Recommendation::clear(bs, self.verdict, method.into(), self.floor)
         }
     }
-    fn undecided(&self, contenders: &[MethodContender]) -> Vec<Undecided> {
+    fn undecided(&self, contenders: &[MethodContender]) -> Vec<OpenQuestion> {
         let others_with = |holds: fn(usize) -> bool| {
             let other = contenders.iter().filter(|c| c.method != LaneMethod::Poll);
             other.filter(move |c| holds(c.trials.len()))
         };
-        let single = self.by_single_trials.then(|| Undecided::SingleTrials {
+        let single = self.by_single_trials.then(|| OpenQuestion::SingleTrials {
             single: others_with(|trials| trials == 1).count() as u32,
             tried: others_with(|trials| trials > 0).count() as u32,
         });
-        let untried =
-            others_with(|trials| trials == 0).map(|c| MethodName(c.method.clone().into()));
-        let untried: Vec<MethodName> = untried.collect();
-        let untried = (!untried.is_empty()).then_some(Undecided::Untried(untried));
+        let name = |c: &MethodContender| MethodName(c.method.clone().into());
+        let untried: Vec<_> = others_with(|trials| trials == 0).map(name).collect();
+        let untried = (!untried.is_empty()).then_some(OpenQuestion::Untried(untried));
         let within = self.floor_within(contenders);
         single.into_iter().chain(untried).chain(within).collect()
     }
 
     /// Requires a sign test as well: an interval alone only widens with trials, and never settles.
-    fn floor_within(&self, contenders: &[MethodContender]) -> Option<Undecided> {
+    fn floor_within(&self, contenders: &[MethodContender]) -> Option<OpenQuestion> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(TrialFigures::relative_iops).collect();
         let Interval { min, max, .. } = Interval::from_samples(&ratios);
         let below = ratios.iter().filter(|&&ratio| ratio < self.floor).count();
         let within = min < self.floor && self.floor <= max;
-        (within && by_chance(below, ratios.len()) > BY_CHANCE)
-            .then_some(Undecided::FloorWithin { min, max })
+        (within && sign_test_chance(below, ratios.len()) > MAX_CHANCE)
+            .then_some(OpenQuestion::FloorWithin { min, max })
     }
 }
 
 /// The probability that at most `below` of `n` trials lie below their true median.
-fn by_chance(below: usize, n: usize) -> f64 {
-    let mut of_one = 0.5_f64.powi(n as i32);
-    let mut sum = of_one;
+fn sign_test_chance(below: usize, n: usize) -> f64 {
+    let mut chance = 0.5_f64.powi(n as i32);
+    let mut sum = chance;
     for k in 1..=below {
-        of_one *= (n + 1 - k) as f64 / k as f64;
-        sum += of_one;
+        chance *= (n + 1 - k) as f64 / k as f64;
+        sum += chance;
     }
     sum
 }

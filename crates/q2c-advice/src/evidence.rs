@@ -1,6 +1,6 @@
 //! The figures of trials relative to polling, and how exactly they are known.
 
-use crate::goal::saving;
+use crate::goal::saving_cpu_pct;
 use q2c_model::Rates;
 use q2c_model::stats::{Interval, median, sorted};
 use q2c_result::tune::{PerCore, Relative};
@@ -16,16 +16,17 @@ pub struct PollingBaseline {
     pub busy_cpus: Option<f64>,
     /// True if the lanes sleep between their I/Os, so that polling does not take a whole CPU.
     pub thinks: bool,
-    /// Latencies from submission to reaping, ns: quantiles at midpoints of equal shares; or zeros.
-    pub waits: [f32; WAITS],
+    /// Waits from the submission's return to the reaping, ns: quantiles at midpoints of equal
+    /// shares; or zeros.
+    pub wait_ns: [f32; WAIT_QUANTILES],
 }
 
-/// Number of quantiles of the waits in a trial's polled slices.
-pub const WAITS: usize = 32;
+/// Number of quantiles of a trial's waits in its polled slices.
+pub const WAIT_QUANTILES: usize = 32;
 
 /// The paired prediction of a trial: its rule simulated on the polled slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Predicted {
+pub struct PairedPrediction {
     /// IOPS over the IOPS of the slices.
     pub relative_iops: f64,
     /// Thread CPU per lane, percent of one CPU.
@@ -44,35 +45,35 @@ pub struct TrialFigures {
     /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
     /// The figures of the polled slices.
-    pub beside: PollingBaseline,
+    pub polling: PollingBaseline,
     /// The paired prediction; `None` if the method is not predicted.
-    pub predicted: Option<Predicted>,
+    pub predicted: Option<PairedPrediction>,
     /// The referee's round in which the trial ran, from 0.
     pub round: u32,
 }
 
 impl TrialFigures {
     /// True if the trial and its slices can be compared: all have I/Os and CPU time.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
     }
 
     /// The most thread CPU, percent, at which a rule counts as leaving it: a share of polling's.
-    pub(crate) fn saving(&self) -> f64 {
-        saving(self.beside.thinks, self.beside.cpu_pct)
+    pub(crate) fn saving_cpu_pct(&self) -> f64 {
+        saving_cpu_pct(self.polling.thinks, self.polling.cpu_pct)
     }
 
     /// IOPS over the IOPS of the polled slices.
     pub fn relative_iops(&self) -> f64 {
-        self.rates.iops / self.beside.iops
+        self.rates.iops / self.polling.iops
     }
 
     /// KIOPS/core over that of the polled slices, by the machine's busy CPUs; `None` if unknown.
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
-        let beside = self.beside.busy_cpus.filter(|&busy| busy > 0.0)?;
-        Some(self.relative_iops() * beside / busy)
+        let polling = self.polling.busy_cpus.filter(|&busy| busy > 0.0)?;
+        Some(self.relative_iops() * polling / busy)
     }
 
     pub(crate) fn per_core(&self, cores: PerCore) -> Option<f64> {
@@ -84,24 +85,24 @@ impl TrialFigures {
 
     /// KIOPS/core over that of the polled slices, counting only the submitting threads' CPU.
     pub fn relative_per_thread_cpu(&self) -> f64 {
-        self.relative_iops() * self.beside.cpu_pct / self.rates.cpu_pct
+        self.relative_iops() * self.polling.cpu_pct / self.rates.cpu_pct
     }
 }
 
-pub(crate) fn middle(trials: &[TrialFigures], of: impl Fn(&TrialFigures) -> f64) -> f64 {
-    median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
+pub(crate) fn median_of(trials: &[TrialFigures], figure: impl Fn(&TrialFigures) -> f64) -> f64 {
+    median(&sorted(&trials.iter().map(figure).collect::<Vec<f64>>()))
 }
 
 /// The CPU time that KIOPS/core divides by: the machine's busy CPUs if most trials of every method
 /// have them. All methods divide by the same, because interrupts that belong to no thread would
 /// make one look better.
-pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCore {
-    let seen = |trials: &[TrialFigures]| {
-        let known = trials.iter().filter_map(TrialFigures::relative_per_core);
-        2 * known.count() > trials.len()
+pub fn per_core_divisor<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCore {
+    let is_known = |trials: &[TrialFigures]| {
+        let with_cores = trials.iter().filter_map(TrialFigures::relative_per_core);
+        2 * with_cores.count() > trials.len()
     };
-    let known = methods.filter(|trials| !trials.is_empty()).all(seen);
-    if known {
+    let all_known = methods.filter(|trials| !trials.is_empty()).all(is_known);
+    if all_known {
         PerCore::Machine
     } else {
         PerCore::Threads
@@ -133,20 +134,20 @@ pub struct Estimate {
 }
 
 /// Standard error of a median over that of a mean, for normal deviates.
-const OF_MEDIAN: f64 = 1.25;
+const MEDIAN_ERROR: f64 = 1.25;
 
 impl Estimate {
     /// Estimates the median of ratios whose logarithms scatter by `sd`; `None` if not above 0.
     pub(crate) fn from_ratios(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
-        let middle = median(&ratios);
-        (middle > 0.0).then(|| Estimate {
+        let median_of = median(&ratios);
+        (median_of > 0.0).then(|| Estimate {
             // This is not the median of the logarithms, so that it agrees with the printed median.
-            log: middle.ln(),
+            log: median_of.ln(),
             se: match ratios.len() {
                 // The median of one or two values is their mean.
                 1 | 2 => sd / (ratios.len() as f64).sqrt(),
-                n => OF_MEDIAN * sd / (n as f64).sqrt(),
+                n => MEDIAN_ERROR * sd / (n as f64).sqrt(),
             },
         })
     }
@@ -157,7 +158,7 @@ impl Estimate {
     }
 
     /// Joins two estimates, each weighted by the inverse of its squared standard error.
-    pub(crate) fn joined(self, other: Option<Estimate>) -> Estimate {
+    pub(crate) fn join(self, other: Option<Estimate>) -> Estimate {
         let Some(other) = other else { return self };
         let (a, b) = (1.0 / self.se.powi(2), 1.0 / other.se.powi(2));
         Estimate {
@@ -167,7 +168,7 @@ impl Estimate {
     }
 
     /// Number of standard errors by which the estimate is above a ratio; negative if it is below.
-    pub(crate) fn above(&self, ratio: f64) -> f64 {
+    pub(crate) fn errors_above(&self, ratio: f64) -> f64 {
         (self.log - ratio.ln()) / self.se.max(f64::MIN_POSITIVE)
     }
 }
@@ -182,30 +183,30 @@ pub struct Noise {
 }
 
 /// The scatter assumed before the first trial (docs/journal/2026-11-22-verdicts.md).
-const ASSUMED: f64 = 0.04;
-/// Weight of [`ASSUMED`], in degrees of freedom.
-const WEIGHT: f64 = 1.0;
+const ASSUMED_SD: f64 = 0.04;
+/// Weight of [`ASSUMED_SD`], in degrees of freedom.
+const ASSUMED_WEIGHT: f64 = 1.0;
 
 impl Noise {
     /// Pools the scatter within each cell over all cells.
     pub fn from_cells<'a>(cells: impl Iterator<Item = &'a [TrialFigures]> + Clone) -> Self {
         let iops =
             |trials: &[TrialFigures]| trials.iter().map(TrialFigures::relative_iops).collect();
-        let cores = cores_of(cells.clone());
+        let cores = per_core_divisor(cells.clone());
         Noise {
-            iops: pooled(cells.clone().map(iops)),
-            per_core: pooled(cells.map(|trials| per_core(trials, cores))),
+            iops: pooled_sd(cells.clone().map(iops)),
+            per_core: pooled_sd(cells.map(|trials| per_core(trials, cores))),
         }
     }
 }
 
-fn pooled(cells: impl Iterator<Item = Vec<f64>>) -> f64 {
-    let (mut sum, mut degrees) = (ASSUMED.powi(2) * WEIGHT, WEIGHT);
+fn pooled_sd(cells: impl Iterator<Item = Vec<f64>>) -> f64 {
+    let (mut sum, mut degrees) = (ASSUMED_SD.powi(2) * ASSUMED_WEIGHT, ASSUMED_WEIGHT);
     for ratios in cells {
         let logs = sorted(&ratios.iter().map(|r| r.ln()).collect::<Vec<f64>>());
-        let middle = median(&logs);
+        let median_of = median(&logs);
         // A deviation is limited: a stall of the whole machine says nothing about other trials.
-        let deviation = |log: &f64| (log - middle).abs().min(3.0 * ASSUMED);
+        let deviation = |log: &f64| (log - median_of).abs().min(3.0 * ASSUMED_SD);
         sum += logs.iter().map(|log| deviation(log).powi(2)).sum::<f64>();
         degrees += logs.len().saturating_sub(1) as f64;
     }
@@ -224,7 +225,7 @@ mod tests {
                 ..Rates::default()
             },
             busy_cpus: Some(busy),
-            beside: PollingBaseline {
+            polling: PollingBaseline {
                 iops: 100.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.2),
@@ -248,18 +249,18 @@ mod tests {
     #[test]
     fn a_rule_leaves_what_polling_takes() {
         let mut one = trial(96.0, 0.6);
-        assert_eq!(one.saving(), 97.0);
-        (one.beside.thinks, one.beside.cpu_pct) = (true, 40.0);
-        assert!((one.saving() - 38.8).abs() < 1e-12);
+        assert_eq!(one.saving_cpu_pct(), 97.0);
+        (one.polling.thinks, one.polling.cpu_pct) = (true, 40.0);
+        assert!((one.saving_cpu_pct() - 38.8).abs() < 1e-12);
     }
 
     #[test]
     fn a_stalled_trial_is_not_whole() {
-        assert!(trial(96.0, 0.6).is_whole());
-        assert!(!trial(0.0, 0.6).is_whole());
+        assert!(trial(96.0, 0.6).is_complete());
+        assert!(!trial(0.0, 0.6).is_complete());
         let mut alone = trial(96.0, 0.6);
-        alone.beside = PollingBaseline::default();
-        assert!(!alone.is_whole());
+        alone.polling = PollingBaseline::default();
+        assert!(!alone.is_complete());
         assert_eq!(Estimate::from_ratios(&[f64::NAN], 0.01), None);
     }
 
@@ -270,12 +271,12 @@ mod tests {
         blind.busy_cpus = None;
         let seen = [trial(90.0, 0.9), trial(90.0, 0.9), blind];
         let half = [trial(96.0, 0.6), blind];
-        assert_eq!(cores_of([&seen[..]].into_iter()), PerCore::Machine);
+        assert_eq!(per_core_divisor([&seen[..]].into_iter()), PerCore::Machine);
         let by_machine = relative(&seen, PerCore::Machine).unwrap().kiops_per_core;
         assert!((by_machine.median - 1.2).abs() < 1e-12);
         assert_eq!(by_machine.trials, 2);
 
-        let both = cores_of([&seen[..], &half[..], &[]].into_iter());
+        let both = per_core_divisor([&seen[..], &half[..], &[]].into_iter());
         assert_eq!(both, PerCore::Threads);
         let by_threads = relative(&seen, both).unwrap();
         // 90 and 96 % of the IOPS with half of the thread CPU.
@@ -289,10 +290,10 @@ mod tests {
     #[test]
     fn what_is_known_better_counts_more() {
         let [sure, less] = [(0.0, 0.01), (0.05, 0.02)].map(|(log, se)| Estimate { log, se });
-        let both = sure.joined(Some(less));
+        let both = sure.join(Some(less));
         assert!((both.log - 0.01).abs() < 1e-12);
         assert!((both.se - (1.0f64 / 12_500.0).sqrt()).abs() < 1e-12);
-        assert_eq!(sure.joined(None), sure);
+        assert_eq!(sure.join(None), sure);
     }
 
     /// Deviations are -2 %, 0 and +2 % in both cells: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
@@ -304,7 +305,7 @@ mod tests {
         };
         let cells = [cell(90.0), cell(50.0)];
         let noise = Noise::from_cells(cells.iter().map(Vec::as_slice));
-        let wanted = ((0.0016 + 4.0 * 1.02f64.ln().powi(2)) / 5.0).sqrt();
-        assert!((noise.iops - wanted).abs() < 1e-9, "{noise:?}");
+        let expected = ((0.0016 + 4.0 * 1.02f64.ln().powi(2)) / 5.0).sqrt();
+        assert!((noise.iops - expected).abs() < 1e-9, "{noise:?}");
     }
 }

@@ -1,17 +1,17 @@
 //! Fits the correction that best explains the trials: least squares with a prior, by Gauss-Newton.
 
-use crate::correction::{Correction, PRIOR, TERMS};
+use crate::correction::{Correction, PRIOR_SD, TERMS};
 
 /// Number of figures: log of the relative IOPS, thread CPU as a share of a CPU, miss rate.
-pub(crate) const FIGURES: usize = 3;
-pub(crate) type FitFigures = [f64; FIGURES];
+pub(crate) const FIGURE_COUNT: usize = 3;
+pub(crate) type FitFigures = [f64; FIGURE_COUNT];
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Observed {
+pub(crate) struct Observation {
     pub cell: usize,
     /// Index, in the list given to [`fit`], of the correction that the prediction was made with.
     pub correction: usize,
-    pub off: FitFigures,
+    pub deviation: FitFigures,
     pub sd: FitFigures,
 }
 
@@ -28,37 +28,37 @@ impl Default for FittedCorrection {
     fn default() -> Self {
         FittedCorrection {
             correction: Correction::default(),
-            spread: triangle(diagonal(PRIOR.map(|sd| sd.powi(2)))),
+            spread: triangle(diagonal(PRIOR_SD.map(|sd| sd.powi(2)))),
             form_sd: FORM_SD,
         }
     }
 }
 
 /// Number of Gauss-Newton steps: the simulated figures are nearly linear in each term.
-const STEPS: usize = 4;
+const FIT_STEPS: usize = 4;
 /// Distance over which a derivative is taken, as a share of the term's prior deviation.
-const REACH: f64 = 0.3;
+const SLOPE_STEP: f64 = 0.3;
 /// Trials beyond this many standard deviations weigh less: a stall is not the cost of a sleep.
-const OUTLIER: f64 = 2.5;
+const OUTLIER_SDS: f64 = 2.5;
 /// Form error of the model, log IOPS: assumed value, its weight in cells, and least value.
 const FORM_SD: f64 = 0.008;
 const FORM_WEIGHT: f64 = 3.0;
-const LEAST_FORM_SD: f64 = 0.003;
+const MIN_FORM_SD: f64 = 0.003;
 
 /// Fits a correction to the trials. `corrections` are those of the rounds so far. `simulate` must
 /// use the same recordings and draws in each call.
 pub(crate) fn fit(
-    observed: &[Observed],
+    observed: &[Observation],
     corrections: &[Correction],
     simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
 ) -> FittedCorrection {
-    let then: Vec<Vec<FitFigures>> = corrections.iter().map(simulate).collect();
+    let old: Vec<Vec<FitFigures>> = corrections.iter().map(simulate).collect();
     let mut terms = corrections.last().copied().unwrap_or_default().terms();
-    let mut covariance = diagonal(PRIOR.map(|sd| sd.powi(2)));
-    for _ in 0..STEPS {
-        let now = simulate(&Correction::clamped(terms));
-        let slopes = slopes(terms, &now, simulate);
-        let (matrix, right) = normal_equations(observed, &then, &now, &slopes, terms);
+    let mut covariance = diagonal(PRIOR_SD.map(|sd| sd.powi(2)));
+    for _ in 0..FIT_STEPS {
+        let new = simulate(&Correction::clamped(terms));
+        let slopes = slopes(terms, &new, simulate);
+        let (matrix, right) = normal_equations(observed, &old, &new, &slopes, terms);
         let Some(inverse) = inverse(matrix) else {
             break;
         };
@@ -69,7 +69,7 @@ pub(crate) fn fit(
         covariance = inverse;
     }
     let correction = Correction::clamped(terms);
-    let form_sd = form_sd(observed, &then, &simulate(&correction));
+    let form_sd = form_sd(observed, &old, &simulate(&correction));
     FittedCorrection {
         correction,
         spread: triangle(covariance),
@@ -78,13 +78,15 @@ pub(crate) fn fit(
 }
 
 /// The deviation left in each cell's log IOPS, minus what the noise of trials explains.
-fn form_sd(observed: &[Observed], then: &[Vec<FitFigures>], now: &[FitFigures]) -> f64 {
+fn form_sd(observed: &[Observation], old: &[Vec<FitFigures>], new: &[FitFigures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
-    for (cell, figures) in now.iter().enumerate() {
+    for (cell, figures) in new.iter().enumerate() {
         let trials = observed.iter().filter(|seen| seen.cell == cell);
-        let left = |seen: &Observed| seen.off[0] - (figures[0] - then[seen.correction][cell][0]);
-        let (lefts, noise): (Vec<f64>, Vec<f64>) =
-            trials.map(|seen| (left(seen), seen.sd[0].powi(2))).unzip();
+        let unexplained =
+            |seen: &Observation| seen.deviation[0] - (figures[0] - old[seen.correction][cell][0]);
+        let (lefts, noise): (Vec<f64>, Vec<f64>) = trials
+            .map(|seen| (unexplained(seen), seen.sd[0].powi(2)))
+            .unzip();
         let count = lefts.len() as f64;
         if count > 0.0 {
             let mean = lefts.iter().sum::<f64>() / count;
@@ -95,26 +97,23 @@ fn form_sd(observed: &[Observed], then: &[Vec<FitFigures>], now: &[FitFigures]) 
             weight += share;
         }
     }
-    (sum / weight).max(LEAST_FORM_SD.powi(2)).sqrt()
+    (sum / weight).max(MIN_FORM_SD.powi(2)).sqrt()
 }
 
 fn slopes(
     terms: [f64; TERMS],
-    now: &[FitFigures],
+    new: &[FitFigures],
     simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
 ) -> Vec<[FitFigures; TERMS]> {
-    let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
+    let mut slopes = vec![[[0.0; FIGURE_COUNT]; TERMS]; new.len()];
     for i in 0..TERMS {
         // The step goes towards zero, away from the limit of the term.
-        let step = if terms[i] > 0.0 {
-            -REACH * PRIOR[i]
-        } else {
-            REACH * PRIOR[i]
-        };
+        let length = SLOPE_STEP * PRIOR_SD[i];
+        let step = if terms[i] > 0.0 { -length } else { length };
         let mut moved = terms;
         moved[i] += step;
         for (cell, figures) in simulate(&Correction::clamped(moved)).iter().enumerate() {
-            slopes[cell][i] = std::array::from_fn(|f| (figures[f] - now[cell][f]) / step);
+            slopes[cell][i] = std::array::from_fn(|f| (figures[f] - new[cell][f]) / step);
         }
     }
     slopes
@@ -126,15 +125,15 @@ fn diagonal(values: [f64; TERMS]) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| if i == j { values[i] } else { 0.0 }))
 }
 
-fn triangle(of: Matrix) -> Matrix {
+fn triangle(matrix: Matrix) -> Matrix {
     let mut lower = [[0.0; TERMS]; TERMS];
     for i in 0..TERMS {
         for j in 0..=i {
             let before: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
-            let left = of[i][j] - before;
+            let unexplained = matrix[i][j] - before;
             lower[i][j] = match lower[j][j] {
-                _ if i == j => left.max(0.0).sqrt(),
-                above if above > 0.0 => left / above,
+                _ if i == j => unexplained.max(0.0).sqrt(),
+                above if above > 0.0 => unexplained / above,
                 _ => 0.0,
             };
         }
@@ -143,26 +142,27 @@ fn triangle(of: Matrix) -> Matrix {
 }
 
 fn normal_equations(
-    observed: &[Observed],
-    then: &[Vec<FitFigures>],
-    now: &[FitFigures],
+    observed: &[Observation],
+    old: &[Vec<FitFigures>],
+    new: &[FitFigures],
     slopes: &[[FitFigures; TERMS]],
     terms: [f64; TERMS],
 ) -> (Matrix, [f64; TERMS]) {
     let mut matrix = [[0.0; TERMS]; TERMS];
     let mut right = [0.0; TERMS];
     for i in 0..TERMS {
-        matrix[i][i] = PRIOR[i].powi(-2);
-        right[i] = -terms[i] * PRIOR[i].powi(-2);
+        matrix[i][i] = PRIOR_SD[i].powi(-2);
+        right[i] = -terms[i] * PRIOR_SD[i].powi(-2);
     }
     for seen in observed {
         let slope = &slopes[seen.cell];
-        for f in 0..FIGURES {
-            let explained = now[seen.cell][f] - then[seen.correction][seen.cell][f];
-            let left = seen.off[f] - explained;
-            let weight = (OUTLIER * seen.sd[f] / left.abs()).min(1.0) / seen.sd[f].powi(2);
+        for f in 0..FIGURE_COUNT {
+            let explained = new[seen.cell][f] - old[seen.correction][seen.cell][f];
+            let unexplained = seen.deviation[f] - explained;
+            let weight =
+                (OUTLIER_SDS * seen.sd[f] / unexplained.abs()).min(1.0) / seen.sd[f].powi(2);
             for i in 0..TERMS {
-                right[i] += slope[i][f] * weight * left;
+                right[i] += slope[i][f] * weight * unexplained;
                 for j in 0..TERMS {
                     matrix[i][j] += slope[i][f] * weight * slope[j][f];
                 }
@@ -176,13 +176,13 @@ fn normal_equations(
 fn inverse(mut matrix: Matrix) -> Option<Matrix> {
     let mut inverse = diagonal([1.0; TERMS]);
     for pivot in 0..TERMS {
-        let by = matrix[pivot][pivot];
-        if !by.is_finite() || by <= 0.0 {
+        let divisor = matrix[pivot][pivot];
+        if !divisor.is_finite() || divisor <= 0.0 {
             return None;
         }
         for j in 0..TERMS {
-            matrix[pivot][j] /= by;
-            inverse[pivot][j] /= by;
+            matrix[pivot][j] /= divisor;
+            inverse[pivot][j] /= divisor;
         }
         let (row, inverse_row) = (matrix[pivot], inverse[pivot]);
         for i in (0..TERMS).filter(|&i| i != pivot) {
@@ -218,22 +218,22 @@ mod tests {
             (0..5).map(cell).collect()
         };
         let (nothing, corrected) = (simulate(&Correction::default()), simulate(&truth));
-        let seen = |cell: usize| Observed {
+        let seen = |cell: usize| Observation {
             cell,
             correction: 0,
-            off: std::array::from_fn(|f| corrected[cell][f] - nothing[cell][f]),
-            sd: [1e-4; FIGURES],
+            deviation: std::array::from_fn(|f| corrected[cell][f] - nothing[cell][f]),
+            sd: [1e-4; FIGURE_COUNT],
         };
-        let mut observed: Vec<Observed> = (0..5).map(seen).collect();
+        let mut observed: Vec<Observation> = (0..5).map(seen).collect();
         let fitted = fit(&observed, &[Correction::default()], &simulate);
         for (term, wanted) in fitted.correction.terms().iter().zip(truth.terms()) {
             assert!((term - wanted).abs() < 1e-3, "{term} for {wanted}");
         }
         for seen in &mut observed {
-            (seen.correction, seen.off) = (1, [0.0; FIGURES]);
+            (seen.correction, seen.deviation) = (1, [0.0; FIGURE_COUNT]);
         }
-        let again = fit(&observed, &[Correction::default(), truth], &simulate);
-        assert!((again.correction.wake - 0.2).abs() < 1e-3, "{again:?}");
+        let refit = fit(&observed, &[Correction::default(), truth], &simulate);
+        assert!((refit.correction.wake - 0.2).abs() < 1e-3, "{refit:?}");
     }
 
     #[test]
@@ -249,10 +249,10 @@ mod tests {
         [0.0, 0.1, 0.3, 1.0],
     ];
 
-    fn assert_product(of: impl Fn(usize, usize, usize) -> f64, wanted: Matrix) {
+    fn assert_product(matrix: impl Fn(usize, usize, usize) -> f64, wanted: Matrix) {
         for (i, row) in wanted.iter().enumerate() {
             for (j, wanted) in row.iter().enumerate() {
-                let product: f64 = (0..TERMS).map(|k| of(i, j, k)).sum();
+                let product: f64 = (0..TERMS).map(|k| matrix(i, j, k)).sum();
                 assert!((product - wanted).abs() < 1e-12, "{product} {wanted}");
             }
         }

@@ -1,9 +1,9 @@
 //! The goal of a recommendation: an objective, a floor of IOPS, and limits. Also the choice among
 //! the kernel's own ways to sleep.
 
-use crate::evidence::{TrialFigures, middle};
+use crate::evidence::{TrialFigures, median_of};
 use q2c_policy::Method;
-pub use q2c_result::tune::{FLOOR, SAVING, WORTH};
+pub use q2c_result::tune::{MAX_CPU_PCT, MIN_GAIN, STANDARD_FLOOR};
 use q2c_result::tune::{Relative, Verdict};
 use q2c_sim::{Limits, MinIops, Objective};
 
@@ -18,11 +18,11 @@ pub struct Goal {
 
 /// The most thread CPU, percent, at which a method counts as having left it: a share of polling's
 /// CPU, which is less than a whole CPU if the lanes think.
-pub(crate) fn saving(thinks: bool, polled_pct: f64) -> f64 {
+pub(crate) fn saving_cpu_pct(thinks: bool, polled_pct: f64) -> f64 {
     if thinks {
-        SAVING / 100.0 * polled_pct
+        MAX_CPU_PCT / 100.0 * polled_pct
     } else {
-        SAVING
+        MAX_CPU_PCT
     }
 }
 
@@ -30,7 +30,7 @@ impl Goal {
     /// The floor as a share of polling's IOPS, where polling has `poll_iops`.
     pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {
-            None => FLOOR,
+            None => STANDARD_FLOOR,
             Some(MinIops::OfPolling(share)) => share,
             Some(MinIops::Iops(iops)) => iops / poll_iops,
         }
@@ -38,11 +38,11 @@ impl Goal {
 
     /// True if the medians of the trials keep the limits on p99 latency and thread CPU.
     pub(crate) fn other_limits_kept(&self, trials: &[TrialFigures]) -> bool {
-        let within = |limit: Option<f64>, of: fn(&TrialFigures) -> f64| {
-            limit.is_none_or(|most| middle(trials, of) <= most)
+        let keeps = |limit: Option<f64>, figure: fn(&TrialFigures) -> f64| {
+            limit.is_none_or(|limit| median_of(trials, figure) <= limit)
         };
-        within(self.limits.max_p99_ns, |t| t.p99_ns)
-            && within(self.limits.max_cpu_pct, |t| t.rates.cpu_pct)
+        keeps(self.limits.max_p99_ns, |t| t.p99_ns)
+            && keeps(self.limits.max_cpu_pct, |t| t.rates.cpu_pct)
     }
 }
 
@@ -61,12 +61,12 @@ pub struct KernelWay<'a> {
 
 impl KernelWay<'_> {
     fn pays(&self) -> bool {
-        self.relative.kiops_per_core.median >= WORTH && self.cpu_pct <= SAVING
+        self.relative.kiops_per_core.median >= MIN_GAIN && self.cpu_pct <= MAX_CPU_PCT
     }
 
     fn keeps_limits(&self, goal: &Goal) -> bool {
-        let within = |limit: Option<f64>, found: f64| limit.is_none_or(|most| found <= most);
-        within(goal.limits.max_cpu_pct, self.cpu_pct) && within(goal.limits.max_p99_ns, self.p99_ns)
+        let keeps = |limit: Option<f64>, found: f64| limit.is_none_or(|limit| found <= limit);
+        keeps(goal.limits.max_cpu_pct, self.cpu_pct) && keeps(goal.limits.max_p99_ns, self.p99_ns)
     }
 
     fn score(&self, objective: Objective) -> f64 {
@@ -130,20 +130,20 @@ mod tests {
             cpu_pct: figures[n].1,
             p99_ns: figures[n].2,
         });
-        let none = Limits::default();
+        let unlimited = Limits::default();
         let p99 = |ns| Limits {
             max_p99_ns: Some(ns),
-            ..none
+            ..unlimited
         };
         use Objective::{Cpu, Iops, KiopsPerCore};
         for (objective, limits, floor, wanted) in [
-            (KiopsPerCore, none, 0.97, Ok(1)),
-            (Iops, none, 0.97, Ok(2)),
-            (Cpu, none, 0.97, Ok(1)),
-            (KiopsPerCore, none, 0.5, Ok(0)),
+            (KiopsPerCore, unlimited, 0.97, Ok(1)),
+            (Iops, unlimited, 0.97, Ok(2)),
+            (Cpu, unlimited, 0.97, Ok(1)),
+            (KiopsPerCore, unlimited, 0.5, Ok(0)),
             (KiopsPerCore, p99(150e3), 0.97, Ok(2)),
             (KiopsPerCore, p99(95e3), 0.97, Err(Verdict::Limits)),
-            (KiopsPerCore, none, 0.995, Err(Verdict::TradeOff)),
+            (KiopsPerCore, unlimited, 0.995, Err(Verdict::TradeOff)),
         ] {
             let goal = Goal { objective, limits };
             let (verdict, best) = best_of_kernel(&ways, floor, &goal);
@@ -154,7 +154,7 @@ mod tests {
         }
         let goal = Goal {
             objective: Iops,
-            limits: none,
+            limits: unlimited,
         };
         let stays = best_of_kernel(&ways[3..], 0.97, &goal);
         assert_eq!(stays, (Verdict::NoRoom, None));

@@ -20,9 +20,10 @@ mod states;
 pub use correction::{Contradiction, Correction};
 pub use decide::{AdviceDecision, MethodContender, decide};
 pub use evidence::{
-    Estimate, Noise, PollingBaseline, Predicted, TrialFigures, WAITS, cores_of, relative,
+    Estimate, Noise, PairedPrediction, PollingBaseline, TrialFigures, WAIT_QUANTILES,
+    per_core_divisor, relative,
 };
-pub use goal::{FLOOR, Goal, KernelWay, SAVING, WORTH, best_of_kernel};
-pub use outlook::{Outlook, SimulationInputs, predict, settling};
-pub use referee::{COMPARED, Order, PUBLISHED, Referee, RefereeQuestion};
+pub use goal::{Goal, KernelWay, MAX_CPU_PCT, MIN_GAIN, STANDARD_FLOOR, best_of_kernel};
+pub use outlook::{Outlook, SimulationInputs, predict, settle_time};
+pub use referee::{MIN_COMPARED_TRIALS, Order, PUBLISHED, Referee, RefereeQuestion};
 pub use states::Carry;

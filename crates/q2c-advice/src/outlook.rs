@@ -4,7 +4,7 @@
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
-use crate::goal::{Goal, saving};
+use crate::goal::{Goal, saving_cpu_pct};
 use q2c_model::stats::{Rng, mean};
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
@@ -24,7 +24,7 @@ pub struct SimulationInputs {
     /// Median of the latency from the submission's return to the reaping, ns.
     pub latency_ns: f64,
     /// Rules in addition to the standard grid.
-    pub own: Vec<PolicySpec>,
+    pub extra_rules: Vec<PolicySpec>,
     /// Seed of all draws.
     pub seed: u64,
 }
@@ -42,8 +42,8 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU per lane, percent of one CPU.
     pub cpu_pct: f64,
-    /// True if it takes at most [`SAVING`](crate::SAVING) percent of a CPU or, with think time, of
-    /// the CPU that polling takes.
+    /// True if it takes at most [`MAX_CPU_PCT`](crate::MAX_CPU_PCT) percent of a CPU or, with think
+    /// time, of the CPU that polling takes.
     pub saves: bool,
     /// Mean sleep asked over all I/Os, ns.
     pub sleep_ns: f64,
@@ -56,28 +56,32 @@ pub struct Outlook {
     pub robust: f64,
 }
 
+pub(crate) fn outlook_of<'a>(outlooks: &'a [Outlook], policy: &PolicySpec) -> Option<&'a Outlook> {
+    outlooks.iter().find(|outlook| outlook.policy == *policy)
+}
+
 /// Numbers of draws. Several lanes need the slower simulator, so they get fewer.
 const DRAWS_OF_ONE_LANE: usize = 6;
-const DRAWS_OF_MANY: usize = 4;
+const DRAWS_OF_MANY_LANES: usize = 4;
 /// Simulated time of a draw before figures count, and the time that counts.
 const WARM_UP: Nanos = Nanos::from_millis(200);
-const MEASURE: Nanos = Nanos::from_millis(600);
+const COUNTED_TIME: Nanos = Nanos::from_millis(600);
 /// Periods to simulate, ms. Those of the standard grid are too close for trials to tell apart.
 const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
 /// Share of a recording's I/Os that one draw simulates.
-const PART: f64 = 0.6;
+const DRAWN_SHARE: f64 = 0.6;
 /// Power of (IOPS / floor) below the floor: 1 % less IOPS costs 11 % of the objective.
-const EDGE: i32 = 12;
-/// Weight of a rule's own value, where each neighbour in the grid weighs 1.
-const OWN_WEIGHT: f64 = 2.0;
+const FLOOR_POWER: i32 = 12;
+/// Weight of a rule's own utility, where each neighbour in the grid weighs 1.
+const RULE_WEIGHT: f64 = 2.0;
 
-pub(crate) fn grid(setting: &SimulationInputs) -> Vec<PolicySpec> {
-    let mut grid = standard_grid(Nanos(setting.latency_ns as u64));
+pub(crate) fn grid(inputs: &SimulationInputs) -> Vec<PolicySpec> {
+    let mut grid = standard_grid(Nanos(inputs.latency_ns as u64));
     grid.retain(|policy| period_ns(policy).is_none_or(|ns| PERIODS_MS.contains(&(ns / 1e6))));
-    let between = (0..10).map(|n| setting.latency_ns * (f64::from(n) + 0.5) / 10.0);
-    let fixed = between.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
+    let midpoints = (0..10).map(|n| inputs.latency_ns * (f64::from(n) + 0.5) / 10.0);
+    let fixed = midpoints.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
     grid.extend(fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more")));
-    grid.extend(setting.own.iter().cloned());
+    grid.extend(inputs.extra_rules.iter().cloned());
     grid
 }
 
@@ -87,79 +91,80 @@ struct OutlookDraw {
 }
 
 pub(crate) fn outlooks(
-    setting: &SimulationInputs,
+    inputs: &SimulationInputs,
     fitted: &FittedCorrection,
     goal: &Goal,
 ) -> Vec<Outlook> {
-    let grid = grid(setting);
-    let lanes = setting.recordings.first().map_or(0, Vec::len);
+    let grid = grid(inputs);
+    let lanes = inputs.recordings.first().map_or(0, Vec::len);
     let count = match lanes {
         0 => return Vec::new(),
         1 => DRAWS_OF_ONE_LANE,
-        _ => DRAWS_OF_MANY,
+        _ => DRAWS_OF_MANY_LANES,
     };
-    let mut rng = Rng::new(setting.seed);
-    let draws = (0..count).map(|n| draw(setting, fitted, &grid, n, &mut rng));
+    let mut rng = Rng::new(inputs.seed);
+    let draws = (0..count).map(|n| draw(inputs, fitted, &grid, n, &mut rng));
     let draws: Vec<OutlookDraw> = draws.collect();
-    let values = (0..grid.len()).map(|i| over(&draws, |d| utility(d, i, goal)));
-    let values: Vec<f64> = values.collect();
+    let utilities = (0..grid.len()).map(|i| mean_over(&draws, |d| utility(d, i, goal)));
+    let utilities: Vec<f64> = utilities.collect();
     let form_sd = fitted.form_sd;
-    let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
-    let mut all_lanes = setting.recordings.iter().flatten();
+    let cpu_pct = |i: usize| mean_over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
+    let mut all_lanes = inputs.recordings.iter().flatten();
     let thinks = all_lanes.any(|lane| lane.gap_cpu.is_some());
-    let saving = saving(thinks, over(&draws, |d| d.poll.gives.rates.cpu_pct));
+    let saving_cpu_pct = saving_cpu_pct(thinks, mean_over(&draws, |d| d.poll.gives.rates.cpu_pct));
     let outlook = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
         follows: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
         per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
         cpu_pct: cpu_pct(i),
-        saves: cpu_pct(i) <= saving,
-        sleep_ns: over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
-        miss_rate: over(&draws, |d| d.cells[i].gives.rates.miss_rate),
-        value: over(&draws, |d| value(d, i, goal)),
-        robust: with_neighbours(&grid, i, &values),
+        saves: cpu_pct(i) <= saving_cpu_pct,
+        sleep_ns: mean_over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
+        miss_rate: mean_over(&draws, |d| d.cells[i].gives.rates.miss_rate),
+        value: mean_over(&draws, |d| value(d, i, goal)),
+        robust: robust_value(&grid, i, &utilities),
     };
     grid.iter().enumerate().map(outlook).collect()
 }
 
 fn draw(
-    setting: &SimulationInputs,
+    inputs: &SimulationInputs,
     fitted: &FittedCorrection,
     grid: &[PolicySpec],
     n: usize,
     rng: &mut Rng,
 ) -> OutlookDraw {
     // The newest recording comes first, so that the first draws show the present device.
-    let count = setting.recordings.len();
-    let recording = &setting.recordings[count - 1 - n % count];
+    let count = inputs.recordings.len();
+    let recording = &inputs.recordings[count - 1 - n % count];
     let start = rng.unit();
     let lanes: Vec<LaneRecording> = recording.iter().map(|lane| part(lane, start)).collect();
     let terms = fitted.correction.terms();
-    let off: [f64; TERMS] = std::array::from_fn(|_| rng.normal());
-    let shaken: [f64; TERMS] = std::array::from_fn(|i| {
-        let row = fitted.spread[i].iter().zip(&off);
-        terms[i] + row.map(|(spread, off)| spread * off).sum::<f64>()
+    let normals: [f64; TERMS] = std::array::from_fn(|_| rng.normal());
+    let terms_drawn: [f64; TERMS] = std::array::from_fn(|i| {
+        let row = fitted.spread[i].iter().zip(&normals);
+        terms[i] + row.map(|(spread, normal)| spread * normal).sum::<f64>()
     });
-    let cost = Correction::clamped(shaken).apply(&setting.cost, setting.latency_ns);
+    let cost = Correction::clamped(terms_drawn).apply(&inputs.cost, inputs.latency_ns);
     let drive = Drive {
         warm_up: WARM_UP,
-        measure: MEASURE,
-        seed: setting.seed.wrapping_add(n as u64),
+        measure: COUNTED_TIME,
+        seed: inputs.seed.wrapping_add(n as u64),
     };
-    let on = Configuration::closed(&lanes, &cost, drive);
-    let cells = sweep(grid, &on);
-    let poll = on.simulate(Waiting::poll(lanes.len()));
-    OutlookDraw { cells, poll }
+    let configuration = Configuration::closed_loop(&lanes, &cost, drive);
+    OutlookDraw {
+        cells: sweep(grid, &configuration),
+        poll: configuration.simulate(Waiting::poll(lanes.len())),
+    }
 }
 
 /// The part of a lane from the share `start` on; it wraps around at the end.
 fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
-    let most = (lane.len() as f64 * PART).ceil() as usize;
+    let length = (lane.len() as f64 * DRAWN_SHARE).ceil() as usize;
     let from = (start * lane.len() as f64) as usize;
-    let to = (from + most).min(lane.len());
+    let to = (from + length).min(lane.len());
     let mut part = lane.part(from..to);
-    part.extend(&lane.part(0..most - (to - from)));
+    part.extend(&lane.part(0..length - (to - from)));
     part.first_at = 0.0;
     part
 }
@@ -182,49 +187,51 @@ fn value(draw: &OutlookDraw, i: usize, goal: &Goal) -> f64 {
 }
 
 fn utility(draw: &OutlookDraw, i: usize, goal: &Goal) -> f64 {
-    if !goal.limits.kept_by(&draw.cells[i], 0.0) {
+    if !goal.limits.allow(&draw.cells[i], 0.0) {
         return 0.0;
     }
     let (iops, _) = relative(draw, i);
     let floor = goal.floor(draw.poll.gives.rates.iops);
     // The floor is not a hard limit here, because the simulation may be a little wrong.
-    value(draw, i, goal) * (iops / floor).min(1.0).powi(EDGE)
+    value(draw, i, goal) * (iops / floor).min(1.0).powi(FLOOR_POWER)
 }
 
-fn with_neighbours(policies: &[PolicySpec], i: usize, values: &[f64]) -> f64 {
-    let beside = sensitivity(policies, i, |n| values[n]);
-    let sum: f64 = beside.iter().map(|n| values[n.cell]).sum();
-    (OWN_WEIGHT * values[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
+fn robust_value(policies: &[PolicySpec], i: usize, utilities: &[f64]) -> f64 {
+    let neighbours = sensitivity(policies, i, |n| utilities[n]);
+    let sum: f64 = neighbours.iter().map(|n| utilities[n.cell]).sum();
+    (RULE_WEIGHT * utilities[i] + sum) / (RULE_WEIGHT + neighbours.len() as f64)
 }
 
-fn over(draws: &[OutlookDraw], of: impl Fn(&OutlookDraw) -> f64) -> f64 {
+fn mean_over(draws: &[OutlookDraw], of: impl Fn(&OutlookDraw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
 /// A ratio's estimate from its logarithms; `form_sd` adds the error of the model's form.
 fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
-    let middle = mean(&logs);
-    let variance = logs.iter().map(|l| (l - middle).powi(2)).sum::<f64>() / logs.len() as f64;
+    let log = mean(&logs);
+    let variance = logs.iter().map(|l| (l - log).powi(2)).sum::<f64>() / logs.len() as f64;
     Estimate {
-        log: middle,
+        log,
         se: (variance + form_sd.powi(2)).sqrt(),
     }
 }
 
 /// Windows that a rule runs before its figures count, and the shortest such time.
 const SETTLE_PERIODS: u64 = 2;
-const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
+const MIN_SETTLE_TIME: Nanos = Nanos::from_millis(250);
 
 pub(crate) fn period_ns(policy: &PolicySpec) -> Option<f64> {
-    let mut params = policy.params().into_iter();
-    params.find(|(name, _)| *name == "period").map(|(_, ns)| ns)
+    policy
+        .params()
+        .into_iter()
+        .find_map(|(name, ns)| (name == "period").then_some(ns))
 }
 
 /// Time that a rule runs before its figures count, in live trials and in simulations alike.
-pub fn settling(policy: &PolicySpec) -> Nanos {
+pub fn settle_time(policy: &PolicySpec) -> Nanos {
     let periods = period_ns(policy).map_or(0, |ns| ns as u64 * SETTLE_PERIODS);
-    Nanos(periods.max(SETTLE_LEAST.0))
+    Nanos(periods.max(MIN_SETTLE_TIME.0))
 }
 
 /// Simulates a method on polled recordings, one per lane on each of `cpus`. It counts the time
@@ -237,9 +244,8 @@ pub fn predict(
     measure: Nanos,
     seed: u64,
 ) -> SimOutcome {
-    let warm_up = method.policy().map_or(Nanos::ZERO, settling);
     let drive = Drive {
-        warm_up,
+        warm_up: method.policy().map_or(Nanos::ZERO, settle_time),
         measure,
         seed,
     };

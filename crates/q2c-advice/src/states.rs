@@ -6,7 +6,7 @@
 //! is then multiplied by the simulated figure of all states over that of its own state
 //! (docs/journal/2026-11-28-states.md).
 
-use crate::evidence::{PollingBaseline, WAITS};
+use crate::evidence::{PollingBaseline, WAIT_QUANTILES};
 use crate::outlook::predict;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, CpuId, Nanos};
@@ -15,9 +15,9 @@ use q2c_sim::LaneRecording;
 use rayon::prelude::*;
 
 /// Number of I/Os drawn for each state; they repeat.
-const IOS: usize = 2_000;
+const DRAWN_IOS: usize = 2_000;
 /// Simulated time of a method in each state.
-const FOR: Nanos = Nanos::from_millis(150);
+const STATE_TIME: Nanos = Nanos::from_millis(150);
 
 /// The factors that multiply a trial's figures relative to polling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,25 +30,25 @@ pub struct Carry {
 
 pub(crate) struct DeviceStates {
     lanes: Vec<LaneRecording>,
-    polled: Vec<Spent>,
+    polled: Vec<StateRates>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Spent {
+struct StateRates {
     iops: f64,
     busy: f64,
 }
 
-impl Spent {
-    fn over(self, polled: Spent) -> Carry {
+impl StateRates {
+    fn relative_to(self, polled: StateRates) -> Carry {
         Carry {
             iops: self.iops / polled.iops,
             per_core: self.iops / polled.iops * polled.busy / self.busy,
         }
     }
 
-    fn sum(all: &[Spent]) -> Spent {
-        Spent {
+    fn sum(all: &[StateRates]) -> StateRates {
+        StateRates {
             iops: all.iter().map(|s| s.iops).sum(),
             busy: all.iter().map(|s| s.busy).sum(),
         }
@@ -56,62 +56,64 @@ impl Spent {
 }
 
 impl DeviceStates {
-    /// The states in polled slices. Submissions and think times are drawn from the lane `like`.
+    /// The states in polled slices. Submissions and think times are drawn from the lane `template`.
     pub(crate) fn new(
         seen: &[PollingBaseline],
-        like: &LaneRecording,
+        template: &LaneRecording,
         cost: &CostModel,
         seed: u64,
     ) -> Self {
         let mut rng = Rng::new(seed);
-        let mut lane = |beside: &PollingBaseline| drawn(&beside.waits, like, &mut rng);
-        let lanes: Vec<LaneRecording> = seen.iter().map(&mut lane).collect();
-        let polled = spent(&LaneMethod::Poll, &lanes, cost, seed);
-        DeviceStates { lanes, polled }
+        let lane = |polling: &PollingBaseline| draw(&polling.wait_ns, template, &mut rng);
+        let (lanes, polled) = (seen.iter().map(lane).collect(), Vec::new());
+        let mut states = DeviceStates { lanes, polled };
+        states.polled = states.simulate(&LaneMethod::Poll, cost, seed);
+        states
     }
 
     /// The factors from each state's figures to those of all states. IOPS are never raised.
     pub(crate) fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
-        let spent = spent(method, &self.lanes, cost, seed);
-        let overall = Spent::sum(&spent).over(Spent::sum(&self.polled));
-        let carry = |(spent, polled): (&Spent, &Spent)| {
-            let here = spent.over(*polled);
+        let states = self.simulate(method, cost, seed);
+        let overall = StateRates::sum(&states).relative_to(StateRates::sum(&self.polled));
+        let carry = |(state, polled): (&StateRates, &StateRates)| {
+            let relative = state.relative_to(*polled);
             Carry {
                 // Milder states of other trials do not make up for lost IOPS.
-                iops: (overall.iops / here.iops).min(1.0),
-                per_core: overall.per_core / here.per_core,
+                iops: (overall.iops / relative.iops).min(1.0),
+                per_core: overall.per_core / relative.per_core,
             }
         };
-        spent.iter().zip(&self.polled).map(carry).collect()
+        states.iter().zip(&self.polled).map(carry).collect()
+    }
+
+    fn simulate(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<StateRates> {
+        // One lane shows how a state affects a rule; more lanes would only take more time.
+        let rates = |lane: &LaneRecording| {
+            let lane = std::slice::from_ref(lane);
+            let gives = predict(method, lane, &[CpuId(0)], cost, STATE_TIME, seed).gives;
+            StateRates {
+                iops: gives.rates.iops,
+                busy: gives.rates.iops / gives.kiops_per_core,
+            }
+        };
+        self.lanes.par_iter().map(rates).collect()
     }
 }
 
-fn spent(method: &LaneMethod, lanes: &[LaneRecording], cost: &CostModel, seed: u64) -> Vec<Spent> {
-    // One lane shows how a state affects a rule; more lanes would only take more time.
-    let spent_on = |lane: &LaneRecording| {
-        let lane = std::slice::from_ref(lane);
-        let gives = predict(method, lane, &[CpuId(0)], cost, FOR, seed).gives;
-        Spent {
-            iops: gives.rates.iops,
-            busy: gives.rates.iops / gives.kiops_per_core,
-        }
-    };
-    lanes.par_iter().map(spent_on).collect()
-}
-
-fn drawn(waits: &[f32; WAITS], like: &LaneRecording, rng: &mut Rng) -> LaneRecording {
+fn draw(wait_ns: &[f32; WAIT_QUANTILES], template: &LaneRecording, rng: &mut Rng) -> LaneRecording {
     let mut lane = LaneRecording {
-        gap_cpu: like.gap_cpu,
+        gap_cpu: template.gap_cpu,
         ..LaneRecording::default()
     };
-    for _ in 0..IOS {
-        let at = (rng.unit() * WAITS as f64 - 0.5).clamp(0.0, (WAITS - 1) as f64);
-        let (below, share) = (at as usize, (at - at.floor()) as f32);
-        let above = waits[(below + 1).min(WAITS - 1)];
-        let wait = waits[below] + (above - waits[below]) * share;
-        let i = (rng.unit() * like.len() as f64) as usize;
-        let io = q2c_sim::unpack(like.ios[i]);
-        lane.push(io, like.submit[i], wait, like.gap[i]);
+    for _ in 0..DRAWN_IOS {
+        let position =
+            (rng.unit() * WAIT_QUANTILES as f64 - 0.5).clamp(0.0, (WAIT_QUANTILES - 1) as f64);
+        let (below, share) = (position as usize, (position - position.floor()) as f32);
+        let above = wait_ns[(below + 1).min(WAIT_QUANTILES - 1)];
+        let wait = wait_ns[below] + (above - wait_ns[below]) * share;
+        let i = (rng.unit() * template.len() as f64) as usize;
+        let io = q2c_sim::unpack(template.ios[i]);
+        lane.push(io, template.submit[i], wait, template.gap[i]);
     }
     lane
 }
@@ -121,22 +123,22 @@ mod tests {
     use super::*;
     use q2c_policy::Io;
 
-    fn like() -> LaneRecording {
-        let mut like = LaneRecording::default();
-        like.push(Io::READ_4K, 0.0, 1.0, 0.0);
-        like
+    fn template() -> LaneRecording {
+        let mut template = LaneRecording::default();
+        template.push(Io::READ_4K, 0.0, 1.0, 0.0);
+        template
     }
 
     /// Sleeps of 50 us cost I/Os of 100 us nothing: 10,000 a second. With 40 us they leave 20,000
     /// of 25,000: 30 of 35 over both. A trial in the faster state is not raised.
     #[test]
     fn a_sleep_is_carried_to_a_faster_state() {
-        let beside = |ns: f32| PollingBaseline {
-            waits: [ns; WAITS],
+        let polling = |ns: f32| PollingBaseline {
+            wait_ns: [ns; WAIT_QUANTILES],
             ..PollingBaseline::default()
         };
         let cost = CostModel::delayed(Nanos::ZERO);
-        let states = DeviceStates::new(&[beside(100e3), beside(40e3)], &like(), &cost, 1);
+        let states = DeviceStates::new(&[polling(100e3), polling(40e3)], &template(), &cost, 1);
         let carries = states.carries(&"hybrid:fixed:50us".parse().unwrap(), &cost, 1);
         for (carry, wanted) in carries.iter().zip([30.0 / 35.0, 1.0]) {
             assert!((carry.iops - wanted).abs() < 1e-3, "{carry:?} for {wanted}");
@@ -146,11 +148,11 @@ mod tests {
     /// Draws from an even spread have its mean, and a quarter lies below its first quartile.
     #[test]
     fn waits_are_drawn_as_they_were_seen() {
-        let waits = std::array::from_fn(|i| 1e4 + 1e3 * i as f32);
-        let lane = drawn(&waits, &like(), &mut Rng::new(3));
-        let mean = lane.wait.iter().sum::<f32>() / IOS as f32;
+        let wait_ns = std::array::from_fn(|i| 1e4 + 1e3 * i as f32);
+        let lane = draw(&wait_ns, &template(), &mut Rng::new(3));
+        let mean = lane.wait.iter().sum::<f32>() / DRAWN_IOS as f32;
         assert!((mean - 25_500.0).abs() < 600.0, "{mean}");
         let low = lane.wait.iter().filter(|&&wait| wait < 17_500.0).count();
-        assert!((low as f32 / IOS as f32 - 0.25).abs() < 0.04, "{low}");
+        assert!((low as f32 / DRAWN_IOS as f32 - 0.25).abs() < 0.04, "{low}");
     }
 }

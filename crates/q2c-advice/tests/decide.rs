@@ -5,11 +5,11 @@ use q2c_advice::{
     decide,
 };
 use q2c_model::{Bytes, Rates};
-use q2c_result::tune::{MethodName, Undecided, Verdict};
+use q2c_result::tune::{MethodName, OpenQuestion, Verdict};
 use q2c_sim::{Limits, MinIops};
 
 /// A method with these IOPS and KIOPS/core over polling's and miss rate; IOPS vary by 0.1 %.
-fn tried(
+fn contender(
     method: &str,
     (iops, per_core, miss_rate): (f64, f64, f64),
     trials: u32,
@@ -25,7 +25,7 @@ fn tried(
             },
             busy_cpus: Some(iops / per_core),
             p99_ns: 100_000.0,
-            beside: PollingBaseline {
+            polling: PollingBaseline {
                 iops: 10_000.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.0),
@@ -51,11 +51,12 @@ fn default_decision(contenders: &[MethodContender]) -> AdviceDecision {
     decide_for(contenders, &Goal::default())
 }
 
+/// A method with five trials, as many as an answer needs here.
 fn five(method: &str, figures: (f64, f64, f64)) -> MethodContender {
-    tried(method, figures, 5)
+    contender(method, figures, 5)
 }
 
-fn within(limits: Limits) -> Goal {
+fn goal_within(limits: Limits) -> Goal {
     Goal {
         limits,
         ..Goal::default()
@@ -91,7 +92,7 @@ fn a_floor_that_is_asked_for_is_the_floor() {
     let contenders = [five(MEAN, (0.99, 1.3, 0.02)), five(MIN, (0.93, 1.8, 0.2))];
     for min_iops in [MinIops::OfPolling(0.9), MinIops::Iops(9_000.0)] {
         let min_iops = Some(min_iops);
-        let goal = within(Limits {
+        let goal = goal_within(Limits {
             min_iops,
             ..Limits::default()
         });
@@ -173,16 +174,16 @@ fn what_any_sleep_costs_is_a_trade_off() {
 #[test]
 fn limits_on_latency_and_cpu_are_kept() {
     let contenders = [five(MEAN, (0.99, 1.3, 0.02))];
-    let under = |ns| {
+    let verdict_under = |ns| {
         let max_p99_ns = Some(ns);
         let limits = Limits {
             max_p99_ns,
             ..Limits::default()
         };
-        decide_for(&contenders, &within(limits)).verdict
+        decide_for(&contenders, &goal_within(limits)).verdict
     };
-    assert_eq!(under(150_000.0), Verdict::Rule);
-    assert_eq!(under(50_000.0), Verdict::Limits);
+    assert_eq!(verdict_under(150_000.0), Verdict::Rule);
+    assert_eq!(verdict_under(50_000.0), Verdict::Limits);
 }
 
 /// Simulation outweighs one lucky trial, but not five trials that agree.
@@ -194,7 +195,7 @@ fn simulation_lends_weight_but_does_not_outvote() {
     };
     let believed = |trials| MethodContender {
         belief: Some((known(0.94), known(1.5))),
-        ..tried(MIN, (0.98, 1.5, 0.1), trials)
+        ..contender(MIN, (0.98, 1.5, 0.1), trials)
     };
     let rule = five(MEAN, (0.985, 1.3, 0.0));
     for (trials, chosen) in [(1, 0), (5, 1)] {
@@ -220,7 +221,7 @@ fn the_floor_is_kept_over_all_states_of_the_run() {
 
 #[test]
 fn the_answer_is_open_until_it_has_its_trials() {
-    let few = default_decision(&[tried(MEAN, (0.99, 1.3, 0.02), 2)]);
+    let few = default_decision(&[contender(MEAN, (0.99, 1.3, 0.02), 2)]);
     assert_eq!(few.open, [0]);
     let enough = default_decision(&[five(MEAN, (0.99, 1.3, 0.02))]);
     assert!(enough.open.is_empty());
@@ -232,9 +233,9 @@ fn the_answer_is_open_until_it_has_its_trials() {
 fn single_trials_settle_nothing() {
     let with_trials = |trials: [u32; 3]| {
         [
-            tried("interrupt", (0.98, 4.0, 0.0), trials[0]),
-            tried("poll", (1.0, 1.0, 0.0), trials[1]),
-            tried(MEAN, (0.99, 1.3, 0.02), trials[2]),
+            contender("interrupt", (0.98, 4.0, 0.0), trials[0]),
+            contender("poll", (1.0, 1.0, 0.0), trials[1]),
+            contender(MEAN, (0.99, 1.3, 0.02), trials[2]),
         ]
     };
     let outcome = |contenders: &[MethodContender]| {
@@ -242,11 +243,11 @@ fn single_trials_settle_nothing() {
         let made = decision.recommendation(Bytes(4096), contenders, &NOISE, "");
         (made.is_settled(), made.open.len(), made.undecided)
     };
-    let single = |single, tried| vec![Undecided::SingleTrials { single, tried }];
+    let single = |single, tried| vec![OpenQuestion::SingleTrials { single, tried }];
     assert_eq!(outcome(&with_trials([1, 1, 1])), (false, 1, single(2, 2)));
     assert_eq!(outcome(&with_trials([1, 1, 2])), (false, 1, single(1, 2)));
     assert_eq!(outcome(&with_trials([2, 1, 1])), (true, 0, vec![]));
-    let no_room = |trials| [tried(MEAN, (0.99, 1.0, 0.02), trials)];
+    let no_room = |trials| [contender(MEAN, (0.99, 1.0, 0.02), trials)];
     assert_eq!(outcome(&no_room(1)).2, single(1, 1));
     assert!(outcome(&no_room(2)).2.is_empty());
 }
@@ -255,10 +256,10 @@ fn single_trials_settle_nothing() {
 #[test]
 fn a_floor_within_the_interval_settles_nothing() {
     let scattered = |ratios: &[f64]| {
-        let trial = |iops| tried("interrupt", (iops, 14.0, 0.0), 2).trials[1];
+        let trial = |iops| contender("interrupt", (iops, 14.0, 0.0), 2).trials[1];
         let contenders = [MethodContender {
             trials: ratios.iter().copied().map(trial).collect(),
-            ..tried("interrupt", (1.0, 14.0, 0.0), 1)
+            ..contender("interrupt", (1.0, 14.0, 0.0), 1)
         }];
         let decision = decide_for(&contenders, &Goal::default());
         let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
@@ -266,7 +267,7 @@ fn a_floor_within_the_interval_settles_nothing() {
     };
     let (verdict, settled, undecided) = scattered(&[0.62, 0.99, 1.2, 1.51, 1.1]);
     assert_eq!((verdict, settled), (Verdict::Interrupt, false));
-    let [Undecided::FloorWithin { min, max }] = undecided[..] else {
+    let [OpenQuestion::FloorWithin { min, max }] = undecided[..] else {
         panic!("{undecided:?}");
     };
     assert!((min - 0.62).abs() < 1e-9 && (max - 1.51).abs() < 1e-9);
@@ -282,14 +283,14 @@ fn a_floor_within_the_interval_settles_nothing() {
 #[test]
 fn methods_without_a_trial_are_named() {
     let contenders = [
-        tried("interrupt", (0.98, 4.0, 0.0), 0),
-        tried("poll", (1.0, 1.0, 0.0), 0),
-        tried(MEAN, (0.99, 1.3, 0.02), 5),
-        tried(MIN, (0.99, 1.3, 0.02), 0),
+        contender("interrupt", (0.98, 4.0, 0.0), 0),
+        contender("poll", (1.0, 1.0, 0.0), 0),
+        contender(MEAN, (0.99, 1.3, 0.02), 5),
+        contender(MIN, (0.99, 1.3, 0.02), 0),
     ];
     let decision = decide_for(&contenders, &Goal::default());
     let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
     let named = ["interrupt", MIN].map(|name| MethodName(name.parse().unwrap()));
-    assert_eq!(made.undecided, [Undecided::Untried(named.to_vec())]);
+    assert_eq!(made.undecided, [OpenQuestion::Untried(named.to_vec())]);
     assert!(!made.is_settled());
 }

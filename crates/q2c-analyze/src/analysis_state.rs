@@ -22,17 +22,17 @@ const FORM: StoredForm = StoredForm {
 /// not kept: their stand-in numbers would differ from part to part.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PartialAnalysis {
-    pub(crate) later: bool,
+    pub(crate) is_later: bool,
     pub(crate) layer: Option<Layer>,
     pub(crate) analyzer: Option<Analyzer>,
     pub(crate) intake: RecordIntake,
 }
 
 impl PartialAnalysis {
-    /// Without a `layer`, the first record sets it. `later` is true if parts come before this one.
-    pub fn new(layer: Option<Layer>, later: bool) -> Self {
+    /// Without a `layer`, the first record sets it. `is_later` is true if parts come before it.
+    pub fn new(layer: Option<Layer>, is_later: bool) -> Self {
         PartialAnalysis {
-            later,
+            is_later,
             layer,
             analyzer: None,
             intake: RecordIntake::default(),
@@ -50,9 +50,9 @@ impl PartialAnalysis {
         self.layer.or(first_layer)
     }
 
-    /// Continues with the part that comes next in time, as [`Analyzer::then`] does.
-    pub fn then(self, later: PartialAnalysis) -> Result<PartialAnalysis, Fault> {
-        self.join(later, Analyzer::then)
+    /// Continues with the part that comes next in time, as [`Analyzer::append`] does.
+    pub fn append(self, later: PartialAnalysis) -> Result<PartialAnalysis, Fault> {
+        self.join(later, Analyzer::append)
     }
 
     /// Adds a part of other devices over the same time, as [`Analyzer::merge_devices`] does.
@@ -70,8 +70,8 @@ impl PartialAnalysis {
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
-            self.begin(layer);
-            other.begin(layer);
+            self.analyzer_mut(layer);
+            other.analyzer_mut(layer);
         }
         let both = self.analyzer.zip(other.analyzer);
         let both = both.map(|(first, second)| join(first, second));
@@ -80,8 +80,8 @@ impl PartialAnalysis {
         Ok(PartialAnalysis { layer, ..self })
     }
 
-    fn begin(&mut self, layer: Layer) -> &mut Analyzer {
-        let later = self.later;
+    fn analyzer_mut(&mut self, layer: Layer) -> &mut Analyzer {
+        let later = self.is_later;
         let new = if later { Analyzer::part } else { Analyzer::new };
         self.analyzer.get_or_insert_with(|| new(layer))
     }
@@ -121,7 +121,7 @@ impl RecordSink for PartialAnalysis {
         spans.clear();
         for record in records {
             let span = Span::from_record(record);
-            if !self.intake.takes(&span, layer) {
+            if !self.intake.admit(&span, layer) {
                 continue;
             }
             if let (Some(pid), Some(name)) = (record.pid, &record.comm) {
@@ -129,7 +129,7 @@ impl RecordSink for PartialAnalysis {
             }
             spans.push(span);
         }
-        self.begin(layer).update(&spans);
+        self.analyzer_mut(layer).update(&spans);
         self.intake.spans = spans;
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::thread::{self, JoinHandle};
 /// queueing, then call [`Analyzer::finish`].
 ///
 /// Each part of a trace may have its own analyzer, on any machine, if all times are of one clock.
-/// [`Analyzer::then`] joins successive parts, [`Analyzer::merge_devices`] those of other devices.
+/// [`Analyzer::append`] joins successive parts, [`Analyzer::merge_devices`] those of other devices.
 /// The result equals that of one pass, except for the figures in `inexact`.
 ///
 /// ```
@@ -31,7 +31,7 @@ use std::thread::{self, JoinHandle};
 /// let noon = Analyzer::part(Layer::Block);
 /// // Each takes its I/Os with `update`, and may go to another machine.
 /// let noon = Analyzer::from_bytes(&noon.to_bytes()?)?;
-/// let day = morning.then(noon)?;
+/// let day = morning.append(noon)?;
 /// assert_eq!(day.finish(&BTreeMap::new()).requests, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -48,7 +48,7 @@ pub struct Analyzer {
 /// are analysed at once.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct PartHead {
-    #[serde(with = "crate::stored::all")]
+    #[serde(with = "crate::stored::spans")]
     spans: Vec<Span>,
     most: u64,
 }
@@ -65,7 +65,7 @@ pub(crate) fn same_layer(first: Layer, second: Layer) -> Result<(), Fault> {
 
 impl Analyzer {
     /// Most I/Os that a later part keeps unanalysed.
-    pub(crate) const HEAD: usize = 1 << 16;
+    pub(crate) const MAX_HEAD_IOS: usize = 1 << 16;
 
     /// Starts an analysis at the first I/O of a trace. I/Os of the user layer have the stages U2C
     /// and U2U and no bottleneck.
@@ -77,9 +77,9 @@ impl Analyzer {
         }
     }
 
-    /// Starts a later part of a trace, which keeps its first [`Analyzer::HEAD`] I/Os.
+    /// Starts a later part of a trace, which keeps its first [`Analyzer::MAX_HEAD_IOS`] I/Os.
     pub fn part(layer: Layer) -> Self {
-        Self::part_with_head(layer, Self::HEAD)
+        Self::part_with_head(layer, Self::MAX_HEAD_IOS)
     }
 
     pub(crate) fn part_with_head(layer: Layer, most: usize) -> Self {
@@ -103,7 +103,7 @@ impl Analyzer {
             Some(head) if !head.is_full() => {
                 let rest = head.take(spans);
                 if head.is_full() {
-                    self.state = AnalyzerState::behind(&head.spans);
+                    self.state = AnalyzerState::continue_after(&head.spans);
                 }
                 rest
             }
@@ -116,17 +116,17 @@ impl Analyzer {
 
     /// Number of I/Os that were added.
     pub(crate) fn requests(&self) -> u64 {
-        let held = self.head.as_ref().map_or(0, |head| head.spans.len());
-        self.state.counts.requests + held as u64
+        let in_head = self.head.as_ref().map_or(0, |head| head.spans.len());
+        self.state.counts.requests + in_head as u64
     }
 
     /// Continues with the part that comes next in time. Join parts in their order. Which neighbours
     /// are joined first does not matter as long as no figure is inexact.
-    pub fn then(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
+    pub fn append(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
         same_layer(self.layer, later.layer)?;
         let Analyzer { head, state, .. } = later;
         let tail = match &self.head {
-            Some(head) if !head.is_full() => AnalyzerState::passed(&head.spans).tail(),
+            Some(head) if !head.is_full() => AnalyzerState::order_only(&head.spans).tail(),
             _ => self.state.tail(),
         };
         let counted = head.is_none_or(|head| {
@@ -141,7 +141,7 @@ impl Analyzer {
     }
 
     /// Adds a part of other devices over the same time, in any order. Join parts of one device by
-    /// [`Analyzer::then`] first.
+    /// [`Analyzer::append`] first.
     pub fn merge_devices(self, other: Analyzer) -> Result<Analyzer, Fault> {
         same_layer(self.layer, other.layer)?;
         let (mut merged, other) = (self.into_complete(), other.into_complete());
@@ -165,7 +165,7 @@ impl Analyzer {
             && !head.is_full()
         {
             head.most = head.spans.len() as u64;
-            self.state = AnalyzerState::behind(&head.spans);
+            self.state = AnalyzerState::continue_after(&head.spans);
         }
     }
 
@@ -207,8 +207,8 @@ impl PartHead {
     /// Takes I/Os until the head is full. Returns the others.
     fn take<'a>(&mut self, spans: &'a [Span]) -> &'a [Span] {
         let room = self.most.saturating_sub(self.spans.len() as u64);
-        let some = spans.len().min(usize::try_from(room).unwrap_or(usize::MAX));
-        let (head, rest) = spans.split_at(some);
+        let taken = spans.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let (head, rest) = spans.split_at(taken);
         self.spans.extend_from_slice(head);
         rest
     }
@@ -221,7 +221,7 @@ const FORM: StoredForm = StoredForm {
 };
 
 /// Most buffers that wait for the analysis. A faster reader waits, which bounds the memory.
-const UNDER_WAY: usize = 4;
+const MAX_WAITING_BUFFERS: usize = 4;
 
 /// Runs an [`Analyzer`] in a second thread. Buffers go there filled and come back to be reused.
 pub struct AnalyzerThread {
@@ -233,8 +233,8 @@ pub struct AnalyzerThread {
 impl AnalyzerThread {
     /// Starts the thread.
     pub fn new(mut analyzer: Analyzer) -> io::Result<Self> {
-        let (out, full) = sync_channel::<Vec<Span>>(UNDER_WAY);
-        let (give, spare) = sync_channel(UNDER_WAY + 2);
+        let (out, full) = sync_channel::<Vec<Span>>(MAX_WAITING_BUFFERS);
+        let (give, spare) = sync_channel(MAX_WAITING_BUFFERS + 2);
         let thread = thread::Builder::new().spawn(move || {
             for spans in full {
                 analyzer.update(&spans);

@@ -1,7 +1,7 @@
 //! Requests of each hardware queue, and how evenly they are spread.
 
 use crate::queue_map::QueueMap;
-use crate::state::Marks;
+use crate::state::InexactMarks;
 use q2c_model::{DevId, Op};
 use q2c_result::analyze::{
     Balance, DeviceQueues, Hctx, InexactFigure, InexactReason, QueueSet, QueueUse,
@@ -31,9 +31,9 @@ pub(crate) struct QueueBalance {
 
 impl QueueBalance {
     /// Most queues, and most CPUs of a queue, that are counted: more than any device has.
-    const MOST: usize = 4096;
+    const MAX_QUEUES: usize = 4096;
     /// Most pairs of device and operation class; requests of any further pair are left out.
-    const DEVICES: usize = 3 * 512;
+    const MAX_KEYS: usize = 3 * 512;
 
     pub(crate) fn add(&mut self, span: &Span) {
         if span.hctx == NONE_32 {
@@ -48,27 +48,27 @@ impl QueueBalance {
     }
 
     fn count(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32, requests: u64) {
-        match self.room(key, hctx, cpu) {
+        match self.count_mut(key, hctx, cpu) {
             Some(count) => *count = count.saturating_add(requests),
             None => self.full = true,
         }
     }
 
     /// The request count of a CPU; `None` if the tables are full.
-    fn room(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32) -> Option<&mut u64> {
-        if self.counts.len() >= Self::DEVICES && !self.counts.contains_key(&key) {
+    fn count_mut(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32) -> Option<&mut u64> {
+        if self.counts.len() >= Self::MAX_KEYS && !self.counts.contains_key(&key) {
             return None;
         }
         let queues = self.counts.entry(key).or_default();
-        if queues.len() >= Self::MOST && !queues.contains_key(&hctx) {
+        if queues.len() >= Self::MAX_QUEUES && !queues.contains_key(&hctx) {
             return None;
         }
         let cpus = queues.entry(hctx).or_default();
-        let fits = cpus.len() < Self::MOST || cpus.contains_key(&cpu);
+        let fits = cpus.len() < Self::MAX_QUEUES || cpus.contains_key(&cpu);
         fits.then(|| cpus.entry(cpu).or_default())
     }
 
-    pub(crate) fn merge(&mut self, other: &QueueBalance, marks: &mut Marks) {
+    pub(crate) fn merge(&mut self, other: &QueueBalance, marks: &mut InexactMarks) {
         self.full |= other.full;
         for (key, queues) in &other.counts {
             for (hctx, cpus) in queues {
@@ -83,7 +83,7 @@ impl QueueBalance {
     }
 
     pub(crate) fn queues_and_balance(&self) -> (Vec<Hctx>, Option<Balance>) {
-        let counts_by_queue = sum(self.counts.values());
+        let counts_by_queue = sum_counts(self.counts.values());
         let queues = queue_counts(&counts_by_queue);
         let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
         (queues, (!counts.is_empty()).then(|| verdict(&counts)))
@@ -103,14 +103,16 @@ impl QueueBalance {
         DeviceQueues {
             device: device.to_string(),
             queues: None,
-            all: queue_use(queue_counts(&sum(of_device.map(|(_, counts)| counts)))),
+            all: queue_use(queue_counts(&sum_counts(
+                of_device.map(|(_, counts)| counts),
+            ))),
             reads: class_use(OpClass::Read),
             writes: class_use(OpClass::Write),
         }
     }
 }
 
-fn sum<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
+fn sum_counts<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
     let mut sum = ByQueue::new();
     for (queue, cpus) in all.flatten() {
         let into = sum.entry(*queue).or_default();
@@ -154,7 +156,7 @@ fn queue_use(queues: Vec<Hctx>) -> QueueUse {
 
 /// Completes a device's queues by the map that was valid during the recording.
 pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
-    device.queues = Some(map.queues());
+    device.queues = Some(map.numbers().count() as u64);
     let sets = map.sets();
     let parts = [device.reads.as_mut(), device.writes.as_mut()];
     for part in parts.into_iter().flatten().chain([&mut device.all]) {
@@ -165,12 +167,12 @@ pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
             ..Hctx::default()
         }));
         part.queues.sort_by_key(|queue| queue.hctx);
-        over_sets(part, &sets);
+        complete_sets(part, &sets);
         map.judge(part, &sets);
     }
 }
 
-fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
+fn complete_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     let counts: BTreeMap<u32, u64> = part.queues.iter().map(|q| (q.hctx, q.requests)).collect();
     let queue_set = |set: &Vec<u32>| {
         let counts: Vec<u64> = set.iter().map(|queue| counts[queue]).collect();

@@ -1,13 +1,13 @@
 //! Finds the bottleneck by the shares of the stages in Q2C, in total, by load and over time.
 
 use crate::stage::{BEFORE_DRIVER, IoStages, PARTS, Stage};
-use crate::windows::{Joined, TimeWindows};
+use crate::windows::{GrowingWindows, Merge};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// From this share of Q2C on, the largest stage before the driver is the bottleneck; else D2C.
-const NAMED: f64 = 0.2;
+const MIN_BOTTLENECK_SHARE: f64 = 0.2;
 
 /// Sums of the parts of Q2C over I/Os, ns, in the order of [`PARTS`].
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
@@ -38,18 +38,19 @@ impl BottleneckSums {
         }
     }
 
-    /// The largest stage before the driver if its share is [`NAMED`] or more; else D2C or the rest.
+    /// The largest stage before the driver if its share is [`MIN_BOTTLENECK_SHARE`] or more; else
+    /// D2C or the rest.
     fn bottleneck_stage(&self) -> Stage {
         let before = BEFORE_DRIVER.into_iter();
         match before.max_by_key(|stage| self.parts[*stage as usize]) {
-            Some(stage) if self.share(stage) >= NAMED => stage,
+            Some(stage) if self.share(stage) >= MIN_BOTTLENECK_SHARE => stage,
             _ if self.share(Stage::Rest) > self.share(Stage::D2C) => Stage::Rest,
             _ => Stage::D2C,
         }
     }
 }
 
-impl Joined for BottleneckSums {
+impl Merge for BottleneckSums {
     fn join(&mut self, other: Self) {
         self.requests.join(other.requests);
         self.q2c.join(other.q2c);
@@ -59,7 +60,7 @@ impl Joined for BottleneckSums {
     }
 }
 
-const fn why(stage: Stage) -> &'static str {
+const fn stage_reason(stage: Stage) -> &'static str {
     match stage {
         Stage::Q2G => {
             "I/Os wait before they have a request: for a free one (nr_requests, hardware tags), or on the way to it"
@@ -80,19 +81,19 @@ const fn why(stage: Stage) -> &'static str {
 }
 
 /// Says why a stage takes long. For Q2G, also how much waiting had all requests in use.
-fn reason(stage: Stage, tags: &[Tags]) -> String {
+fn bottleneck_reason(stage: Stage, tags: &[Tags]) -> String {
     /// From this share of the waiting with all requests in use, requests count as exhausted.
-    const EXHAUSTED: f64 = 0.8;
+    const MIN_EXHAUSTED_SHARE: f64 = 0.8;
     let sum = |field: fn(&Tags) -> u64| tags.iter().map(field).fold(0, u64::saturating_add);
     let (waited, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
     let most = tags.iter().map(|t| t.most).max().unwrap_or(0);
     if stage != Stage::Q2G || waited == 0 {
-        return why(stage).to_owned();
+        return stage_reason(stage).to_owned();
     }
     let share = at_most as f64 / waited as f64;
     let queues = if tags.len() > 1 { "of a queue" } else { "" };
     let percent = share * 100.0;
-    if share >= EXHAUSTED {
+    if share >= MIN_EXHAUSTED_SHARE {
         format!(
             "I/Os wait for a free request: {percent:.0} % of the waiting was by I/Os queued while all {most} {queues} were in use, \
              the most that ever were: raise nr_requests, or lower the depth"
@@ -106,17 +107,17 @@ fn reason(stage: Stage, tags: &[Tags]) -> String {
 }
 
 /// Most classes of load. No I/O is ever queued with 2^63 or more in flight.
-const LOADS: usize = 63;
+const MAX_LOAD_CLASSES: usize = 63;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Shares {
+pub(crate) struct StageShares {
     all: BottleneckSums,
     /// By load: class k holds the I/Os queued with 2^k to 2^(k+1) - 1 in flight.
     loads: Vec<BottleneckSums>,
-    windows: TimeWindows<BottleneckSums>,
+    windows: GrowingWindows<BottleneckSums>,
 }
 
-impl Shares {
+impl StageShares {
     pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &IoStages) {
         let one = BottleneckSums {
             requests: 1,
@@ -132,7 +133,7 @@ impl Shares {
         self.windows.window_mut(queue).join(one);
     }
 
-    pub(crate) fn merge(&mut self, other: Shares) {
+    pub(crate) fn merge(&mut self, other: StageShares) {
         self.all.join(other.all);
         let most = self.loads.len().max(other.loads.len());
         self.loads.resize(most, BottleneckSums::default());
@@ -154,7 +155,7 @@ impl Shares {
         Some(Bottleneck {
             stage: stage.into_str().to_owned(),
             share: self.all.share(stage),
-            why: reason(stage, tags),
+            why: bottleneck_reason(stage, tags),
             rule: rule.to_owned(),
             shares: self.all.shares(),
             over_load: self.over_load(),
@@ -171,7 +172,7 @@ impl Shares {
             stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
-        let classes = self.loads.iter().enumerate().take(LOADS);
+        let classes = self.loads.iter().enumerate().take(MAX_LOAD_CLASSES);
         let any = classes.filter(|(_, sums)| sums.requests > 0);
         any.map(class).collect()
     }

@@ -1,9 +1,9 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 //!
-//! [`Places`] finds the tally of a group by its key.
+//! [`KeyedTallies`] finds the tally of a group by its key.
 
 use crate::stage::{IoStages, Stage, StageTally};
-use crate::state::Marks;
+use crate::state::InexactMarks;
 use q2c_model::{Bytes, DevId, Layer, Op};
 use q2c_result::analyze::{Group, InexactFigure, InexactReason};
 use q2c_trace::Span;
@@ -14,25 +14,26 @@ use std::hash::Hash;
 
 /// First of the numbers that stand for processes without a known id. It is above every id
 /// (`PID_MAX_LIMIT` of Linux is 2^22).
-pub(crate) const NAMED: u32 = 1 << 31;
+pub(crate) const FIRST_STAND_IN_PID: u32 = 1 << 31;
 
-/// Groups by one property; I/Os beyond [`Places::MOST`] groups are counted together as `others`.
+/// Groups by one property; I/Os beyond [`KeyedTallies::MAX_GROUPS`] groups are counted together as
+/// `others`.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct ByOne {
-    groups: Places<u64>,
+struct PropertyGroups {
+    groups: KeyedTallies<u64>,
     others: Option<Box<StageTally>>,
 }
 
-impl ByOne {
+impl PropertyGroups {
     #[inline]
     fn tally(&mut self, key: u64) -> &mut StageTally {
         let groups = &mut self.groups;
-        let place = match groups.known(key) {
-            Some(place) => place,
-            None if groups.keys.len() < Places::<u64>::MOST => groups.add(key),
+        let index = match groups.find(key) {
+            Some(index) => index,
+            None if groups.keys.len() < KeyedTallies::<u64>::MAX_GROUPS => groups.add(key),
             None => return self.others.get_or_insert_default(),
         };
-        &mut groups.tallies[place]
+        &mut groups.tallies[index]
     }
 
     fn iter_tallies(&self) -> impl Iterator<Item = &StageTally> {
@@ -41,7 +42,7 @@ impl ByOne {
 
     /// Adds a later part's groups. Returns false if its `others` may hold I/Os of groups known
     /// here.
-    fn merge(&mut self, later: ByOne) -> bool {
+    fn merge(&mut self, later: PropertyGroups) -> bool {
         let exact = later.others.is_none() || self.groups.keys.is_empty();
         for (key, tally) in later.groups.keys.into_iter().zip(&later.groups.tallies) {
             self.tally(key).merge(tally);
@@ -53,10 +54,10 @@ impl ByOne {
     }
 
     fn groups(&self, layer: Layer, name: impl Fn(u64) -> String) -> Vec<Group> {
-        let Places { keys, tallies, .. } = &self.groups;
+        let KeyedTallies { keys, tallies, .. } = &self.groups;
         let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_unstable_by_key(|place| keys[*place]);
-        let known = order.iter().map(|&of| (name(keys[of]), &tallies[of]));
+        order.sort_unstable_by_key(|index| keys[*index]);
+        let named = order.iter().map(|&n| (name(keys[n]), &tallies[n]));
         let others = self.others.iter();
         let others = others.map(|tally| ("others".to_owned(), &**tally));
         let group = |(key, tally): (String, &StageTally)| Group {
@@ -65,7 +66,7 @@ impl ByOne {
             bytes: tally.bytes,
             stages: tally.stages(layer),
         };
-        known.chain(others).map(group).collect()
+        named.chain(others).map(group).collect()
     }
 }
 
@@ -89,11 +90,11 @@ impl IoProperties {
 
     /// The keys of the groups by operation, size and device, in the order of [`PROPERTIES`].
     fn keys(self) -> [u64; 3] {
-        [self.op as u64, self.size, number(self.device)]
+        [self.op as u64, self.size, device_key(self.device)]
     }
 }
 
-fn number(device: DevId) -> u64 {
+fn device_key(device: DevId) -> u64 {
     u64::from(device.major) << 32 | u64::from(device.minor)
 }
 
@@ -105,9 +106,9 @@ const DEVICE: usize = 2;
 /// combination of properties. These tallies are added to their groups at the end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
-    kinds: Places<IoProperties>,
+    kinds: KeyedTallies<IoProperties>,
     /// In the order of [`PROPERTIES`].
-    by: [ByOne; PROPERTIES.len()],
+    properties: [PropertyGroups; PROPERTIES.len()],
 }
 
 /// The smallest power of two that is not below a length in bytes; 0 for a length of 0.
@@ -120,57 +121,57 @@ fn size_class(bytes: u64) -> u64 {
 
 impl Groups {
     /// Most combinations with their own tally. I/Os of others go to their groups directly.
-    const KINDS: usize = 128;
+    const MAX_KINDS: usize = 128;
 
     #[inline]
     pub(crate) fn add(&mut self, span: &Span, stages: &IoStages) {
         let bytes = span.bytes;
         let kind = IoProperties::from_span(span);
-        match self.kinds.known(kind).or_else(|| self.new_kind(kind)) {
-            Some(place) => self.kinds.tallies[place].add(bytes, stages),
-            None => self.each_of_kind(kind, |group| group.add(bytes, stages)),
+        match self.kinds.find(kind).or_else(|| self.new_kind(kind)) {
+            Some(index) => self.kinds.tallies[index].add(bytes, stages),
+            None => self.update_kind_groups(kind, |group| group.add(bytes, stages)),
         }
-        self.each_of_span(span, |group| group.add(bytes, stages));
+        self.update_span_groups(span, |group| group.add(bytes, stages));
     }
 
-    fn each_of_kind(&mut self, kind: IoProperties, mut with: impl FnMut(&mut StageTally)) {
-        for (groups, key) in self.by.iter_mut().zip(kind.keys()) {
-            with(groups.tally(key));
+    fn update_kind_groups(&mut self, kind: IoProperties, mut update: impl FnMut(&mut StageTally)) {
+        for (groups, key) in self.properties.iter_mut().zip(kind.keys()) {
+            update(groups.tally(key));
         }
     }
 
     /// Visits the groups by process, CPU and queue, which [`IoProperties`] do not cover.
     #[inline]
-    fn each_of_span(&mut self, span: &Span, mut with: impl FnMut(&mut StageTally)) {
+    fn update_span_groups(&mut self, span: &Span, mut update: impl FnMut(&mut StageTally)) {
         let keys = [span.pid, span.cpu_submit, span.hctx];
-        for (groups, key) in self.by[DEVICE + 1..].iter_mut().zip(keys) {
+        for (groups, key) in self.properties[DEVICE + 1..].iter_mut().zip(keys) {
             if key != NONE_32 {
-                with(groups.tally(u64::from(key)));
+                update(groups.tally(u64::from(key)));
             }
         }
     }
 
-    /// Gives a combination a tally if there is room. Its groups get their places now, so that the
+    /// Gives a combination a tally if there is room. Its groups get their indices now, so that the
     /// order of the I/Os alone decides which groups have one.
     #[cold]
     fn new_kind(&mut self, kind: IoProperties) -> Option<usize> {
-        if self.kinds.keys.len() == Self::KINDS {
+        if self.kinds.keys.len() == Self::MAX_KINDS {
             return None;
         }
-        self.each_of_kind(kind, |_| {});
+        self.update_kind_groups(kind, |_| {});
         Some(self.kinds.add(kind))
     }
 
-    pub(crate) fn join(&mut self, later: Groups, marks: &mut Marks) {
+    pub(crate) fn join(&mut self, later: Groups, marks: &mut InexactMarks) {
         if !self.merge(later) {
             marks.add(InexactFigure::Groups, InexactReason::Overflow);
         }
     }
 
     /// Groups of other devices have no common order, so the result is inexact if `others` has any.
-    pub(crate) fn merge_devices(&mut self, other: Groups, marks: &mut Marks) {
+    pub(crate) fn merge_devices(&mut self, other: Groups, marks: &mut InexactMarks) {
         self.merge(other);
-        if self.by.iter().any(|groups| groups.others.is_some()) {
+        if self.properties.iter().any(|groups| groups.others.is_some()) {
             marks.add(InexactFigure::Groups, InexactReason::Overflow);
         }
     }
@@ -179,7 +180,7 @@ impl Groups {
         self.sum_up();
         other.sum_up();
         let mut exact = true;
-        for (groups, more) in self.by.iter_mut().zip(other.by) {
+        for (groups, more) in self.properties.iter_mut().zip(other.properties) {
             exact &= groups.merge(more);
         }
         exact
@@ -187,13 +188,13 @@ impl Groups {
 
     pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
         let kind = IoProperties::from_span(span);
-        self.each_of_kind(kind, |group| group.add_stage(stage, ns));
-        self.each_of_span(span, |group| group.add_stage(stage, ns));
+        self.update_kind_groups(kind, |group| group.add_stage(stage, ns));
+        self.update_span_groups(span, |group| group.add_stage(stage, ns));
     }
 
     pub(crate) fn devices(&self) -> BTreeSet<u64> {
-        let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
-        let groups = self.by[DEVICE].groups.keys.iter();
+        let kinds = self.kinds.keys.iter().map(|kind| device_key(kind.device));
+        let groups = self.properties[DEVICE].groups.keys.iter();
         groups.copied().chain(kinds).collect()
     }
 
@@ -201,10 +202,10 @@ impl Groups {
     pub(crate) fn sum_up(&mut self) -> StageTally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
-            self.each_of_kind(kind, |group| group.merge(tally));
+            self.update_kind_groups(kind, |group| group.merge(tally));
         }
         let mut total = StageTally::default();
-        for tally in self.by[0].iter_tallies() {
+        for tally in self.properties[0].iter_tallies() {
             total.merge(tally);
         }
         total
@@ -222,7 +223,7 @@ impl Groups {
             "process" => process_name(key, names),
             _ => key.to_string(),
         };
-        let properties = PROPERTIES.into_iter().zip(&self.by);
+        let properties = PROPERTIES.into_iter().zip(&self.properties);
         let groups = properties.map(|(property, groups)| {
             let groups = groups.groups(layer, |key| name(property, key));
             (property.to_owned(), groups)
@@ -234,7 +235,7 @@ impl Groups {
 fn process_name(pid: u64, names: &BTreeMap<u32, String>) -> String {
     let name = u32::try_from(pid).ok().and_then(|pid| names.get(&pid));
     match name {
-        Some(name) if pid >= u64::from(NAMED) => name.clone(),
+        Some(name) if pid >= u64::from(FIRST_STAND_IN_PID) => name.clone(),
         Some(name) => format!("{name} ({pid})"),
         None => pid.to_string(),
     }
@@ -253,70 +254,70 @@ fn size_name(class: u64) -> String {
     }
 }
 
-/// Finds the tally of a key. A key's place, its index in `tallies`, never changes.
+/// Finds the tally of a key. A key's index in `tallies` never changes.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "StoredPlaces<K>", into = "StoredPlaces<K>")]
+#[serde(try_from = "StoredTallies<K>", into = "StoredTallies<K>")]
 #[serde(bound(
     serialize = "K: Copy + Serialize",
     deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
 ))]
-pub(crate) struct Places<K> {
+pub(crate) struct KeyedTallies<K> {
     pub(crate) keys: Vec<K>,
     pub(crate) tallies: Vec<StageTally>,
-    /// Places of the keys whose index is at least [`Places::SCANNED`].
-    places: HashMap<K, usize>,
+    /// Indices of the keys from [`KeyedTallies::MAX_SCANNED`] on.
+    hashed: HashMap<K, usize>,
 }
 
-/// The serialised form: each key with its tally, in the order of their places.
+/// The serialised form: each key with its tally, in the order of their indices.
 #[derive(Serialize, Deserialize)]
-struct StoredPlaces<K>(Vec<(K, StageTally)>);
+struct StoredTallies<K>(Vec<(K, StageTally)>);
 
-impl<K> From<Places<K>> for StoredPlaces<K> {
-    fn from(of: Places<K>) -> Self {
-        StoredPlaces(of.keys.into_iter().zip(of.tallies).collect())
+impl<K> From<KeyedTallies<K>> for StoredTallies<K> {
+    fn from(tallies: KeyedTallies<K>) -> Self {
+        StoredTallies(tallies.keys.into_iter().zip(tallies.tallies).collect())
     }
 }
 
-impl<K: Copy + Eq + Hash> TryFrom<StoredPlaces<K>> for Places<K> {
+impl<K: Copy + Eq + Hash> TryFrom<StoredTallies<K>> for KeyedTallies<K> {
     type Error = &'static str;
 
-    fn try_from(stored: StoredPlaces<K>) -> Result<Self, &'static str> {
-        let mut made = Places::default();
+    fn try_from(stored: StoredTallies<K>) -> Result<Self, &'static str> {
+        let mut made = KeyedTallies::default();
         for (key, tally) in stored.0 {
-            if made.known(key).is_some() || made.keys.len() == Self::MOST {
+            if made.find(key).is_some() || made.keys.len() == Self::MAX_GROUPS {
                 return Err("groups that no I/Os have");
             }
-            let place = made.add(key);
-            made.tallies[place] = tally;
+            let index = made.add(key);
+            made.tallies[index] = tally;
         }
         Ok(made)
     }
 }
 
-impl<K> Default for Places<K> {
+impl<K> Default for KeyedTallies<K> {
     fn default() -> Self {
-        Places {
+        KeyedTallies {
             keys: Vec::new(),
             tallies: Vec::new(),
-            places: HashMap::new(),
+            hashed: HashMap::new(),
         }
     }
 }
 
-impl<K: Copy + Eq + Hash> Places<K> {
+impl<K: Copy + Eq + Hash> KeyedTallies<K> {
     /// Most groups of one property, which bounds memory and results.
-    pub(crate) const MOST: usize = 512;
+    pub(crate) const MAX_GROUPS: usize = 512;
     /// So many first keys are found by comparison, which is faster for few keys than a hash.
-    const SCANNED: usize = 32;
+    const MAX_SCANNED: usize = 32;
 
     #[inline]
-    pub(crate) fn known(&self, key: K) -> Option<usize> {
-        let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
-        let place = scanned.iter().position(|known| *known == key);
-        if self.places.is_empty() {
-            place
+    pub(crate) fn find(&self, key: K) -> Option<usize> {
+        let scanned = &self.keys[..self.keys.len().min(Self::MAX_SCANNED)];
+        let index = scanned.iter().position(|known| *known == key);
+        if self.hashed.is_empty() {
+            index
         } else {
-            place.or_else(|| self.places.get(&key).copied())
+            index.or_else(|| self.hashed.get(&key).copied())
         }
     }
 
@@ -324,8 +325,8 @@ impl<K: Copy + Eq + Hash> Places<K> {
         let new = self.keys.len();
         self.keys.push(key);
         self.tallies.push(StageTally::default());
-        if new >= Self::SCANNED {
-            self.places.insert(key, new);
+        if new >= Self::MAX_SCANNED {
+            self.hashed.insert(key, new);
         }
         new
     }

@@ -1,6 +1,6 @@
 //! The number of I/Os in flight over time.
 
-use crate::state::{Broken, Marks};
+use crate::state::{InexactMarks, StateError};
 use q2c_result::analyze::{InexactFigure, InexactReason, TraceActivity, TraceInFlight};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -14,14 +14,14 @@ pub(crate) struct InFlightSweep {
     now: Option<u64>,
     start: Option<u64>,
     /// Completion times of the I/Os that were in flight before `start`.
-    carried: Vec<u64>,
+    carried_ends: Vec<u64>,
     integral: u128,
     sum: u128,
     most: u64,
     /// Each new largest number in flight, with the time at which it was reached. I/Os of an earlier
     /// part can raise the maximum only at these times, because they only end.
     reached: Vec<(u64, u64)>,
-    idle: Idle,
+    idle: IdleTime,
 }
 
 impl InFlightSweep {
@@ -29,7 +29,7 @@ impl InFlightSweep {
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
-        let now = self.now.unwrap_or_else(|| self.begin(from));
+        let now = self.now.unwrap_or_else(|| self.start_at(from));
         if from < now {
             // The I/O comes late: the sweep has passed its time before `now`, which is added here.
             self.integral += u128::from(to.min(now) - from);
@@ -42,19 +42,19 @@ impl InFlightSweep {
         }
         let depth = self.ends.len() as u64;
         if depth > self.most {
-            self.reach(depth, now.max(from));
+            self.record_most(depth, now.max(from));
         }
         depth.max(1)
     }
 
     #[cold]
-    fn begin(&mut self, at: u64) -> u64 {
+    fn start_at(&mut self, at: u64) -> u64 {
         (self.now, self.start) = (Some(at), Some(at));
         at
     }
 
     #[cold]
-    fn reach(&mut self, depth: u64, at: u64) {
+    fn record_most(&mut self, depth: u64, at: u64) {
         self.most = depth;
         self.reached.push((depth, at));
     }
@@ -72,8 +72,8 @@ impl InFlightSweep {
         let depth = self.ends.len() as u64;
         self.integral += u128::from(depth) * u128::from(to - from);
         match depth {
-            0 => self.idle.add(to - from),
-            _ => self.idle.ends(to - from),
+            0 => self.idle.add_idle(to - from),
+            _ => self.idle.add_active(to - from),
         }
     }
 
@@ -102,22 +102,22 @@ impl InFlightSweep {
         self.now.map(|_| self.idle.activity())
     }
 
-    pub(crate) fn check(&self) -> Result<(), Broken> {
+    pub(crate) fn check(&self) -> Result<(), StateError> {
         /// Far above any real sum, ns; leaves room to add further parts.
-        const MANY: u128 = 1 << 120;
-        if self.sum > MANY || self.integral > MANY {
-            return Err(Broken::Counts);
+        const MAX_SUM: u128 = 1 << 120;
+        if self.sum > MAX_SUM || self.integral > MAX_SUM {
+            return Err(StateError::Counts);
         }
         let rise = self.ends.iter().all(|end| Some(end.0) >= self.now);
-        rise.then_some(()).ok_or(Broken::InFlight)
+        rise.then_some(()).ok_or(StateError::InFlight)
     }
 
     /// A sweep that continues from here and has counted nothing yet.
-    pub(crate) fn carried_on(self) -> InFlightSweep {
+    pub(crate) fn into_next(self) -> InFlightSweep {
         InFlightSweep {
             start: self.now,
             now: self.now,
-            carried: self.ends.iter().map(|end| end.0).collect(),
+            carried_ends: self.ends.iter().map(|end| end.0).collect(),
             ends: self.ends,
             ..InFlightSweep::default()
         }
@@ -133,7 +133,7 @@ impl InFlightSweep {
     /// Continues with a part that was counted separately. This sweep must have passed the I/Os that
     /// the part knew at its start. `tail` holds the completion times of I/Os in flight at the cut
     /// that the part did not know.
-    pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut Marks) {
+    pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut InexactMarks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
             *self = later;
@@ -160,9 +160,9 @@ impl InFlightSweep {
     fn join_most(&mut self, tail: &[u64], reached: &[(u64, u64)]) {
         for (depth, at) in reached {
             let ended = tail.partition_point(|end| end <= at);
-            let both = depth.saturating_add((tail.len() - ended) as u64);
-            if both > self.most {
-                self.reach(both, *at);
+            let with_tail = depth.saturating_add((tail.len() - ended) as u64);
+            if with_tail > self.most {
+                self.record_most(with_tail, *at);
             }
         }
     }
@@ -178,15 +178,15 @@ impl InFlightSweep {
                 .sum()
         };
         // Both sides have counted these if the part begins before this sweep's `now`.
-        let twice = lengths(start, &mut later.carried.iter().copied(), now);
-        let beyond = lengths(now, &mut tail.iter().copied(), last);
-        let before = lengths(later_now, &mut later.ends.iter().map(|end| end.0), last);
-        // `twice` can exceed this sweep's own integral, because the part has counted it too. So it
-        // is subtracted after the sums are added.
-        for more in [later.integral, beyond, before] {
+        let counted_twice = lengths(start, &mut later.carried_ends.iter().copied(), now);
+        let of_tail = lengths(now, &mut tail.iter().copied(), last);
+        let of_later = lengths(later_now, &mut later.ends.iter().map(|end| end.0), last);
+        // `counted_twice` can exceed this sweep's own integral, because the part has counted it
+        // too. So it is subtracted after the sums are added.
+        for more in [later.integral, of_tail, of_later] {
             self.integral = self.integral.saturating_add(more);
         }
-        self.integral = self.integral.saturating_sub(twice);
+        self.integral = self.integral.saturating_sub(counted_twice);
     }
 
     fn join_ends(&mut self, tail: &[u64], later: InFlightSweep) {
@@ -195,8 +195,8 @@ impl InFlightSweep {
         if now > later.now {
             ends.retain(|end| Some(end.0) > now);
         }
-        let held = tail.iter().filter(|end| Some(**end) > now);
-        ends.extend(held.map(|end| Reverse(*end)));
+        let open = tail.iter().filter(|end| Some(**end) > now);
+        ends.extend(open.map(|end| Reverse(*end)));
         (self.ends, self.now) = (ends, now);
     }
 
@@ -214,64 +214,64 @@ impl InFlightSweep {
 /// Sums active and idle time, and counts pauses. The pauses before the first and after the last I/O
 /// in flight are kept apart, because a neighbouring part may extend them.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Idle {
+struct IdleTime {
     /// Counts only pauses between two times with I/Os in flight.
     activity: TraceActivity,
     /// Length of the pause before the first I/O in flight, ns; `None` until there is one.
-    lead: Option<u64>,
+    first_pause: Option<u64>,
     /// Length of the pause that is under way, ns; 0 while an I/O is in flight.
-    running: u64,
+    open_pause: u64,
 }
 
-impl Idle {
-    fn add(&mut self, ns: u64) {
-        self.running += ns;
+impl IdleTime {
+    fn add_idle(&mut self, ns: u64) {
+        self.open_pause += ns;
         self.activity.idle_ns += ns;
     }
 
     /// An I/O was in flight for `ns`, which ends the pause before it, if there was one.
-    fn ends(&mut self, ns: u64) {
+    fn add_active(&mut self, ns: u64) {
         if ns == 0 {
             return;
         }
         self.activity.active_ns += ns;
-        if self.running > 0 || self.lead.is_none() {
-            self.close();
+        if self.open_pause > 0 || self.first_pause.is_none() {
+            self.end_pause();
         }
     }
 
-    fn close(&mut self) {
-        let pause = std::mem::take(&mut self.running);
-        match self.lead {
-            None => self.lead = Some(pause),
-            Some(_) => count(&mut self.activity, pause),
+    fn end_pause(&mut self) {
+        let pause = std::mem::take(&mut self.open_pause);
+        match self.first_pause {
+            None => self.first_pause = Some(pause),
+            Some(_) => count_pause(&mut self.activity, pause),
         }
     }
 
-    fn join(&mut self, later: &Idle) {
+    fn join(&mut self, later: &IdleTime) {
         let (activity, more) = (&mut self.activity, &later.activity);
         activity.active_ns = activity.active_ns.saturating_add(more.active_ns);
         activity.idle_ns = activity.idle_ns.saturating_add(more.idle_ns);
-        let lead = later.lead.unwrap_or(later.running);
-        self.running = self.running.saturating_add(lead);
-        if later.lead.is_some() {
-            self.close();
+        let first_pause = later.first_pause.unwrap_or(later.open_pause);
+        self.open_pause = self.open_pause.saturating_add(first_pause);
+        if later.first_pause.is_some() {
+            self.end_pause();
             let activity = &mut self.activity;
             activity.pauses = activity.pauses.saturating_add(more.pauses);
             activity.longest_idle_ns = activity.longest_idle_ns.max(more.longest_idle_ns);
-            self.running = later.running;
+            self.open_pause = later.open_pause;
         }
     }
 
     /// The times of the whole trace, where the pause before the first I/O counts as well.
     fn activity(&self) -> TraceActivity {
         let mut activity = self.activity;
-        count(&mut activity, self.lead.unwrap_or(0));
+        count_pause(&mut activity, self.first_pause.unwrap_or(0));
         activity
     }
 }
 
-fn count(activity: &mut TraceActivity, pause: u64) {
+fn count_pause(activity: &mut TraceActivity, pause: u64) {
     let counts = u64::from(pause >= TraceActivity::PAUSE_NS);
     activity.pauses = activity.pauses.saturating_add(counts);
     activity.longest_idle_ns = activity.longest_idle_ns.max(pause);

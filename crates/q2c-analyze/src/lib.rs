@@ -4,7 +4,7 @@
 //! one call. [`Analyzer`] takes [`q2c_trace::Span`]s in the order of queueing and computes the
 //! figures of the result. It keeps the I/Os in flight, and histograms of at most 512 groups for
 //! each property. It can be stored, and joined from analyses of a trace's parts. [`LiveAnalysis`]
-//! analyses a running capture at intervals, and [`captured()`] one that has ended.
+//! analyses a running capture at intervals, and [`analyze_capture()`] one that has ended.
 //!
 //! A stage of an I/O is the time between two of its events:
 //!
@@ -46,8 +46,6 @@ mod windows;
 mod tests;
 
 pub use analysis_state::PartialAnalysis;
-pub use analyzer::Analyzer;
-pub use analyzer::AnalyzerThread;
-pub use live::{CapturedIo, captured};
-pub use live::{LiveAnalysis, RecorderCounts};
+pub use analyzer::{Analyzer, AnalyzerThread};
+pub use live::{CapturedIo, LiveAnalysis, RecorderCounts, analyze_capture};
 pub use recording::{Options, RecordingAnalysis, recording};

@@ -1,5 +1,5 @@
 //! Analyses a running capture at intervals ([`LiveAnalysis`]), or one whose I/Os are all in memory
-//! ([`captured()`]).
+//! ([`analyze_capture()`]).
 
 use crate::Analyzer;
 use crate::recording::complete_queues;
@@ -9,7 +9,7 @@ use q2c_model::stats::Histogram;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::{NONE, NONE_32};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +42,7 @@ pub struct LiveAnalysis {
 
 impl LiveAnalysis {
     /// Most I/Os that wait for analysis, which bounds the memory of a long interval.
-    const WAITING: usize = 1 << 16;
+    const MAX_WAITING_IOS: usize = 1 << 16;
 
     /// Starts an analysis with the capture. `interval` must be longer than zero.
     pub fn new(interval: Duration) -> Self {
@@ -60,7 +60,7 @@ impl LiveAnalysis {
     }
 
     /// Takes an I/O that has completed.
-    pub fn take(&mut self, io: &Recorded) {
+    pub fn take(&mut self, io: &RecordedIo) {
         self.completed += 1;
         self.bytes = self.bytes.saturating_add(io.span.bytes);
         match between(io.span.begin_ns, io.span.end_ns) {
@@ -69,7 +69,7 @@ impl LiveAnalysis {
         }
         self.processes.take(io);
         self.waiting.push(CapturedIo::from(io).span);
-        if self.waiting.len() >= Self::WAITING {
+        if self.waiting.len() >= Self::MAX_WAITING_IOS {
             self.analyse();
         }
     }
@@ -124,7 +124,7 @@ impl LiveAnalysis {
 struct Processes(HashMap<u32, ProcessIos>);
 
 impl Processes {
-    fn take(&mut self, io: &Recorded) {
+    fn take(&mut self, io: &RecordedIo) {
         let pid = io.span.pid;
         let process = self.0.entry(pid).or_insert_with(|| ProcessIos {
             pid: (pid != NONE_32).then_some(pid),
@@ -154,8 +154,8 @@ pub struct CapturedIo {
     pub tid: u32,
 }
 
-impl From<&Recorded> for CapturedIo {
-    fn from(io: &Recorded) -> Self {
+impl From<&RecordedIo> for CapturedIo {
+    fn from(io: &RecordedIo) -> Self {
         // The analysis checks only whether the I/O was merged, so any id will do.
         let merged_into = if io.lead == 0 { NONE } else { 0 };
         CapturedIo {
@@ -170,7 +170,7 @@ impl From<&Recorded> for CapturedIo {
 
 /// Analyses I/Os of the block layer, in any order. `facts` are the capture's facts and hold the
 /// queue maps. The caller adds the result's input and its lost and unmatched events.
-pub fn captured(mut spans: Vec<Span>, facts: &BTreeMap<String, String>) -> AnalyzeResult {
+pub fn analyze_capture(mut spans: Vec<Span>, facts: &BTreeMap<String, String>) -> AnalyzeResult {
     spans.sort_by_key(Span::first_ns);
     let mut analyzer = Analyzer::new(Layer::Block);
     analyzer.update(&spans);

@@ -1,6 +1,6 @@
 //! Latencies and I/Os in flight over time.
 
-use crate::windows::{Joined, TimeWindows};
+use crate::windows::{GrowingWindows, Merge};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
 use serde::de::Error;
@@ -35,9 +35,8 @@ pub(crate) struct LoadWindow {
 
 /// Serialises the classes that are not empty, as (class, count).
 fn store_classes<S: Serializer>(classes: &[u32; CLASSES], to: S) -> Result<S::Ok, S::Error> {
-    let numbered = (0_u32..).zip(classes.iter().copied());
-    let some: Vec<(u32, u32)> = numbered.filter(|(_, n)| *n > 0).collect();
-    some.serialize(to)
+    let counts = (0_u32..).zip(classes).filter(|(_, n)| **n > 0);
+    counts.collect::<Vec<(u32, &u32)>>().serialize(to)
 }
 
 fn read_classes<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[u32; CLASSES]>, D::Error> {
@@ -59,7 +58,7 @@ impl Default for LoadWindow {
     }
 }
 
-impl Joined for LoadWindow {
+impl Merge for LoadWindow {
     fn join(&mut self, other: Self) {
         self.requests.join(other.requests);
         self.in_flight_ns.join(other.in_flight_ns);
@@ -70,7 +69,7 @@ impl Joined for LoadWindow {
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Loads(pub(crate) TimeWindows<LoadWindow>);
+pub(crate) struct Loads(pub(crate) GrowingWindows<LoadWindow>);
 
 impl Loads {
     /// Takes an I/O by its queueing and completion times, ns; `to` is [`NONE`] if it never
@@ -84,7 +83,7 @@ impl Loads {
         let to = to.max(from);
         let count = &mut window.classes[class(to - from)];
         *count = count.saturating_add(1);
-        self.0.between(from, to, |window, part| {
+        self.0.add_between(from, to, |window, part| {
             window.in_flight_ns.join(part);
         });
     }

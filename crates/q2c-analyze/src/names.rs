@@ -8,64 +8,63 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProcessNames {
     /// By id: the time of the first I/O with the name (ns), and the name.
-    known: BTreeMap<u32, (u64, String)>,
-    /// Ids of further processes, whose names are not kept; at most [`ProcessNames::MOST`].
+    names: BTreeMap<u32, (u64, String)>,
+    /// Ids of further processes, whose names are not kept; at most [`ProcessNames::MAX_NAMES`].
     nameless: BTreeSet<u32>,
 }
 
 impl ProcessNames {
     /// Most processes whose names are kept.
-    pub(crate) const MOST: usize = 1 << 12;
+    pub(crate) const MAX_NAMES: usize = 1 << 12;
 
     /// Takes the process name of an I/O at the time `at`. I/Os come in the order of time.
     #[inline]
     pub(crate) fn add(&mut self, pid: u32, at: u64, name: &str) {
-        if self.known.contains_key(&pid) {
+        if self.names.contains_key(&pid) {
             return;
         }
-        if self.known.len() < Self::MOST {
-            self.known.insert(pid, (at, name.to_owned()));
-        } else if self.nameless.len() < Self::MOST {
+        if self.names.len() < Self::MAX_NAMES {
+            self.names.insert(pid, (at, name.to_owned()));
+        } else if self.nameless.len() < Self::MAX_NAMES {
             self.nameless.insert(pid);
         }
     }
 
-    pub(crate) fn is_other(&self, pid: u32, name: &str) -> bool {
-        let known = self.known.get(&pid);
-        known.is_some_and(|(_, known)| known != name)
+    pub(crate) fn has_other_name(&self, pid: u32, name: &str) -> bool {
+        self.names.get(&pid).is_some_and(|(_, known)| known != name)
     }
 
     /// Adds the names of another part. Of all names, the earliest ones are kept.
     pub(crate) fn merge(&mut self, other: ProcessNames) {
-        for (pid, name) in other.known {
-            let kept = self.known.entry(pid).or_insert_with(|| name.clone());
+        for (pid, name) in other.names {
+            let kept = self.names.entry(pid).or_insert_with(|| name.clone());
             if name < *kept {
                 *kept = name;
             }
         }
         self.nameless.extend(other.nameless);
-        if self.known.len() > Self::MOST {
-            let known = self.known.iter();
+        if self.names.len() > Self::MAX_NAMES {
+            let known = self.names.iter();
             let mut by_time: Vec<_> = known.map(|(pid, (at, _))| (*at, *pid)).collect();
             by_time.sort_unstable();
-            for (_, pid) in by_time.split_off(Self::MOST) {
-                self.known.remove(&pid);
+            for (_, pid) in by_time.split_off(Self::MAX_NAMES) {
+                self.names.remove(&pid);
                 self.nameless.insert(pid);
             }
         }
-        self.nameless.retain(|pid| !self.known.contains_key(pid));
-        while self.nameless.len() > Self::MOST {
+        self.nameless.retain(|pid| !self.names.contains_key(pid));
+        while self.nameless.len() > Self::MAX_NAMES {
             self.nameless.pop_last();
         }
     }
 
     pub(crate) fn by_id(&self) -> BTreeMap<u32, String> {
-        let known = self.known.iter();
+        let known = self.names.iter();
         known.map(|(pid, (_, name))| (*pid, name.clone())).collect()
     }
 
-    pub(crate) fn left_out(&self) -> (usize, usize) {
-        let cut = self.known.values().filter(|(_, name)| is_cut_name(name));
+    pub(crate) fn left_out_counts(&self) -> (usize, usize) {
+        let cut = self.names.values().filter(|(_, name)| is_cut_name(name));
         (cut.count(), self.nameless.len())
     }
 }
@@ -95,7 +94,7 @@ mod tests {
             for (mut one, two) in [(first.clone(), second.clone()), (second, first)] {
                 one.merge(two);
                 prop_assert_eq!(&one.by_id(), &whole.by_id());
-                prop_assert!(whole.nameless.len() == ProcessNames::MOST || one.nameless == whole.nameless);
+                prop_assert!(whole.nameless.len() == ProcessNames::MAX_NAMES || one.nameless == whole.nameless);
             }
         }
     }

@@ -1,23 +1,23 @@
 //! Reads and writes over time: how much they move, and where on the device they begin.
 
-use crate::windows::{Joined, TimeWindows};
+use crate::windows::{GrowingWindows, Merge};
 use q2c_model::{DevId, Op};
-use q2c_result::analyze::{Moved, OffsetMap, OffsetWindow, Throughput};
+use q2c_result::analyze::{IoVolume, OffsetMap, OffsetWindow, Throughput};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Most devices that have a map, which bounds the size of results.
-const MOST: usize = 8;
+const MAX_DEVICES: usize = 8;
 /// log2 of the length of a sector in bytes.
-const SECTOR: u32 = 9;
+const SECTOR_LOG2: u32 = 9;
 
 /// Number of I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. A
 /// window's ranges depend only on its own I/Os, so those of parts add up in any order.
-type Ranges = TimeWindows<u64, 128, 3>;
+type Ranges = GrowingWindows<u64, 128, 3>;
 /// Ranges in each window of time: at most 256 windows of at least 4.1 us (2^12 ns).
-type OffsetTimeMap = TimeWindows<ByOp<Ranges>, 256, 12>;
+type OffsetTimeMap = GrowingWindows<ByOp<Ranges>, 256, 12>;
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct ByOp<T> {
@@ -26,7 +26,7 @@ struct ByOp<T> {
 }
 
 impl<T> ByOp<T> {
-    fn of_op(&mut self, op: Op) -> &mut T {
+    fn op_mut(&mut self, op: Op) -> &mut T {
         if op == Op::Read {
             &mut self.reads
         } else {
@@ -35,14 +35,14 @@ impl<T> ByOp<T> {
     }
 }
 
-impl<T: Joined> Joined for ByOp<T> {
+impl<T: Merge> Merge for ByOp<T> {
     fn join(&mut self, other: Self) {
         self.reads.join(other.reads);
         self.writes.join(other.writes);
     }
 }
 
-impl Joined for Moved {
+impl Merge for IoVolume {
     fn join(&mut self, other: Self) {
         self.ios.join(other.ios);
         self.bytes.join(other.bytes);
@@ -52,7 +52,7 @@ impl Joined for Moved {
 /// Reads and writes with data, each at its first known time. Parts add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct OffsetAnalysis {
-    flow: TimeWindows<ByOp<Moved>>,
+    flow: GrowingWindows<ByOp<IoVolume>>,
     /// Maps of the devices with the lowest numbers, so that the order of the I/Os does not matter.
     maps: BTreeMap<DevId, OffsetTimeMap>,
 }
@@ -64,18 +64,18 @@ impl OffsetAnalysis {
         if !moves || at == NONE {
             return;
         }
-        self.flow.window_mut(at).of_op(span.op).join(Moved {
+        self.flow.window_mut(at).op_mut(span.op).join(IoVolume {
             ios: 1,
             bytes: span.bytes,
         });
-        if let Some(map) = self.map(span.device) {
-            let ranges = map.window_mut(at).of_op(span.op);
+        if let Some(map) = self.map_mut(span.device) {
+            let ranges = map.window_mut(at).op_mut(span.op);
             ranges.window_mut(span.sector).join(1);
         }
     }
 
-    fn map(&mut self, device: DevId) -> Option<&mut OffsetTimeMap> {
-        if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
+    fn map_mut(&mut self, device: DevId) -> Option<&mut OffsetTimeMap> {
+        if self.maps.len() >= MAX_DEVICES && !self.maps.contains_key(&device) {
             self.maps
                 .last_entry()
                 .filter(|last| *last.key() > device)?
@@ -89,13 +89,13 @@ impl OffsetAnalysis {
         for (device, map) in other.maps {
             self.maps.entry(device).or_default().join(map);
         }
-        while self.maps.len() > MOST {
+        while self.maps.len() > MAX_DEVICES {
             self.maps.pop_last();
         }
     }
 
     pub(crate) fn throughput(&self, origin: u64) -> Vec<Throughput> {
-        let throughput = |(start_ns, length_ns, flow): (u64, u64, &ByOp<Moved>)| Throughput {
+        let throughput = |(start_ns, length_ns, flow): (u64, u64, &ByOp<IoVolume>)| Throughput {
             start_ns,
             length_ns,
             reads: flow.reads,
@@ -113,15 +113,15 @@ impl OffsetAnalysis {
 /// Makes a map with one length of range, the one that all windows together need.
 fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
     let mut all_ranges = Ranges::default();
-    for (_, column) in map.numbered() {
+    for (_, column) in map.with_numbers() {
         all_ranges.join(column.reads.clone());
         all_ranges.join(column.writes.clone());
     }
-    let length = all_ranges.length();
+    let log2 = all_ranges.log2();
     let ranges = |ranges: &Ranges| {
         let mut ranges = ranges.clone();
-        ranges.lengthen(length);
-        let counted = ranges.numbered().filter(|(_, count)| **count > 0);
+        ranges.lengthen(log2);
+        let counted = ranges.with_numbers().filter(|(_, count)| **count > 0);
         counted.map(|(number, count)| (number, *count)).collect()
     };
     let window = |(start_ns, length_ns, column): (u64, u64, &ByOp<Ranges>)| OffsetWindow {
@@ -134,7 +134,7 @@ fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
     windows.retain(|window| !window.reads.is_empty() || !window.writes.is_empty());
     OffsetMap {
         device: device.to_string(),
-        range_bytes: 1u64.checked_shl(length + SECTOR).unwrap_or(u64::MAX),
+        range_bytes: 1u64.checked_shl(log2 + SECTOR_LOG2).unwrap_or(u64::MAX),
         windows,
     }
 }

@@ -9,9 +9,9 @@ pub(crate) struct QueueMap(BTreeMap<u32, BTreeSet<u32>>);
 
 /// Up to this share of misplaced requests, the map counts as followed. A thread may move to another
 /// CPU between the start of a request and the allocation of its tag.
-const AS_MAPPED: f64 = 0.01;
+const MAX_AS_MAPPED_SHARE: f64 = 0.01;
 /// Up to this share of misplaced requests, the map counts as nearly followed.
-const NEARLY: f64 = 0.1;
+const MAX_NEARLY_SHARE: f64 = 0.1;
 
 impl QueueMap {
     /// Reads a fact such as `0:0-3 1:4-7` (queue:CPUs); `None` if `text` is not a map.
@@ -22,10 +22,6 @@ impl QueueMap {
         };
         let map: Option<BTreeMap<_, _>> = text.split_whitespace().map(queue).collect();
         map.filter(|map| !map.is_empty()).map(QueueMap)
-    }
-
-    pub(crate) fn queues(&self) -> u64 {
-        self.0.len() as u64
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
@@ -87,17 +83,17 @@ impl QueueMap {
         if counted < part.requests {
             return Err(NoMapFit::UnknownCpus);
         }
-        let mut apart = 0;
+        let mut difference = 0;
         for queue in &mut part.queues {
             let wanted = expected.get(&queue.hctx).copied().unwrap_or(0);
             queue.expected = Some(wanted as f64 / counted as f64);
-            apart += wanted.abs_diff(queue.requests);
+            difference += wanted.abs_diff(queue.requests);
         }
         // Each request in a wrong queue is one too many there and one too few elsewhere.
-        let misplaced = apart as f64 / 2.0 / counted as f64;
+        let misplaced = difference as f64 / 2.0 / counted as f64;
         let verdict = match misplaced {
-            share if share <= AS_MAPPED => MapVerdict::AsMapped,
-            share if share <= NEARLY => MapVerdict::Nearly,
+            share if share <= MAX_AS_MAPPED_SHARE => MapVerdict::AsMapped,
+            share if share <= MAX_NEARLY_SHARE => MapVerdict::Nearly,
             _ => MapVerdict::Otherwise,
         };
         Ok(MapFit {
@@ -132,7 +128,7 @@ mod tests {
     use q2c_trace::Span;
 
     /// Counts requests, each given as (minor number, operation, queue, CPU, number).
-    fn counted(requests: &[(u32, Op, u32, u32, u64)]) -> Vec<DeviceQueues> {
+    fn count_requests(requests: &[(u32, Op, u32, u32, u64)]) -> Vec<DeviceQueues> {
         let mut queues = QueueBalance::default();
         for (minor, op, hctx, cpu, n) in requests {
             let device = DevId {
@@ -153,7 +149,7 @@ mod tests {
 
     fn with_map(requests: &[(u32, Op, u32, u32, u64)], map: &str) -> Vec<DeviceQueues> {
         let map = QueueMap::parse(map).expect("a map");
-        let mut devices = counted(requests);
+        let mut devices = count_requests(requests);
         devices.iter_mut().for_each(|device| complete(device, &map));
         devices
     }
@@ -205,7 +201,7 @@ mod tests {
             (0, Op::Flush, 1, 1, 5),
             (1, Op::Read, 1, 1, 40),
         ];
-        let devices = counted(&requests);
+        let devices = count_requests(&requests);
         let queue_requests = |part: &QueueUse| -> Vec<(u32, u64)> {
             part.queues.iter().map(|q| (q.hctx, q.requests)).collect()
         };

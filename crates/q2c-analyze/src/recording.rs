@@ -1,17 +1,17 @@
 //! A complete result from a q2c trace, blktrace's files, or a recording of another tool.
 
 use crate::balance::complete;
-use crate::group::NAMED;
+use crate::group::FIRST_STAND_IN_PID;
 use crate::names::ProcessNames;
 use crate::queue_map::QueueMap;
-use crate::warnings::{UNSORTED, UNTIMED, names_left_out, not_whole, warnings};
+use crate::warnings::{UNSORTED, UNTIMED, incomplete_ios, names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
 use q2c_model::facts::{ONE_PROCESS, STATED_SECTOR, queue_map};
 use q2c_model::{DevId, Exit, Fault, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
-use q2c_trace::process::{OfProcess, Process};
+use q2c_trace::process::{Process, ProcessSink};
 use q2c_trace::{Scan, Span, TraceError, TraceReader};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,17 +41,17 @@ pub fn recording(
 ) -> Result<AnalyzeResult, Fault> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
     let input = Input::with_options(path, options.format.as_deref(), &options.import)?;
-    analysis.by_thread = has_ids_of_threads(path, &input)?;
+    analysis.has_thread_ids = ids_are_of_threads(path, &input)?;
     if let Some(process) = &options.process {
-        let mut of_it = OfProcess::new(process, &mut analysis);
-        let mut meta = input.read(path, &options.import, &Scan::new(), &mut of_it)?;
-        of_it.found(path)?;
+        let mut sink = ProcessSink::new(process, &mut analysis);
+        let mut meta = input.read(path, &options.import, &Scan::new(), &mut sink)?;
+        sink.check_found(path)?;
         let fact = ONE_PROCESS.to_owned();
         meta.facts.insert(fact, process.to_string());
         return analysis.finish(meta);
     }
     let meta = match input {
-        Input::Blktrace(files) => of_blktrace(&files, options.import.skip_bad, &mut analysis)?,
+        Input::Blktrace(files) => analyse_blktrace(&files, options.import.skip_bad, &mut analysis)?,
         input => input.read(path, &options.import, &Scan::new(), &mut analysis)?,
     };
     analysis.finish(meta)
@@ -59,7 +59,7 @@ pub fn recording(
 
 /// True if ids are those of threads. Another name for an id then means another program (exec), or
 /// another thread that reused the id. Threads of one process have different names.
-fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
+fn ids_are_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     const THREADS: [&str; 2] = ["blktrace", "blkparse"];
     if let Some(format) = input.format() {
         return Ok(THREADS.contains(&format));
@@ -69,7 +69,7 @@ fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
 }
 
 /// Analyses the I/Os of blktrace's files as they are matched, without making records.
-fn of_blktrace(
+fn analyse_blktrace(
     files: &FileSet,
     skip_bad: bool,
     analysis: &mut RecordingAnalysis<'_>,
@@ -78,20 +78,20 @@ fn of_blktrace(
     let count = merge.files();
     let mut origin_ns = None;
     let mut timed = Vec::new();
-    let read = match_events(merge, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
-        origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
-        let mut some = some;
-        if notes.are_renamed() || some.iter().any(Span::is_untimed) {
+    let read = match_events(merge, Matcher::LIMIT, |spans: &[Span], notes: &Notes| {
+        origin_ns = origin_ns.or_else(|| spans.first().map(Span::first_ns));
+        let mut spans = spans;
+        if notes.are_renamed() || spans.iter().any(Span::is_untimed) {
             timed.clear();
-            timed.extend(some.iter().filter(|span| !span.is_untimed()).copied());
-            analysis.intake.untimed += (some.len() - timed.len()) as u64;
+            timed.extend(spans.iter().filter(|span| !span.is_untimed()).copied());
+            analysis.intake.untimed += (spans.len() - timed.len()) as u64;
             for span in &mut timed {
-                analysis.tell_apart(span, notes);
+                analysis.set_process(span, notes);
             }
-            some = &timed;
+            spans = &timed;
         }
-        analysis.analyzer(Layer::Block)?.1.update(some);
-        Ok::<(), ImportError>(analysis.go_on()?)
+        analysis.analyzer(Layer::Block)?.1.update(spans);
+        Ok::<(), ImportError>(analysis.check_stop()?)
     })?;
     for (pid, name) in read.notes.names() {
         analysis.intake.names.add(pid, 0, name);
@@ -109,7 +109,7 @@ pub struct RecordingAnalysis<'a> {
     intake: RecordIntake,
     /// The latest begin so far, ns.
     latest_ns: u64,
-    by_thread: bool,
+    has_thread_ids: bool,
     /// Stand-in numbers, by name, for processes whose ids the recording lacks or reuses.
     by_name: BTreeMap<String, u32>,
 }
@@ -140,7 +140,7 @@ impl<'a> RecordingAnalysis<'a> {
             analyzer: None,
             intake: RecordIntake::default(),
             latest_ns: 0,
-            by_thread: false,
+            has_thread_ids: false,
             by_name: BTreeMap::new(),
         }
     }
@@ -154,46 +154,46 @@ impl<'a> RecordingAnalysis<'a> {
         self.intake.complete(result, self.path, meta)
     }
 
-    fn go_on(&self) -> Result<(), TraceError> {
+    fn check_stop(&self) -> Result<(), TraceError> {
         TraceError::unless_stopped(self.stop, "analyze", self.path)
     }
 
     /// Keeps a process's name and returns its id. A process without an id, and a second name of one
-    /// id, get a number from [`NAMED`] on. `None` if there are too many names.
-    fn process(&mut self, pid: Option<u32>, comm: &str, at: u64) -> Option<u32> {
+    /// id, get a number from [`FIRST_STAND_IN_PID`] on. `None` if there are too many names.
+    fn process_number(&mut self, pid: Option<u32>, comm: &str, at: u64) -> Option<u32> {
         match pid {
-            Some(pid) if self.by_thread && self.intake.names.is_other(pid, comm) => {
-                self.numbered(&format!("{comm} ({pid})"), at)
+            Some(pid) if self.has_thread_ids && self.intake.names.has_other_name(pid, comm) => {
+                self.stand_in_pid(&format!("{comm} ({pid})"), at)
             }
             Some(pid) => {
                 self.intake.names.add(pid, at, comm);
                 Some(pid)
             }
-            None => self.numbered(comm, at),
+            None => self.stand_in_pid(comm, at),
         }
     }
 
-    fn numbered(&mut self, name: &str, at: u64) -> Option<u32> {
+    fn stand_in_pid(&mut self, name: &str, at: u64) -> Option<u32> {
         if let Some(number) = self.by_name.get(name) {
             return Some(*number);
         }
-        if self.by_name.len() >= ProcessNames::MOST {
+        if self.by_name.len() >= ProcessNames::MAX_NAMES {
             return None;
         }
-        let new = NAMED + self.by_name.len() as u32;
+        let new = FIRST_STAND_IN_PID + self.by_name.len() as u32;
         self.by_name.insert(name.to_owned(), new);
         self.intake.names.add(new, at, name);
         Some(new)
     }
 
     /// Gives the I/O the number of the process that had this id at that time.
-    fn tell_apart(&mut self, span: &mut Span, notes: &Notes) {
+    fn set_process(&mut self, span: &mut Span, notes: &Notes) {
         let (pid, at) = (span.pid, span.first_ns());
         if let Some(first) = notes.name(pid, 0) {
             self.intake.names.add(pid, 0, first);
         }
         let name = notes.name(pid, at);
-        let process = name.and_then(|name| self.process(Some(pid), name, at));
+        let process = name.and_then(|name| self.process_number(Some(pid), name, at));
         span.pid = process.unwrap_or(pid);
     }
 
@@ -222,11 +222,11 @@ pub(crate) fn no_request(path: &Path) -> Fault {
 
 impl RecordIntake {
     /// True if an analysis of `layer` uses this I/O. If not, the I/O is counted by its reason.
-    pub(crate) fn takes(&mut self, span: &Span, layer: Layer) -> bool {
-        let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
-        self.other_layer += u64::from(is_other);
-        self.untimed += u64::from(!is_other && is_untimed);
-        !is_other && !is_untimed
+    pub(crate) fn admit(&mut self, span: &Span, layer: Layer) -> bool {
+        let (has_other_name, is_untimed) = (span.layer != layer, span.is_untimed());
+        self.other_layer += u64::from(has_other_name);
+        self.untimed += u64::from(!has_other_name && is_untimed);
+        !has_other_name && !is_untimed
     }
 
     pub(crate) fn merge(&mut self, other: RecordIntake) {
@@ -262,7 +262,7 @@ impl RecordIntake {
         let counts = counts.into_iter().filter(|(_, n)| *n > 0);
         let counts = counts.map(|(reason, n)| (reason.to_owned(), n));
         result.unmatched.extend(counts);
-        result.not_whole = not_whole(&result);
+        result.not_whole = incomplete_ios(&result);
         result.input = analyze::AnalysisInput {
             path: path.display().to_string(),
             source: meta.source,
@@ -274,7 +274,7 @@ impl RecordIntake {
             result.offsets.clear();
         }
         result.warnings = warnings(&result);
-        let (cut, nameless) = self.names.left_out();
+        let (cut, nameless) = self.names.left_out_counts();
         result.warnings.extend(names_left_out(cut, nameless));
         Ok(result)
     }
@@ -293,7 +293,7 @@ pub(crate) fn complete_queues(devices: &mut [DeviceQueues], facts: &BTreeMap<Str
 
 impl RecordSink for RecordingAnalysis<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.go_on()?;
+        self.check_stop()?;
         let Some(first) = records.first() else {
             return Ok(());
         };
@@ -303,14 +303,14 @@ impl RecordSink for RecordingAnalysis<'_> {
         let layer = *layer;
         for record in records {
             let mut span = Span::from_record(record);
-            if !self.intake.takes(&span, layer) {
+            if !self.intake.admit(&span, layer) {
                 continue;
             }
             let begin_ns = span.first_ns();
             self.intake.unsorted += u64::from(begin_ns < self.latest_ns);
             self.latest_ns = self.latest_ns.max(begin_ns);
             let comm = record.comm.as_deref();
-            let process = comm.and_then(|comm| self.process(record.pid, comm, begin_ns));
+            let process = comm.and_then(|comm| self.process_number(record.pid, comm, begin_ns));
             span.pid = process.unwrap_or(span.pid);
             spans.push(span);
         }

@@ -1,6 +1,6 @@
 //! Distances between successive I/Os of a device, and the times between their queueing.
 
-use crate::state::Marks;
+use crate::state::InexactMarks;
 use crate::stored;
 use q2c_model::DevId;
 use q2c_model::stats::Histogram;
@@ -19,15 +19,15 @@ struct DeviceSeeks {
     sectors: u128,
     lengths: Histogram,
     /// `last_queue` when the counting began, ns.
-    carried: Option<u64>,
+    base_ns: Option<u64>,
     /// The first I/O, if none was known before. It gets a Q2Q when an earlier part is joined.
-    #[serde(with = "stored::option")]
+    #[serde(with = "stored::optional_span")]
     first: Option<Span>,
     /// First sector of the first I/O with data, if no earlier I/O with data was known.
     first_sector: Option<u64>,
 }
 
-/// Seeks by device. I/Os of devices beyond [`AllSeeks::MOST`] have no seeks and no Q2Q.
+/// Seeks by device. I/Os of devices beyond [`AllSeeks::MAX_DEVICES`] have no seeks and no Q2Q.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllSeeks {
     devices: Vec<DeviceSeeks>,
@@ -39,22 +39,22 @@ pub(crate) struct AllSeeks {
 
 impl AllSeeks {
     /// Most devices with seeks, which bounds the memory.
-    const MOST: usize = 512;
+    const MAX_DEVICES: usize = 512;
 
     /// Takes the I/O that was queued next. Returns the ns since the previous I/O on its device, or
     /// [`NONE`] for a device's first I/O and for one after an I/O that was queued later.
-    pub(crate) fn next(&mut self, span: &Span) -> u64 {
+    pub(crate) fn add(&mut self, span: &Span) -> u64 {
         if span.begin_ns == NONE {
             return NONE;
         }
-        let Some(place) = self.place(span.device) else {
+        let Some(index) = self.index_or_add(span.device) else {
             self.full = true;
             return NONE;
         };
-        self.last = place;
-        let device = &mut self.devices[place];
+        self.last = index;
+        let device = &mut self.devices[index];
         if span.bytes > 0 {
-            device.seek(span);
+            device.move_to(span);
         }
         let Some(last) = device.last_queue.replace(span.begin_ns) else {
             device.first = Some(*span);
@@ -64,14 +64,14 @@ impl AllSeeks {
         span.begin_ns.checked_sub(last).unwrap_or(NONE)
     }
 
-    fn place(&mut self, device: DevId) -> Option<usize> {
+    fn index_or_add(&mut self, device: DevId) -> Option<usize> {
         let last = self.devices.get(self.last);
         if last.is_some_and(|last| last.device == device) {
             return Some(self.last);
         }
-        let place = self.find(device);
-        if place.is_some() || self.devices.len() == Self::MOST {
-            return place;
+        let index = self.find(device);
+        if index.is_some() || self.devices.len() == Self::MAX_DEVICES {
+            return index;
         }
         self.devices.push(DeviceSeeks::new(device));
         Some(self.devices.len() - 1)
@@ -87,23 +87,23 @@ impl AllSeeks {
         devices.into_iter().map(DeviceSeeks::seeks).collect()
     }
 
-    pub(crate) fn carried_on(self) -> AllSeeks {
+    pub(crate) fn into_next(self) -> AllSeeks {
         let devices = self.devices.into_iter();
         AllSeeks {
-            devices: devices.map(DeviceSeeks::carried_on).collect(),
+            devices: devices.map(DeviceSeeks::into_next).collect(),
             ..AllSeeks::default()
         }
     }
 
     /// Continues with a later part, or adds one of other devices. Returns the I/Os that get a Q2Q
     /// by the join, with that Q2Q in ns.
-    pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut Marks) -> Vec<(Span, u64)> {
+    pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut InexactMarks) -> Vec<(Span, u64)> {
         let mut gaps = Vec::new();
         self.full |= later.full;
         for more in later.devices {
             match self.find(more.device) {
-                Some(place) => gaps.extend(self.devices[place].join(&more, marks)),
-                None if self.devices.len() < Self::MOST => self.devices.push(more),
+                Some(index) => gaps.extend(self.devices[index].join(&more, marks)),
+                None if self.devices.len() < Self::MAX_DEVICES => self.devices.push(more),
                 None => self.full = true,
             }
         }
@@ -123,18 +123,18 @@ impl DeviceSeeks {
         }
     }
 
-    fn carried_on(self) -> DeviceSeeks {
+    fn into_next(self) -> DeviceSeeks {
         DeviceSeeks {
             last_queue: self.last_queue,
-            carried: self.last_queue,
+            base_ns: self.last_queue,
             end: self.end,
             ..DeviceSeeks::new(self.device)
         }
     }
 
-    fn join(&mut self, later: &DeviceSeeks, marks: &mut Marks) -> Option<(Span, u64)> {
+    fn join(&mut self, later: &DeviceSeeks, marks: &mut InexactMarks) -> Option<(Span, u64)> {
         match later.first_sector {
-            Some(sector) if self.end != NONE => self.distance(sector),
+            Some(sector) if self.end != NONE => self.count_seek_to(sector),
             first_sector => self.first_sector = self.first_sector.or(first_sector),
         }
         if later.end != NONE {
@@ -143,7 +143,7 @@ impl DeviceSeeks {
         self.sequential = self.sequential.saturating_add(later.sequential);
         self.sectors = self.sectors.saturating_add(later.sectors);
         self.lengths.merge(&later.lengths);
-        let known = later.carried.or(later.first.map(|first| first.begin_ns));
+        let known = later.base_ns.or(later.first.map(|first| first.begin_ns));
         if self.last_queue > known {
             marks.add(InexactFigure::Seeks, InexactReason::Order);
         }
@@ -154,7 +154,7 @@ impl DeviceSeeks {
         Some((first, gap))
     }
 
-    fn distance(&mut self, sector: u64) {
+    fn count_seek_to(&mut self, sector: u64) {
         let length = sector.abs_diff(self.end);
         self.sequential += u64::from(length == 0);
         self.sectors += u128::from(length);
@@ -162,10 +162,10 @@ impl DeviceSeeks {
         self.lengths.record(length.min(1 << 42));
     }
 
-    fn seek(&mut self, span: &Span) {
+    fn move_to(&mut self, span: &Span) {
         match self.end {
             NONE => self.first_sector = self.first_sector.or(Some(span.sector)),
-            _ => self.distance(span.sector),
+            _ => self.count_seek_to(span.sector),
         }
         let end = span.sector.saturating_add(span.bytes.div_ceil(512));
         self.end = end.min(NONE - 1);

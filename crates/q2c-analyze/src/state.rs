@@ -1,10 +1,10 @@
 //! The state of an analysis: sums over the I/Os so far, and how the states of two parts are joined.
 //!
-//! [`AnalysisCounts`] counts I/Os and their time span. [`Marks`] lists the figures that joins made
-//! inexact.
+//! [`AnalysisCounts`] counts I/Os and their time span. [`InexactMarks`] lists the figures that
+//! joins made inexact.
 
 use crate::balance::QueueBalance;
-use crate::bottleneck::Shares;
+use crate::bottleneck::StageShares;
 use crate::excerpt::Excerpts;
 use crate::group::Groups;
 use crate::in_flight::InFlightSweep;
@@ -13,9 +13,9 @@ use crate::offsets::OffsetAnalysis;
 use crate::seeks::AllSeeks;
 use crate::stage::{IoStages, Stage};
 use crate::tags::{AllTags, TagsTail};
-use crate::windows::Joined;
+use crate::windows::Merge;
 use q2c_model::Layer;
-use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason, SCHEMA};
+use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactMark, InexactReason, SCHEMA};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
@@ -31,13 +31,13 @@ pub(crate) struct AnalyzerState {
     pub(crate) sweep: InFlightSweep,
     pub(crate) seeks: AllSeeks,
     pub(crate) queues: QueueBalance,
-    pub(crate) shares: Shares,
+    pub(crate) shares: StageShares,
     pub(crate) tags: AllTags,
     pub(crate) loads: Loads,
     pub(crate) excerpts: Excerpts,
-    pub(crate) marks: Marks,
+    pub(crate) marks: InexactMarks,
     /// True if parts of different devices were merged.
-    pub(crate) apart: bool,
+    pub(crate) devices_merged: bool,
     pub(crate) offsets: OffsetAnalysis,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Tail {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Broken {
+pub(crate) enum StateError {
     #[error("expected counts of at most 2^56, found more")]
     Counts,
     #[error("expected I/Os in flight that complete later, found one that completed before")]
@@ -58,14 +58,14 @@ pub(crate) enum Broken {
 
 impl AnalyzerState {
     /// Fails if counts are so large that further adding could overflow.
-    pub(crate) fn check(&self) -> Result<(), Broken> {
+    pub(crate) fn check(&self) -> Result<(), StateError> {
         self.counts.check()?;
         self.sweep.check()
     }
 
     pub(crate) fn add(&mut self, layer: Layer, span: &Span) {
         self.counts.add(span);
-        let gap = self.seeks.next(span);
+        let gap = self.seeks.add(span);
         let stages = IoStages::from_span(span, gap);
         self.groups.add(span, &stages);
         self.tags.add(span);
@@ -86,19 +86,19 @@ impl AnalyzerState {
     }
 
     /// A state that continues after these I/Os and has counted nothing yet.
-    pub(crate) fn behind(spans: &[Span]) -> AnalyzerState {
-        let mut state = AnalyzerState::passed(spans);
-        state.sweep = state.sweep.carried_on();
-        state.seeks = state.seeks.carried_on();
-        state.tags = state.tags.carried_on();
+    pub(crate) fn continue_after(spans: &[Span]) -> AnalyzerState {
+        let mut state = AnalyzerState::order_only(spans);
+        state.sweep = state.sweep.into_next();
+        state.seeks = state.seeks.into_next();
+        state.tags = state.tags.into_next();
         state
     }
 
     /// A state with only the fields that depend on the order of these I/Os.
-    pub(crate) fn passed(spans: &[Span]) -> AnalyzerState {
+    pub(crate) fn order_only(spans: &[Span]) -> AnalyzerState {
         let mut state = AnalyzerState::default();
         for span in spans {
-            state.seeks.next(span);
+            state.seeks.add(span);
             state.tags.add(span);
             if span.begin_ns != NONE && span.end_ns != NONE {
                 state.sweep.add(span.begin_ns, span.end_ns);
@@ -119,7 +119,7 @@ impl AnalyzerState {
     pub(crate) fn join(&mut self, tail: &Tail, mut later: AnalyzerState) {
         self.merge_sums(&mut later);
         let marks = &mut self.marks;
-        self.apart |= later.apart;
+        self.devices_merged |= later.devices_merged;
         self.groups.join(later.groups, marks);
         for (first, gap) in self.seeks.join(later.seeks, marks) {
             self.groups.add_stage(&first, Stage::Q2Q, gap);
@@ -152,7 +152,7 @@ impl AnalyzerState {
         }
         self.merge_sums(&mut other);
         let marks = &mut self.marks;
-        self.apart = true;
+        self.devices_merged = true;
         self.groups.merge_devices(other.groups, marks);
         self.seeks.join(other.seeks, marks);
         self.tags.join(&TagsTail::new(), other.tags, marks);
@@ -194,7 +194,7 @@ impl AnalyzerState {
         result.throughput = self.offsets.throughput(origin);
         result.offsets = self.offsets.offset_maps(origin);
         result.inexact = self.marks.inexact_figures();
-        if self.apart {
+        if self.devices_merged {
             (result.in_flight.most, result.activity) = (None, None);
             if let Some(bottleneck) = &mut result.bottleneck {
                 bottleneck.over_load.clear();
@@ -261,9 +261,9 @@ impl AnalysisCounts {
         self.last = self.last.max(other.last);
     }
 
-    pub(crate) fn check(&self) -> Result<(), Broken> {
+    pub(crate) fn check(&self) -> Result<(), StateError> {
         /// Far above any real count; leaves room to add further parts.
-        const MANY: u64 = 1 << 56;
+        const MAX_COUNT: u64 = 1 << 56;
         let counts = [
             self.requests,
             self.completed,
@@ -271,13 +271,13 @@ impl AnalysisCounts {
             self.merged,
             self.issued,
         ];
-        let fit = counts.iter().all(|count| *count <= MANY);
-        fit.then_some(()).ok_or(Broken::Counts)
+        let fit = counts.iter().all(|count| *count <= MAX_COUNT);
+        fit.then_some(()).ok_or(StateError::Counts)
     }
 
     /// Returns a result with these counts and no other figures.
     pub(crate) fn result(&self, layer: Layer) -> AnalyzeResult {
-        let (carried, issued) = (self.merged as f64, self.issued as f64);
+        let (merged, issued) = (self.merged as f64, self.issued as f64);
         AnalyzeResult {
             schema: SCHEMA.to_owned(),
             layer,
@@ -288,7 +288,7 @@ impl AnalysisCounts {
             merged: self.merged,
             issued: self.issued,
             span_ns: self.last.saturating_sub(self.first),
-            merge_ratio: (issued > 0.0).then(|| (issued + carried) / issued),
+            merge_ratio: (issued > 0.0).then(|| (issued + merged) / issued),
             ..AnalyzeResult::default()
         }
     }
@@ -296,26 +296,26 @@ impl AnalysisCounts {
 
 /// Inexact figures with their reasons, each with the number of joins that caused it.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Marks(BTreeMap<(InexactFigure, InexactReason), u64>);
+pub(crate) struct InexactMarks(BTreeMap<(InexactFigure, InexactReason), u64>);
 
-impl Marks {
+impl InexactMarks {
     pub(crate) fn add(&mut self, figure: InexactFigure, reason: InexactReason) {
-        self.more(figure, reason, 1);
+        self.add_joins(figure, reason, 1);
     }
 
-    fn more(&mut self, figure: InexactFigure, reason: InexactReason, joins: u64) {
+    fn add_joins(&mut self, figure: InexactFigure, reason: InexactReason, joins: u64) {
         let sum = self.0.entry((figure, reason)).or_default();
         *sum = sum.saturating_add(joins);
     }
 
-    pub(crate) fn merge(&mut self, other: &Marks) {
+    pub(crate) fn merge(&mut self, other: &InexactMarks) {
         for ((figure, reason), joins) in &other.0 {
-            self.more(*figure, *reason, *joins);
+            self.add_joins(*figure, *reason, *joins);
         }
     }
 
-    pub(crate) fn inexact_figures(&self) -> Vec<Inexact> {
-        let inexact = |(&(figure, reason), &joins): (&(_, _), &u64)| Inexact {
+    pub(crate) fn inexact_figures(&self) -> Vec<InexactMark> {
+        let inexact = |(&(figure, reason), &joins): (&(_, _), &u64)| InexactMark {
             figure,
             reason,
             joins,

@@ -24,13 +24,13 @@ pub(crate) struct StoredSpan {
 }
 
 /// The signed distance in zigzag form: small for a small distance of either sign.
-fn distance(from: u64, to: u64) -> u64 {
+fn zigzag(from: u64, to: u64) -> u64 {
     let signed = to.wrapping_sub(from);
     signed << 1 ^ 0u64.wrapping_sub(signed >> 63)
 }
 
-/// The inverse of [`distance`]: the time that lies this far from `from`.
-fn after_distance(from: u64, distance: u64) -> u64 {
+/// The inverse of [`zigzag`]: the time that lies this far from `from`.
+fn undo_zigzag(from: u64, distance: u64) -> u64 {
     from.wrapping_add(distance >> 1 ^ 0u64.wrapping_sub(distance & 1))
 }
 
@@ -45,7 +45,7 @@ impl From<&Span> for StoredSpan {
             of.issue_ns,
             of.end_ns,
         ];
-        let stored = |time: u64| (time != NONE).then(|| distance(from, time));
+        let stored = |time: u64| (time != NONE).then(|| zigzag(from, time));
         let numbers = [of.pid, of.cpu_submit, of.cpu_complete, of.hctx, of.tag];
         StoredSpan {
             layer: of.layer,
@@ -67,7 +67,7 @@ impl From<StoredSpan> for Span {
     fn from(of: StoredSpan) -> Self {
         let [id, from, sector, bytes, cgroup] = of.plain;
         let time =
-            |stored: Option<u64>| stored.map_or(NONE, |distance| after_distance(from, distance));
+            |stored: Option<u64>| stored.map_or(NONE, |distance| undo_zigzag(from, distance));
         let [
             begin_ns,
             submit_end_ns,
@@ -106,7 +106,7 @@ impl From<StoredSpan> for Span {
     }
 }
 
-pub(crate) mod all {
+pub(crate) mod spans {
     use super::StoredSpan;
     use q2c_trace::Span;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -129,7 +129,7 @@ pub(crate) mod all {
     }
 }
 
-pub(crate) mod option {
+pub(crate) mod optional_span {
     use super::StoredSpan;
     use q2c_trace::Span;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! Requests in use while I/Os wait for one. They show whether a queue ran out of tags.
 
-use crate::state::Marks;
+use crate::state::InexactMarks;
 use q2c_model::DevId;
 use q2c_result::analyze::{InexactFigure, InexactReason, Tags};
 use q2c_trace::Span;
@@ -46,7 +46,7 @@ impl TagQueue {
             self.to_come.peek().filter(|to| to.0.0 <= until)
         {
             self.to_come.pop();
-            self.free(getrq);
+            self.release_until(getrq);
             self.in_use.push(Reverse(complete));
             let in_use = self.in_use.len() as u64;
             // With a new largest number, all earlier waits began below the largest number.
@@ -54,17 +54,17 @@ impl TagQueue {
                 (self.most, self.q2g_at_most) = (in_use, 0);
             }
         }
-        self.free(until);
+        self.release_until(until);
         self.now = self.now.max(until);
     }
 
-    fn free(&mut self, until: u64) {
+    fn release_until(&mut self, until: u64) {
         while self.in_use.peek().is_some_and(|end| end.0 <= until) {
             self.in_use.pop();
         }
     }
 
-    fn carried_on(self) -> TagQueue {
+    fn into_next(self) -> TagQueue {
         TagQueue {
             most: self.in_use.len() as u64,
             start: Some(self.now),
@@ -126,7 +126,7 @@ pub(crate) struct AllTags {
 
 impl AllTags {
     /// Most queues that are counted; I/Os of any further queue are left out.
-    const MOST: usize = 4096;
+    const MAX_QUEUES: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
         let lacks = [span.begin_ns, span.getrq_ns, span.end_ns].contains(&NONE);
@@ -134,7 +134,7 @@ impl AllTags {
             return;
         }
         let key = (span.device, span.hctx);
-        if self.queues.len() >= Self::MOST && !self.queues.contains_key(&key) {
+        if self.queues.len() >= Self::MAX_QUEUES && !self.queues.contains_key(&key) {
             self.full = true;
             return;
         }
@@ -156,10 +156,10 @@ impl AllTags {
         self.queues.iter_mut().map(tags).collect()
     }
 
-    pub(crate) fn carried_on(self) -> AllTags {
+    pub(crate) fn into_next(self) -> AllTags {
         let queues = self.queues.into_iter();
         AllTags {
-            queues: queues.map(|(key, one)| (key, one.carried_on())).collect(),
+            queues: queues.map(|(key, one)| (key, one.into_next())).collect(),
             full: false,
         }
     }
@@ -170,7 +170,7 @@ impl AllTags {
     }
 
     /// Continues with a later part of the trace, or adds a part of other devices.
-    pub(crate) fn join(&mut self, tail: &TagsTail, later: AllTags, marks: &mut Marks) {
+    pub(crate) fn join(&mut self, tail: &TagsTail, later: AllTags, marks: &mut InexactMarks) {
         self.full |= later.full;
         for (key, more) in later.queues {
             let tail = tail.get(&key).map_or(&[][..], Vec::as_slice);
@@ -178,7 +178,7 @@ impl AllTags {
                 if let Some(reason) = queue.join(tail, more) {
                     marks.add(InexactFigure::Tags, reason);
                 }
-            } else if self.queues.len() < Self::MOST {
+            } else if self.queues.len() < Self::MAX_QUEUES {
                 self.queues.insert(key, more);
             } else {
                 self.full = true;

@@ -3,10 +3,10 @@
 //! Also counts the I/Os that the latencies of an analysis lack.
 
 use q2c_model::Layer;
-use q2c_model::lost::{Losses, without_record};
+use q2c_model::lost::{Losses, unrecorded_text};
 use q2c_result::Warning;
-use q2c_result::analyze::{AnalyzeResult, NotWhole};
-use q2c_trace::import::DOUBLED;
+use q2c_result::analyze::{AnalyzeResult, IncompleteIos};
+use q2c_trace::import::DUPLICATE_RECORD;
 
 /// Returns the warnings of a result whose input, lost and unmatched events are filled in already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
@@ -37,7 +37,7 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
             "record with one clock (blktrace -a, q2c trace record), and give joined recordings as files of their own",
         )
     });
-    let doubled = count(DOUBLED).map(|doubled| {
+    let doubled = count(DUPLICATE_RECORD).map(|doubled| {
         Warning::new(
             "duplicate",
             format!("{doubled} records were there twice"),
@@ -79,7 +79,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
             let causes = losses.as_ref().map(|losses| format!(": {}", losses.causes));
             Some(Warning::new(
                 "lost-ios",
-                without_record(lost) + &causes.unwrap_or_default(),
+                unrecorded_text(lost) + &causes.unwrap_or_default(),
                 "counts are too low by these, whose times are not known; the others are whole",
                 losses.as_ref().map_or("", |losses| &losses.remedies),
             ))
@@ -128,7 +128,7 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
 
 /// The reasons in `unmatched` that count I/Os without a latency from Q to C. Other reasons count
 /// events, requests, or I/Os that their submitter queued again.
-const REASONS: [&str; 7] = [
+const INCOMPLETE_REASONS: [&str; 7] = [
     "completion without queue",
     "never issued",
     "never completed",
@@ -145,23 +145,23 @@ pub(crate) const UNTIMED: &str = "times that fall";
 pub(crate) const UNSORTED: &str = "row after one that began later";
 
 /// Counts the I/Os without Q2C. The result must have its stages and unmatched events already.
-pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<NotWhole> {
+pub(crate) fn incomplete_ios(result: &AnalyzeResult) -> Option<IncompleteIos> {
     let whole = result.stages.get("Q2C").map_or(0, |stage| stage.n);
     if result.layer != Layer::Block || whole == 0 {
         return None;
     }
-    let counted = REASONS.iter().filter_map(|reason| {
+    let counted = INCOMPLETE_REASONS.iter().filter_map(|reason| {
         let n = *result.unmatched.get(*reason)?;
         Some(((*reason).to_owned(), n))
     });
-    let mut not_whole = NotWhole {
+    let mut incomplete_ios = IncompleteIos {
         reasons: counted.collect(),
-        ..NotWhole::default()
+        ..IncompleteIos::default()
     };
-    not_whole.ios = not_whole.reasons.values().sum();
-    not_whole.of = whole + not_whole.ios;
-    not_whole.share = not_whole.ios as f64 / not_whole.of as f64;
-    Some(not_whole)
+    incomplete_ios.ios = incomplete_ios.reasons.values().sum();
+    incomplete_ios.of = whole + incomplete_ios.ios;
+    incomplete_ios.share = incomplete_ios.ios as f64 / incomplete_ios.of as f64;
+    Some(incomplete_ios)
 }
 
 #[cfg(test)]
@@ -169,14 +169,14 @@ mod tests {
     use super::*;
     use q2c_result::analyze::{Bottleneck, StageStats};
 
-    fn warned(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<Warning> {
+    fn warnings_of(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<Warning> {
         let mut result = AnalyzeResult::default();
         change(&mut result);
         warnings(&result)
     }
 
     fn ids(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<String> {
-        warned(change).into_iter().map(|one| one.id).collect()
+        warnings_of(change).into_iter().map(|one| one.id).collect()
     }
 
     fn lost(result: &mut AnalyzeResult, lost: u64, capture: Option<&str>) {
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(other, ["lost-events"], "{capture:?}");
         }
         assert!(ids(|_| {}).is_empty());
-        let warning = &warned(|result| {
+        let warning = &warnings_of(|result| {
             result.unmatched = [("lost: ring full".to_owned(), 656)].into();
             lost(result, 656, Some("bpf"));
         })[0];
@@ -234,7 +234,7 @@ mod tests {
             layer: Layer::Block,
             ..AnalyzeResult::default()
         };
-        assert_eq!(not_whole(&result), None);
+        assert_eq!(incomplete_ios(&result), None);
         let stage = StageStats {
             n: 955,
             ..StageStats::default()
@@ -248,11 +248,11 @@ mod tests {
             ("more than 256 merged", 2),
         ];
         result.unmatched = unmatched.map(|(reason, n)| (reason.to_owned(), n)).into();
-        let share = not_whole(&result).expect("a share");
+        let share = incomplete_ios(&result).expect("a share");
         assert_eq!((share.ios, share.of), (45, 1_000));
         assert!((share.share - 0.045).abs() < 1e-12);
         assert_eq!(share.reasons.len(), 2);
         result.layer = Layer::User;
-        assert_eq!(not_whole(&result), None);
+        assert_eq!(incomplete_ios(&result), None);
     }
 }

@@ -4,75 +4,69 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// The content of a window, which can be joined with that of another window.
-pub(crate) trait Joined: Default {
+pub(crate) trait Merge: Default {
     fn join(&mut self, other: Self);
 }
 
-/// At most `MOST` windows of equal length: a power of two of ns, at least 2^`SHORTEST` (2^20 ns is
+/// At most `MAX` windows of equal length: a power of two of ns, at least 2^`MIN_LOG2` (2^20 ns is
 /// about 1 ms). They begin at multiples of their length on the trace's clock. If a time would need
 /// more windows, neighbours are joined in pairs and the length doubles. So windows depend only on
 /// the first and the last time, and those of parts add up. Ranges of sectors use them too.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Stored<T>", bound(deserialize = "T: Deserialize<'de>"))]
-pub(crate) struct TimeWindows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
+#[serde(
+    try_from = "(u32, u64, Vec<T>)",
+    bound(deserialize = "T: Deserialize<'de>")
+)]
+pub(crate) struct GrowingWindows<T, const MAX: usize = 512, const MIN_LOG2: u32 = 20> {
     /// log2 of the length of a window, ns.
-    length: u32,
+    log2: u32,
     /// Number of the first window: its start divided by the window length.
     base: u64,
     all: Vec<T>,
 }
 
-/// The serialised form, before its numbers are checked.
-#[derive(Deserialize)]
-struct Stored<T> {
-    length: u32,
-    base: u64,
-    all: Vec<T>,
-}
-
-impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>>
-    for TimeWindows<T, MOST, SHORTEST>
+impl<T, const MAX: usize, const MIN_LOG2: u32> TryFrom<(u32, u64, Vec<T>)>
+    for GrowingWindows<T, MAX, MIN_LOG2>
 {
     type Error = &'static str;
 
-    fn try_from(stored: Stored<T>) -> Result<Self, &'static str> {
-        let Stored { length, base, all } = stored;
-        let fits = (SHORTEST..u64::BITS).contains(&length) && all.len() <= MOST;
+    fn try_from((log2, base, all): (u32, u64, Vec<T>)) -> Result<Self, &'static str> {
+        let fits = (MIN_LOG2..u64::BITS).contains(&log2) && all.len() <= MAX;
         let last = base.checked_add(all.len().saturating_sub(1) as u64);
-        if fits && last.is_some_and(|last| last <= u64::MAX >> length) {
-            Ok(TimeWindows { length, base, all })
+        if fits && last.is_some_and(|last| last <= u64::MAX >> log2) {
+            Ok(GrowingWindows { log2, base, all })
         } else {
             Err("windows of time that no I/Os have")
         }
     }
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> Default for TimeWindows<T, MOST, SHORTEST> {
+impl<T, const MAX: usize, const MIN_LOG2: u32> Default for GrowingWindows<T, MAX, MIN_LOG2> {
     fn default() -> Self {
-        TimeWindows {
-            length: SHORTEST,
+        GrowingWindows {
+            log2: MIN_LOG2,
             base: 0,
             all: Vec::new(),
         }
     }
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
-    pub(crate) fn length(&self) -> u32 {
-        self.length
+impl<T, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> {
+    pub(crate) fn log2(&self) -> u32 {
+        self.log2
     }
 
     /// The windows with their numbers: a number is the start divided by the window length.
-    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(crate) fn with_numbers(&self) -> impl Iterator<Item = (u64, &T)> {
         (self.base..).zip(&self.all)
     }
 
     /// For each window: start in ns since `origin` (earlier starts are cut to it), ns long,
     /// content.
     pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
-        self.numbered().map(move |(number, window)| {
-            let begin = number << self.length;
-            let end = begin.saturating_add(1 << self.length);
+        self.with_numbers().map(move |(number, window)| {
+            let begin = number << self.log2;
+            let end = begin.saturating_add(1 << self.log2);
             let begin = begin.max(origin);
             let length = end.saturating_sub(begin).max(1);
             (begin - origin, length, window)
@@ -80,69 +74,69 @@ impl<T, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
     }
 }
 
-impl Joined for u64 {
+impl Merge for u64 {
     fn join(&mut self, other: Self) {
         *self = self.saturating_add(other);
     }
 }
 
-impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
+impl<T: Merge, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> {
     pub(crate) fn window_mut(&mut self, time: u64) -> &mut T {
-        let place = self.place(time);
-        &mut self.all[place]
+        let index = self.index_or_add(time);
+        &mut self.all[index]
     }
 
-    /// Calls `with` for every window between two times, with the ns of that time in the window.
-    pub(crate) fn between(&mut self, from: u64, to: u64, mut with: impl FnMut(&mut T, u64)) {
-        // Making windows for `to` may move the place of `from`, so that place is looked up again.
-        // Making windows for `from` first ensures that the place of `to` does not move afterwards.
-        self.place(from);
-        let last = self.place(to);
-        for place in self.place(from)..=last {
-            let begin = (self.base + place as u64) << self.length;
-            let end = begin.saturating_add(1 << self.length);
-            with(&mut self.all[place], to.min(end) - from.max(begin));
+    /// Calls `add` for every window between two times, with the ns of that time in the window.
+    pub(crate) fn add_between(&mut self, from: u64, to: u64, mut add: impl FnMut(&mut T, u64)) {
+        // Making windows for `to` may move the index of `from`, so that index is looked up again.
+        // Making windows for `from` first ensures that the index of `to` does not move afterwards.
+        self.index_or_add(from);
+        let last = self.index_or_add(to);
+        for index in self.index_or_add(from)..=last {
+            let begin = (self.base + index as u64) << self.log2;
+            let end = begin.saturating_add(1 << self.log2);
+            add(&mut self.all[index], to.min(end) - from.max(begin));
         }
     }
 
     #[inline]
-    fn place(&mut self, time: u64) -> usize {
-        let place = (time >> self.length).wrapping_sub(self.base);
-        if place < self.all.len() as u64 {
-            place as usize
+    fn index_or_add(&mut self, time: u64) -> usize {
+        let index = (time >> self.log2).wrapping_sub(self.base);
+        if index < self.all.len() as u64 {
+            index as usize
         } else {
-            self.reach(time)
+            self.add_until(time)
         }
     }
 
-    /// Makes the windows up to a time that has none yet. Returns the place of its window.
+    /// Makes the windows up to a time that has none yet. Returns the index of its window.
     #[cold]
-    fn reach(&mut self, time: u64) -> usize {
+    fn add_until(&mut self, time: u64) -> usize {
         if self.all.is_empty() {
-            self.base = time >> self.length;
+            self.base = time >> self.log2;
         }
         loop {
-            let number = time >> self.length;
-            if number.max(self.last()) - number.min(self.base) < MOST as u64 {
+            let number = time >> self.log2;
+            if number.max(self.last_number()) - number.min(self.base) < MAX as u64 {
                 break;
             }
             self.double();
         }
-        let number = time >> self.length;
+        let number = time >> self.log2;
         let before = self.base.saturating_sub(number) as usize;
-        let none = std::iter::repeat_with(T::default);
-        self.all.splice(0..0, none.take(before));
+        let empty = std::iter::repeat_with(T::default);
+        self.all.splice(0..0, empty.take(before));
         self.base -= before as u64;
-        let place = (number - self.base) as usize;
-        if self.all.len() <= place {
-            self.all.resize_with(place + 1, T::default);
+        let index = (number - self.base) as usize;
+        if self.all.len() <= index {
+            self.all.resize_with(index + 1, T::default);
         }
-        place
+        index
     }
 
-    /// Doubles the windows until log2 of their length is at least `length`.
-    pub(crate) fn lengthen(&mut self, length: u32) {
-        while self.length < length {
+    /// Doubles the windows until log2 of their length is at least `log2`.
+    pub(crate) fn lengthen(&mut self, log2: u32) {
+        while self.log2 < log2 {
             self.double();
         }
     }
@@ -156,15 +150,15 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHO
             }
         }
         self.base /= 2;
-        self.length += 1;
+        self.log2 += 1;
     }
 
-    fn last(&self) -> u64 {
+    fn last_number(&self) -> u64 {
         self.base + self.all.len().saturating_sub(1) as u64
     }
 }
 
-impl<T: Joined, const MOST: usize, const SHORTEST: u32> Joined for TimeWindows<T, MOST, SHORTEST> {
+impl<T: Merge, const MAX: usize, const MIN_LOG2: u32> Merge for GrowingWindows<T, MAX, MIN_LOG2> {
     fn join(&mut self, mut other: Self) {
         if other.all.is_empty() {
             return;
@@ -174,22 +168,22 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Joined for TimeWindows<T
             return;
         }
         loop {
-            let span = self.last().max(other.last()) - self.base.min(other.base);
-            match self.length.cmp(&other.length) {
+            let span = self.last_number().max(other.last_number()) - self.base.min(other.base);
+            match self.log2.cmp(&other.log2) {
                 Ordering::Less => self.double(),
                 Ordering::Greater => other.double(),
-                Ordering::Equal if span < MOST as u64 => break,
+                Ordering::Equal if span < MAX as u64 => break,
                 Ordering::Equal => {
                     self.double();
                     other.double();
                 }
             }
         }
-        for number in [other.base, other.last()] {
-            self.reach(number << self.length);
+        for number in [other.base, other.last_number()] {
+            self.add_until(number << self.log2);
         }
-        let place = (other.base - self.base) as usize;
-        for (window, more) in self.all[place..].iter_mut().zip(other.all) {
+        let first = (other.base - self.base) as usize;
+        for (window, more) in self.all[first..].iter_mut().zip(other.all) {
             window.join(more);
         }
     }

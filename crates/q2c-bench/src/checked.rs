@@ -1,8 +1,8 @@
 //! Refuses runs that do not fit their target or its interfaces, before they start.
 
-use crate::stages::never_seen;
+use crate::stages::unseen_reason;
 use crate::{BenchSettings, Interface};
-use q2c_result::late::Unseen;
+use q2c_result::late::UnseenReason;
 use q2c_result::{Target, TargetKind};
 use q2c_workbench::workload::Site;
 
@@ -10,14 +10,14 @@ impl BenchSettings {
     /// Refuses `--stages` if the block layer sees the I/O of none of the interfaces.
     pub fn check_stages(&self, site: &Site) -> Result<(), String> {
         let engines = self.axes.engines().iter();
-        let reasons = engines.map(|name| never_seen(&name.parse().ok()?, site));
-        let reasons: Option<Vec<Unseen>> = reasons.collect();
+        let reasons = engines.map(|name| unseen_reason(&name.parse().ok()?, site));
+        let reasons: Option<Vec<UnseenReason>> = reasons.collect();
         let reasons = reasons.filter(|_| self.stages).unwrap_or_default();
         let Some(reason) = reasons.first() else {
             return Ok(());
         };
         let reason = match reason {
-            Unseen::NoDevice => "no block device stands under it",
+            UnseenReason::NoDevice => "no block device stands under it",
             _ => "its I/O does not go through the block layer",
         };
         Err(format!(
@@ -29,12 +29,12 @@ impl BenchSettings {
 
     /// Refuses interfaces that need a file if the target is simulated.
     pub fn check_simulated(&self, target: &Target) -> Result<(), String> {
-        let wrong = |name: &&String| match name.parse() {
+        let needs_file = |name: &&String| match name.parse() {
             Ok(Interface::Engine(engine)) => engine.needs_file(),
             Ok(Interface::Spdk) => true,
             Err(_) => false,
         };
-        match self.axes.engines().iter().find(wrong) {
+        match self.axes.engines().iter().find(needs_file) {
             Some(name) if target.kind == TargetKind::Simulated => Err(format!(
                 "bench {} with --engine {name}: a simulated device is its own engine, and {name} needs a file or \
                  device; drop --engine, or name another target",

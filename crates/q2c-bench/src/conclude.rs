@@ -1,8 +1,8 @@
 //! Makes the cells of the result from the trials.
 
-use super::beside::BackgroundTrial;
+use super::background::BackgroundTrial;
 use super::device::device_of;
-use super::mode::effective;
+use super::mode::effective_mode;
 use super::per_core::{busy, other_work};
 use crate::{BenchSettings, BenchTrial, MeasuredPoint};
 use q2c_model::stats::Interval;
@@ -21,14 +21,14 @@ pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> V
 }
 
 fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCell {
-    let MeasuredPoint { spot, trials, .. } = runs;
-    let jobs = spot.point.jobs as usize;
+    let MeasuredPoint { setup, trials, .. } = runs;
+    let jobs = setup.point.jobs as usize;
     let handled = trials.iter().any(|t| t.slept[0] > 0);
     let slept = trials.iter().any(|t| t.slept[1] > 0);
     let per_handled = |sum: u64, t: &BenchTrial| sum as f64 / (t.slept[0] as f64).max(1.0);
     let latencies: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
     let courses = trials.iter().map(|trial| trial.course.clone());
-    let threads_per_job = 1 + usize::from(spot.way.interface.has_helper());
+    let threads_per_job = 1 + usize::from(setup.path.interface.has_helper());
     let cpus = spec.cpus.iter().copied().cycle().take(jobs).map(CpuId);
     BenchCell {
         point: runs.point.clone(),
@@ -51,7 +51,7 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
         background_jobs: background_jobs(runs),
         courses: courses.filter(|course| !course.is_empty()).collect(),
         stages: runs.stages.clone(),
-        effective_mode: effective(spot, trials),
+        effective_mode: effective_mode(setup, trials),
         cpus: cpus.collect(),
         oversubscribed: jobs * threads_per_job > spec.cpus.len(),
         too_good: None,
@@ -69,15 +69,15 @@ fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Op
 
 fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
     let first = runs.trials.first()?.background.as_ref()?;
-    let over = |of: fn(&BackgroundTrial) -> f64| {
+    let interval_of = |of: fn(&BackgroundTrial) -> f64| {
         runs.interval(|trial| trial.background.as_ref().map_or(f64::NAN, of))
     };
     Some(BackgroundJobs {
         cpus: first.cpus.clone(),
         shares_cpus: first.shares_cpus,
-        iops: over(|beside| beside.iops),
-        alone_iops: over(|beside| beside.alone_iops),
-        rest_busy_cpus: over(|beside| beside.rest_busy_cpus.unwrap_or(f64::NAN)),
+        iops: interval_of(|background| background.iops),
+        alone_iops: interval_of(|background| background.alone_iops),
+        rest_busy_cpus: interval_of(|background| background.rest_busy_cpus.unwrap_or(f64::NAN)),
     })
 }
 
@@ -94,7 +94,7 @@ fn helper_cpu_s(trial: &BenchTrial) -> f64 {
 
 fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     let busy = trials.iter().filter_map(|trial| busy(trial, rest));
-    let threads = busy.filter(|busy| busy.of == PerCore::Threads).count();
+    let threads = busy.filter(|busy| busy.cores == PerCore::Threads).count();
     if 2 * threads > trials.len() {
         PerCore::Threads
     } else {

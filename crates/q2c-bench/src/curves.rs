@@ -7,8 +7,7 @@ use q2c_model::stats::scaling::{Scaling, ScalingPoint};
 use q2c_model::stats::{median, sorted};
 use q2c_result::bench::{BenchCell, BenchPoint, PointStages, StageGrowth, ThroughputCurve};
 
-/// Fewest points that make a curve.
-const LEAST: usize = 3;
+const MIN_CURVE_POINTS: usize = 3;
 
 pub(super) fn curves(
     bench: &Bench<'_>,
@@ -18,18 +17,18 @@ pub(super) fn curves(
     // A curve holds only points with trials; a stopped run of very many points has few of them.
     let mut curves: Vec<Vec<usize>> = Vec::new();
     for i in (0..cells.len()).filter(|&i| cells[i].iops.trials > 0) {
-        let along = |curve: &&mut Vec<usize>| same(&cells[curve[0]].point, &cells[i].point);
-        match curves.iter_mut().find(along) {
+        let belongs = |curve: &&mut Vec<usize>| is_same(&cells[curve[0]].point, &cells[i].point);
+        match curves.iter_mut().find(belongs) {
             Some(curve) => curve.push(i),
             None => curves.push(vec![i]),
         }
     }
-    let long = curves.iter().filter(|along| along.len() >= LEAST);
-    let curves = long.map(|along| curve(bench, cells, measured, along));
+    let long = curves.iter().filter(|i| i.len() >= MIN_CURVE_POINTS);
+    let curves = long.map(|indices| curve(bench, cells, measured, indices));
     curves.collect()
 }
 
-fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+fn is_same(a: &BenchPoint, b: &BenchPoint) -> bool {
     *b == BenchPoint {
         jobs: b.jobs,
         ..a.clone()
@@ -40,25 +39,25 @@ fn curve(
     bench: &Bench<'_>,
     cells: &[BenchCell],
     measured: &[MeasuredPoint<'_>],
-    along: &[usize],
+    indices: &[usize],
 ) -> ThroughputCurve {
     let iops = |i: usize| -> Vec<f64> {
         let trials = measured[i].trials.iter();
         trials.map(|t| t.ios as f64 / t.wall_s).collect()
     };
     let point = |&i: &usize| ScalingPoint::new(cells[i].point.jobs, &iops(i));
-    let points: Vec<ScalingPoint> = along.iter().map(point).collect();
+    let points: Vec<ScalingPoint> = indices.iter().map(point).collect();
     let border = bench.borders.first().map(|border| border.jobs);
     let mut curve = ThroughputCurve {
-        first: cells[along[0]].point.clone(),
-        over: along.iter().map(|&i| cells[i].point.jobs).collect(),
+        first: cells[indices[0]].point.clone(),
+        over: indices.iter().map(|&i| cells[i].point.jobs).collect(),
         knee: None,
         peak: None,
         collapse: None,
         shape: None,
         usl: None,
         refused: None,
-        growth: growth(along.iter().map(|&i| &cells[i])),
+        growth: growth(indices.iter().map(|&i| &cells[i])),
         suspects: Vec::new(),
         not_looked_at: Vec::new(),
     };
@@ -70,7 +69,7 @@ fn curve(
         }
     };
     let evidence = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
-    let evidence: Vec<PointEvidence> = along.iter().map(evidence).collect();
+    let evidence: Vec<PointEvidence> = indices.iter().map(evidence).collect();
     let site = site(bench, cells, &curve.first);
     let suspects = suspects(&scaling.shape, &site, &evidence);
     let named = suspects.named.into_iter();
@@ -87,7 +86,7 @@ fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth>
         PointStages::Seen(run) => Some((cell.point.jobs, &**run)),
         PointStages::Unseen(_) => None,
     });
-    StageGrowth::over(&runs.collect::<Vec<_>>())
+    StageGrowth::from_points(&runs.collect::<Vec<_>>())
 }
 
 fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
@@ -112,16 +111,16 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFact
 
 fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> PointEvidence {
     let device = bench.target.device.as_ref();
-    let mid = |figure: fn(&BenchTrial) -> Option<f64>| {
+    let median_of = |figure: fn(&BenchTrial) -> Option<f64>| {
         let values: Option<Vec<f64>> = trials.iter().map(|t| figure(t)).collect();
         let values = values.filter(|values| !values.is_empty())?;
         Some(median(&sorted(&values)))
     };
     let helpers = trials.first().filter(|t| !t.helpers_unread);
     let device_in_trial = trials.iter().find_map(|trial| trial.device.as_ref());
-    let now = device_in_trial.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
-    let once = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
-    let (requests, queues, scheduler) = now.or_else(once).unwrap_or_default();
+    let used = device_in_trial.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
+    let before_run = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
+    let (requests, queues, scheduler) = used.or_else(before_run).unwrap_or_default();
     PointEvidence {
         jobs: point.jobs,
         scheduler,
@@ -131,9 +130,9 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Po
         }),
         submission_threads: helpers.map(|t| t.helpers.0),
         workers: helpers.map(|t| t.helpers.1),
-        softirq_share: mid(|t| t.softirq_share),
-        steal_share: mid(|t| t.steal_share),
-        own_cpus: mid(|t| {
+        softirq_share: median_of(|t| t.softirq_share),
+        steal_share: median_of(|t| t.steal_share),
+        own_cpus: median_of(|t| {
             let read = !t.helpers_unread && t.wall_s > 0.0;
             read.then(|| (t.job_cpu_s + t.helper_cpu_s) / t.wall_s)
         }),

@@ -11,25 +11,22 @@ use q2c_workbench::workload::Site;
 use std::path::Path;
 
 /// The settings of a point's device. Dropping this value restores the former settings.
-pub(super) struct HeldDevice(Option<Guard>);
+pub(super) struct DeviceSettings(Option<Guard>);
 
-impl HeldDevice {
+impl DeviceSettings {
     /// Sets the queues first, since new queues start with the driver's number of requests.
     pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
         if point.hw_queues.is_none() && point.nr_requests.is_none() {
-            return Ok(HeldDevice(None));
+            return Ok(DeviceSettings(None));
         }
         let disk = disk(site)?;
         let journal =
             journal.ok_or("set the device: there is no folder for the journal of settings")?;
         let mut guard = Guard::new(&site.roots, journal).map_err(|error| error.to_string())?;
         let mut set = |file: &Path, value: u32, limit: &str| {
-            let held = guard.hold(file).map_err(|error| error.to_string());
-            let set = held.and_then(|_| {
-                let set = guard.set(file, &value.to_string());
-                set.map(drop).map_err(|error| error.to_string())
-            });
-            set.map_err(|error| format!("{error}; {limit}"))
+            let held = guard.hold(file);
+            let written = held.and_then(|()| guard.set(file, &value.to_string()));
+            written.map_err(|error| format!("{error}; {limit}"))
         };
         if let Some(queues) = point.hw_queues {
             let limit = "the kernel takes 1 to as many as there are CPUs";
@@ -39,7 +36,7 @@ impl HeldDevice {
             let limit = "without a scheduler the kernel takes no more than the driver's depth";
             set(&disk.dir.join("queue/nr_requests"), requests, limit)?;
         }
-        Ok(HeldDevice(Some(guard)))
+        Ok(DeviceSettings(Some(guard)))
     }
 
     pub(crate) fn end(self) -> Result<(), String> {
@@ -60,7 +57,7 @@ fn disk(site: &Site) -> Result<&Disk, String> {
     disk.ok_or_else(|| "set the device: no block device is known under the target".to_owned())
 }
 
-pub(super) fn facts(site: &Site) -> Option<PointDevice> {
+pub(super) fn read_device(site: &Site) -> Option<PointDevice> {
     let target = site.target_disk.as_ref()?;
     Some(point_device(&site.roots, &target.disk))
 }
@@ -86,8 +83,9 @@ pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
     let mut points = 0;
     for (runs, now) in measured.iter().filter_map(|r| Some((r, device_of(r)?))) {
         points += 1;
-        for (list, cut) in hits_by_warning.iter_mut().zip(cuts(&runs.point, now)) {
-            list.extend(cut.map(|cut| (label(&runs.point), cut)));
+        let changes = kernel_changes(&runs.point, now);
+        for (hits, change) in hits_by_warning.iter_mut().zip(changes) {
+            hits.extend(change.map(|change| (label(&runs.point), change)));
         }
         let mut devices = runs.trials.iter().map(|trial| trial.device.as_ref());
         if devices.any(|device| device != Some(now)) {
@@ -116,9 +114,9 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
     let group = |(finding, points): &(&str, Vec<&str>)| {
         let at = match points.len() {
             n if n == point_count && n > 1 => format!("all {n} points"),
-            n if n > SHOWN => {
-                let shown = points[..SHOWN].join("; ");
-                format!("{shown}; and {} points more", n - SHOWN)
+            n if n > MAX_LISTED_POINTS => {
+                let shown = points[..MAX_LISTED_POINTS].join("; ");
+                format!("{shown}; and {} points more", n - MAX_LISTED_POINTS)
             }
             _ => points.join("; "),
         };
@@ -131,9 +129,9 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
 }
 
 /// Most points that a warning names for each finding.
-const SHOWN: usize = 4;
+const MAX_LISTED_POINTS: usize = 4;
 
-/// Name, meaning and advice of each warning of [`cuts`]; then of a device that changed.
+/// Name, meaning and advice of each warning of [`kernel_changes`]; then of a device that changed.
 const MEANINGS: [[&str; 3]; 5] = [
     [
         "hw-queues-cut",
@@ -163,7 +161,7 @@ const MEANINGS: [[&str; 3]; 5] = [
 ];
 
 /// The values that the kernel changed, for each of the first four warnings of [`MEANINGS`].
-fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
+fn kernel_changes(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
     let differs = |asked: Option<u32>, got: Option<u64>| {
         let (asked, got) = (asked?, got?);
         (u64::from(asked) != got).then(|| format!("asked for {asked}, got {got}"))
@@ -203,8 +201,8 @@ mod tests {
     }
 
     fn warning_ids(point: &BenchPoint, now: &PointDevice) -> Vec<&'static str> {
-        let cuts = cuts(point, now);
-        let warnings = cuts.iter().zip(MEANINGS).filter(|(cut, _)| cut.is_some());
+        let changes = kernel_changes(point, now);
+        let warnings = changes.iter().zip(MEANINGS).filter(|(c, _)| c.is_some());
         warnings.map(|(_, [id, ..])| id).collect()
     }
 
@@ -270,20 +268,20 @@ mod tests {
         site.target_disk.as_mut().unwrap().disk.dir = folder.path().into();
         let read = || fs::read_to_string(&file).unwrap().trim().to_owned();
         let mut point = point("d -e spdk");
-        let as_found = HeldDevice::begin(&site, None, &point).unwrap();
+        let as_found = DeviceSettings::begin(&site, None, &point).unwrap();
         as_found.end().unwrap();
         point.nr_requests = Some(7);
         let journal = folder.path().join("journal");
         fs::create_dir(&journal).unwrap();
-        let held = HeldDevice::begin(&site, Some(&journal), &point).unwrap();
+        let held = DeviceSettings::begin(&site, Some(&journal), &point).unwrap();
         assert_eq!(read(), "7");
         held.end().unwrap();
         assert_eq!(read(), "64");
-        drop(HeldDevice::begin(&site, Some(&journal), &point).unwrap());
+        drop(DeviceSettings::begin(&site, Some(&journal), &point).unwrap());
         assert_eq!(read(), "64");
-        let refused = HeldDevice::begin(&site, None, &point).err();
+        let refused = DeviceSettings::begin(&site, None, &point).err();
         assert!(refused.unwrap().contains("no folder for the journal"));
         fs::remove_file(&file).unwrap();
-        assert!(HeldDevice::begin(&site, Some(&journal), &point).is_err());
+        assert!(DeviceSettings::begin(&site, Some(&journal), &point).is_err());
     }
 }

@@ -46,7 +46,7 @@ pub fn read(
     let sections = lines::sections(text, variable)?;
     let mut file = FioJobFile::default();
     let mut group = 0;
-    for (section, entries) in lines::inherited(sections) {
+    for (section, entries) in lines::inherit(sections) {
         let mut reader = options::Reader::new(&section, entries);
         if reader.flag("stonewall") && !file.jobs.is_empty() {
             group += 1;

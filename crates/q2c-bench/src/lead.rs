@@ -1,32 +1,32 @@
 //! Finds the leading method at each number of jobs, and where the lead changes.
 
-use super::asked::distinct;
+use super::job_file::distinct;
 use q2c_model::stats::CLEAR_TRIALS;
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, Lead};
 use q2c_result::lead::{LeadChange, Leader};
 use std::collections::BTreeSet;
 
 /// Fewest methods to compare at a number of jobs, and fewest such numbers of jobs.
-const LEAST: usize = 2;
+const MIN_COMPARED: usize = 2;
 
 /// The leads in IOPS, then in KIOPS/core, for each group of cells that differ only in method and
 /// number of jobs. A group needs two methods that meet at two numbers of jobs.
 pub(crate) fn leads(cells: &[BenchCell]) -> Vec<Lead> {
-    let mut seen: Vec<&BenchPoint> = Vec::new();
+    let mut groups: Vec<&BenchPoint> = Vec::new();
     // A method without a trial cannot lead.
     for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
-        if !seen.iter().any(|point| same(point, &cell.point)) {
-            seen.push(&cell.point);
+        if !groups.iter().any(|point| is_same(point, &cell.point)) {
+            groups.push(&cell.point);
         }
     }
     let lead = |point| {
-        let group: Vec<&BenchCell> = cells.iter().filter(|c| same(&c.point, point)).collect();
+        let group: Vec<&BenchCell> = cells.iter().filter(|c| is_same(&c.point, point)).collect();
         [BenchMeasure::Iops, BenchMeasure::KiopsPerCore].map(|measure| lead(&group, measure))
     };
-    seen.into_iter().flat_map(lead).flatten().collect()
+    groups.into_iter().flat_map(lead).flatten().collect()
 }
 
-fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+fn is_same(a: &BenchPoint, b: &BenchPoint) -> bool {
     *b == BenchPoint {
         method: b.method.clone(),
         jobs: b.jobs,
@@ -51,7 +51,7 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     };
     let leaders: Vec<Leader> = numbers.into_iter().filter_map(leader).collect();
     let first = group.first()?.point.clone();
-    (leaders.len() >= LEAST).then(|| Lead {
+    (leaders.len() >= MIN_COMPARED).then(|| Lead {
         engine: first.engine,
         depth: first.depth,
         bs: first.bs,
@@ -60,7 +60,7 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
         hw_queues: first.hw_queues,
         nr_requests: first.nr_requests,
         measure,
-        changes: LeadChange::among(&leaders, |a, b| a == b),
+        changes: LeadChange::find(&leaders, |a, b| a == b),
         leaders,
         not_compared: distinct(others.iter().map(|cell| cell.point.method.clone())),
     })
@@ -68,25 +68,25 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
 
 fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Leader> {
     let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
-    let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
-    let first = there.first().filter(|_| there.len() >= LEAST)?;
+    let shown: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
+    let first = shown.first().filter(|_| shown.len() >= MIN_COMPARED)?;
     let median = |cell: &BenchCell| cell.figure(measure).median;
-    let best = there.iter().fold(first, |best, cell| {
+    let best = shown.iter().fold(first, |best, cell| {
         let is_higher = median(cell) > median(best);
         if is_higher { cell } else { best }
     });
     let is_other = |cell: &&&BenchCell| cell.point.method != best.point.method;
-    let mut others = there.iter().filter(is_other);
+    let mut others = shown.iter().filter(is_other);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
-    let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
+    let above = |other: &&BenchCell| best.figure(measure).is_above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs cannot be compared with one of the threads' CPU time.
     let alike = |cell: &&BenchCell| measure == BenchMeasure::Iops || cell.per_core == best.per_core;
     Some(Leader {
         jobs,
         method: best.point.method.clone(),
-        clear: there.iter().all(repeated)
-            && there.iter().all(alike)
-            && there.len() == cells.len()
+        clear: shown.iter().all(repeated)
+            && shown.iter().all(alike)
+            && shown.len() == cells.len()
             && others.all(above),
     })
 }
@@ -196,7 +196,7 @@ mod tests {
         // Hybrid polling is missing at one job, so the leader there is unknown.
         assert_eq!(clear(&lead), [false, true]);
         assert_eq!(lead.changes, []);
-        cells[2].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
+        cells[2].effective_mode.mode.note = Some(q2c_result::mode::ModeNote::PollIgnored);
         cells[2].iops.trials = 5;
         // At one job nothing is left to compare, so only one number of jobs remains.
         assert!(leads(&cells).is_empty());

@@ -1,8 +1,8 @@
 //! Measures throughput and CPU over interfaces, methods, jobs, depths and block sizes. Judges the
 //! figures: effective mode, shape of the scaling curves, and suspects of a bend.
 
-pub mod asked;
-mod beside;
+pub mod abilities;
+mod background;
 mod checked;
 mod coarse;
 mod conclude;
@@ -10,6 +10,7 @@ mod curves;
 pub mod device;
 pub mod fio;
 pub mod interface;
+pub mod job_file;
 mod lead;
 mod measured;
 pub mod media;
@@ -19,7 +20,6 @@ mod plan;
 mod rules;
 mod search;
 pub mod settings;
-mod sound;
 mod spdk;
 mod spec;
 mod stages;
@@ -28,12 +28,13 @@ mod suspects;
 mod timetable;
 mod trial;
 pub mod tuned;
+mod validity;
 mod warn;
-pub mod way;
 
 pub use settings::BenchSettings;
 pub use spec::Axes;
 
+use abilities::Abilities;
 use interface::Interface;
 use measured::{MeasuredPoint, PhasedTrial};
 use media::Media;
@@ -44,20 +45,19 @@ use q2c_model::{Bytes, CpuId, Exit, Fault, OrFault};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
-use q2c_run::runner::{End, Event, Precision, Progress, Runner, Settings, spoken};
+use q2c_run::runner::{End, Event, Precision, Progress, Runner, Settings, time_text};
 use q2c_workbench::RunnerClock;
 use q2c_workbench::workload::Site;
-use spec::Spot;
+use spec::PointSetup;
 use stages::StageRuns;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trial::{BenchTrial, NoTrial, TrialPlace};
-use way::Abilities;
+use trial::{BenchTrial, TrialError, TrialPlace};
 
 /// Most trials of a point if a precision is requested.
-const MOST_TRIALS: u32 = 25;
+const MAX_TRIALS: u32 = 25;
 
 /// The inputs of a run: the plan, the target and the machine.
 pub struct Bench<'a> {
@@ -97,9 +97,9 @@ pub struct BenchOutcome {
     /// The state to note in the run's folder.
     pub state: RunState,
     /// The error that ended the run early, such as a target that is gone.
-    pub aborted: Option<String>,
+    pub abort_reason: Option<String>,
     /// The exit code of a run without any figure: machine or device, whichever failed first.
-    pub blamed: Exit,
+    pub failure_exit: Exit,
 }
 
 impl Bench<'_> {
@@ -109,27 +109,25 @@ impl Bench<'_> {
         folder: &mut RunDir,
         progress: &mut dyn Progress,
     ) -> Result<BenchOutcome, Fault> {
-        let begun = Instant::now();
-        let spots = spec::spots(self.spec, self.abilities, self.media);
-        let (spots, left_out) = spots.or_fault(Exit::Usage, "bench")?;
-        if spots.is_empty() {
+        let started = Instant::now();
+        let setups = spec::setups(self.spec, self.abilities, self.media);
+        let (setups, left_out) = setups.or_fault(Exit::Usage, "bench")?;
+        if setups.is_empty() {
             let reason = left_out.first().map_or("the axes are empty", |l| &l.reason);
             let text = format!("bench: none of the points exists here: {reason}");
             return Err(Fault::new(Exit::Usage, text));
         }
-        if let Some(note) = self.no_capture(&spots) {
+        let notes = [self.capture_note(&setups), self.coarse_search_note(&setups)];
+        for note in notes.into_iter().flatten() {
             progress.event(&Event::Note(note));
         }
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
-        if let Some(note) = self.budget(&spots) {
-            progress.event(&Event::Note(note));
-        }
         let mut plan = BenchPlan {
-            spots: &spots,
-            chosen: (0..spots.len()).collect(),
-            place: self.place(&cpus),
+            setups: &setups,
+            chosen: (0..setups.len()).collect(),
+            place: self.trial_place(&cpus),
             restore_dir: self.restore_dir,
-            blamed: OnceCell::new(),
+            failure_exit: OnceCell::new(),
         };
         let (settings, seed) = (self.settings(), self.spec.run.seed);
         let mut runner = Runner {
@@ -138,9 +136,9 @@ impl Bench<'_> {
             clock: &RunnerClock::new(&self.site.time),
             progress,
         };
-        let searched = search::run(&mut plan, &mut runner, folder)?;
-        plan.spots = &searched.spots;
-        let summary = &searched.summary;
+        let search = search::run(&mut plan, &mut runner, folder)?;
+        plan.setups = &search.setups;
+        let summary = &search.summary;
         let stages = match (self.spec.stages, &summary.end) {
             (false, _) => None,
             (true, End::Complete) => Some(StageRuns::run(&plan, seed, &mut runner, folder)?),
@@ -148,18 +146,19 @@ impl Bench<'_> {
         };
         let end = stages.as_ref().and_then(|stages| stages.end.as_ref());
         let end = end.unwrap_or(&summary.end);
-        let measured = measured::measured(&searched.spots, summary, stages.as_ref());
+        let measured = measured::measured_points(&search.setups, summary, stages.as_ref());
         let cells = conclude::cells(self.spec, &measured, self.site.idle_busy_cpus);
         let scaling = curves::curves(self, &cells, &measured);
-        let of_stages = stages.iter().flat_map(|stages| &stages.warnings);
-        let of_runner: Vec<Warning> = summary.warnings.iter().chain(of_stages).cloned().collect();
-        let mut warnings = warn::warnings(self, &cells, &measured, &of_runner);
-        let aborted = aborted(end);
-        warnings.extend(aborted.clone());
+        let from_stages = stages.iter().flat_map(|stages| &stages.warnings);
+        let from_runner = summary.warnings.iter().chain(from_stages);
+        let from_runner: Vec<Warning> = from_runner.cloned().collect();
+        let mut warnings = warn::warnings(self, &cells, &measured, &from_runner);
+        let abort = abort_warning(end);
+        warnings.extend(abort.clone());
         let result = BenchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            provenance: folder.provenance(begun, host(&self.site.roots)),
+            provenance: folder.provenance(started, host(&self.site.roots)),
             complete: matches!(end, End::Complete),
             job: self.job(),
             machine: self.machine.clone(),
@@ -168,7 +167,7 @@ impl Bench<'_> {
             leads: lead::leads(&cells),
             cells,
             left_out,
-            not_measured: searched.not_measured.clone(),
+            not_measured: search.not_measured.clone(),
             scaling,
             harness_floor_ns: self.harness_floor_ns,
             harness_bare_ns: self.harness_bare_ns,
@@ -177,35 +176,35 @@ impl Bench<'_> {
         Ok(BenchOutcome {
             result,
             state: end.state(),
-            aborted: aborted.map(|warning| warning.found),
-            blamed: plan.blamed.into_inner().unwrap_or(Exit::Device),
+            abort_reason: abort.map(|warning| warning.found),
+            failure_exit: plan.failure_exit.into_inner().unwrap_or(Exit::Device),
         })
     }
 
-    fn no_capture(&self, spots: &[Spot]) -> Option<String> {
-        let asked = self.spec.stages.then_some(spots)?;
-        let reason = stages::refused(asked, self.site)?;
+    fn capture_note(&self, setups: &[PointSetup]) -> Option<String> {
+        let setups = self.spec.stages.then_some(setups)?;
+        let reason = stages::capture_refusal(setups, self.site)?;
         Some(format!(
             "there will be no stages: failed to capture the block layer: {reason}"
         ))
     }
 
     /// Announces a coarse search and the time of all points; `None` if all are measured.
-    fn budget(&self, spots: &[Spot]) -> Option<String> {
-        let place = self.place(&[]);
-        let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
-        search::is_coarse(spots).then(|| {
+    fn coarse_search_note(&self, setups: &[PointSetup]) -> Option<String> {
+        let place = self.trial_place(&[]);
+        let round: f64 = setups.iter().map(|setup| place.expected_s(setup)).sum();
+        search::is_coarse(setups).then(|| {
             format!(
                 "all {} points, {} trials of each, would take about {}: a coarse grid is measured first, then \
                  what lies beside knee, peak and collapse",
-                spots.len(),
+                setups.len(),
                 self.spec.trials,
-                spoken(round * f64::from(self.spec.trials))
+                time_text(round * f64::from(self.spec.trials))
             )
         })
     }
 
-    fn place<'b>(&'b self, cpus: &'b [CpuId]) -> TrialPlace<'b> {
+    fn trial_place<'b>(&'b self, cpus: &'b [CpuId]) -> TrialPlace<'b> {
         TrialPlace {
             spec: self.spec,
             media: self.media,
@@ -224,7 +223,7 @@ impl Bench<'_> {
             budget: self.spec.budget_s.map(Duration::from_secs_f64),
             precision: self.spec.precision.map(|relative_width| Precision {
                 relative_width,
-                max_trials: MOST_TRIALS,
+                max_trials: MAX_TRIALS,
             }),
         }
     }
@@ -247,7 +246,7 @@ impl Bench<'_> {
     }
 }
 
-fn aborted(end: &End) -> Option<Warning> {
+fn abort_warning(end: &End) -> Option<Warning> {
     let End::Aborted { label, error, .. } = end else {
         return None;
     };

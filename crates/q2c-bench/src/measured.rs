@@ -1,6 +1,6 @@
 //! The trials of each point. A trial of several phases counts as one trial of each phase's point.
 
-use crate::{BenchTrial, Spot, StageRuns};
+use crate::{BenchTrial, PointSetup, StageRuns};
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchPoint, PointStages};
 use q2c_run::runner::Summary;
@@ -13,7 +13,7 @@ pub struct PhasedTrial {
 }
 
 pub(super) struct MeasuredPoint<'a> {
-    pub spot: &'a Spot,
+    pub setup: &'a PointSetup,
     pub point: BenchPoint,
     pub trials: Vec<&'a BenchTrial>,
     pub failures: Vec<String>,
@@ -29,15 +29,15 @@ impl MeasuredPoint<'_> {
 }
 
 /// The points in the order of the plan, then of the phases. `stages` is `None` if not requested.
-pub(super) fn measured<'a>(
-    spots: &'a [Spot],
+pub(super) fn measured_points<'a>(
+    setups: &'a [PointSetup],
     summary: &'a Summary<BenchPoint, PhasedTrial>,
     stages: Option<&StageRuns>,
 ) -> Vec<MeasuredPoint<'a>> {
     let mut measured = Vec::new();
-    for (at, (spot, runs)) in spots.iter().zip(&summary.cells).enumerate() {
-        measured.extend(spot.points().enumerate().map(|(n, point)| MeasuredPoint {
-            spot,
+    for (at, (setup, runs)) in setups.iter().zip(&summary.cells).enumerate() {
+        measured.extend(setup.points().enumerate().map(|(n, point)| MeasuredPoint {
+            setup,
             point,
             trials: runs.outcomes().filter_map(|o| o.phases.get(n)).collect(),
             failures: runs.failures().map(str::to_owned).collect(),

@@ -14,7 +14,7 @@ use thiserror::Error;
 #[derive(Clone, Debug)]
 pub struct Media {
     /// A file or block device, or the simulated devices of the target.
-    pub plain: Result<Medium, String>,
+    pub target: Result<Medium, String>,
     /// The simulated devices for engines that simulate, whatever the target.
     pub simulated: SimDevices,
     /// A namespace's character device, for NVMe commands.
@@ -73,25 +73,25 @@ pub enum NoCommands {
 
 impl Media {
     /// Media of a target that is not an NVMe device: a file, a block device, or nothing.
-    pub fn plain(medium: Medium) -> Self {
+    pub fn without_nvme(medium: Medium) -> Self {
         let nothing = "there is no NVMe controller behind the target";
         Media {
             simulated: match &medium {
                 Medium::Simulated(devices) => devices.clone(),
                 Medium::File(_) | Medium::None => SimDevices::default(),
             },
-            plain: Ok(medium),
+            target: Ok(medium),
             commands: Err(nothing.to_owned()),
             spdk: Err(nothing.to_owned()),
         }
     }
 
     /// Why `interface` cannot be used here; `None` if it can.
-    pub fn absent(&self, interface: &Interface) -> Option<String> {
+    pub fn absence(&self, interface: &Interface) -> Option<String> {
         let reason = match interface {
             Interface::Spdk => self.spdk.as_ref().err(),
             _ if interface.sends_commands() => self.commands.as_ref().err(),
-            Interface::Engine(engine) if engine.needs_file() => self.plain.as_ref().err(),
+            Interface::Engine(engine) if engine.needs_file() => self.target.as_ref().err(),
             Interface::Engine(_) => None,
         };
         reason.map(|reason| format!("{interface} is absent here: {reason}"))
@@ -102,7 +102,7 @@ impl Media {
         let medium = if engine.needs_character_device() {
             self.commands.as_ref().map(|commands| &commands.medium)
         } else {
-            self.plain.as_ref()
+            self.target.as_ref()
         };
         let target = medium.unwrap_or(&Medium::None);
         self.simulated.background_medium(target, engine)
@@ -126,8 +126,8 @@ impl Media {
 impl Commands {
     /// Reads the first `bs` bytes by a command, and again by a polled one if the device `polls`.
     pub fn probe(medium: Medium, name: String, bs: u32, polls: bool) -> Result<Self, NoCommands> {
-        one_read(&medium, &name, false, bs)?;
-        let polled = polls && one_read(&medium, &name, true, bs).is_ok();
+        probe_read(&medium, &name, false, bs)?;
+        let polled = polls && probe_read(&medium, &name, true, bs).is_ok();
         Ok(Commands {
             medium,
             name,
@@ -141,10 +141,10 @@ const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 const COMMANDS_NEED: &str =
     "commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)";
 
-fn one_read(medium: &Medium, name: &str, iopoll: bool, length: u32) -> Result<(), NoCommands> {
+fn probe_read(medium: &Medium, name: &str, iopoll: bool, length: u32) -> Result<(), NoCommands> {
     let spec = EngineSpec::IoUringCmd { iopoll };
     let name = name.to_owned();
-    polling::one_read(&spec, medium, length).map_err(|error| match error {
+    polling::try_read(&spec, medium, length).map_err(|error| match error {
         EngineReadError::Engine(error) => NoCommands::Refused {
             name,
             why: error.to_string(),

@@ -1,38 +1,38 @@
 //! Sums up the counts of a point's trials, from which its effective mode follows.
 
-use crate::{BenchTrial, Interface, Spot};
+use crate::{BenchTrial, Interface, PointSetup};
 use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
 use q2c_result::proof::Proof;
 use q2c_result::waits::{Switches, WaitCounts};
 
-pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
-    let asked = spot.point.method.clone();
+pub(super) fn effective_mode(setup: &PointSetup, trials: &[&BenchTrial]) -> EffectiveMode {
+    let asked = setup.point.method.clone();
     if trials.is_empty() {
         return EffectiveMode {
             asked,
-            was: WaitMode::from_kind(ModeKind::NotRun),
+            mode: WaitMode::from_kind(ModeKind::NotRun),
             proof: Proof::default(),
         };
     }
-    if spot.way.interface == Interface::Spdk {
-        let cpus = cpus_per_job(spot, trials);
-        return EffectiveMode::of_program(asked, cpus, spot.detour.clone());
+    if setup.path.interface == Interface::Spdk {
+        let cpus = cpus_per_job(setup, trials);
+        return EffectiveMode::from_program_cpus(asked, cpus, setup.detour.clone());
     }
-    let seen = counts(spot, trials);
+    let seen = counts(setup, trials);
     EffectiveMode {
-        was: seen.mode(&asked),
-        proof: seen.proof_per_io(spot.way.interface.to_string(), spot.detour.clone()),
+        mode: seen.mode(&asked),
+        proof: seen.proof_per_io(setup.path.interface.to_string(), setup.detour.clone()),
         asked,
     }
 }
 
-fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
+fn cpus_per_job(setup: &PointSetup, trials: &[&BenchTrial]) -> f64 {
     let sum = |figure: fn(&BenchTrial) -> f64| trials.iter().map(|t| figure(t)).sum::<f64>();
-    sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs)
+    sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(setup.point.jobs)
 }
 
 /// Sums over the trials of a point. Facts about the engine come from its first trial.
-fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
+fn counts(setup: &PointSetup, trials: &[&BenchTrial]) -> WaitCounts {
     // Trials without a count of interrupts are ignored if others have one.
     let counted = trials.iter().copied().filter(|t| t.interrupts.is_some());
     let counted: Vec<&BenchTrial> = counted.collect();
@@ -58,14 +58,15 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
         sqpoll_threads,
         io_workers,
         // Helper threads that could not be read do not count as missing.
-        wants_sqpoll_thread: spot.way.interface.has_helper()
+        wants_sqpoll_thread: setup.path.interface.has_helper()
             && !first.is_some_and(|t| t.helpers_unread),
         // Every job of a point is counted in its I/Os.
         others: false,
         checks_kernel: true,
     };
-    let beside = trials.iter().filter_map(|trial| trial.background.as_ref());
-    match beside.map(|background| background.ios).reduce(|a, b| a + b) {
+    let background = trials.iter().filter_map(|trial| trial.background.as_ref());
+    let others = background.map(|b| b.ios).reduce(|a, b| a + b);
+    match others {
         Some(others) => counts.with_other_jobs(others),
         None => counts,
     }
@@ -75,23 +76,24 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
 mod tests {
     use super::*;
     use crate::Abilities;
+    use crate::abilities::MethodPath;
     use crate::checked::tests::point;
-    use crate::way::Way;
     use q2c_engine::EngineSpec;
-    use q2c_report::mode::words;
+    use q2c_report::mode::label;
     use q2c_result::proof::Evidence;
 
-    fn spot(engine: &str, method: &str) -> Spot {
-        let can = Abilities {
+    fn setup(engine: &str, method: &str) -> PointSetup {
+        let abilities = Abilities {
             polled_requests: true,
             poll_delay: true,
             polled_commands: true,
             ..Abilities::default()
         };
         let point = point(&format!("d -e {engine} -m {method}"));
-        Spot {
-            way: Way::resolve(&engine.parse().unwrap(), &point.method, 1, can).unwrap(),
-            beside: EngineSpec::RING,
+        PointSetup {
+            path: MethodPath::resolve(&engine.parse().unwrap(), &point.method, 1, abilities)
+                .unwrap(),
+            background_engine: EngineSpec::RING,
             pattern: "randread".parse().unwrap(),
             detour: Some("/dev/ng0n1, past the block layer".to_owned()),
             point,
@@ -131,7 +133,7 @@ io_uring_cmd interrupt 1000 990 ring | interrupt
     #[test]
     fn modes_are_told_by_what_was_done() {
         let was = |engine: &str, method: &str, trial: &BenchTrial| {
-            words(&effective(&spot(engine, method), &[trial]).was)
+            label(&effective_mode(&setup(engine, method), &[trial]).mode)
         };
         for case in CASES.trim().lines() {
             let (given, wanted) = case.split_once(" | ").unwrap();
@@ -164,7 +166,7 @@ io_uring_cmd interrupt 1000 990 ring | interrupt
 
     #[test]
     fn the_proof_has_the_way_and_the_counts() {
-        let seen = |engine, method, trial| effective(&spot(engine, method), &[&trial]).proof;
+        let seen = |engine, method, trial| effective_mode(&setup(engine, method), &[&trial]).proof;
         let proof = seen("io_uring", "poll", trial(Some(900), 0, "iopoll"));
         assert!(proof.contains(&Evidence::InterruptsPerIo(Some(0.9))));
         let proof = seen("io_uring_cmd", "poll", trial(Some(0), 0, "iopoll"));

@@ -1,13 +1,13 @@
 //! The busy CPUs by which KIOPS/core divides.
 
-use super::beside::BackgroundTrial;
+use super::background::BackgroundTrial;
 use super::trial::BenchTrial;
-use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, of_jobs};
+use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, job_cpus};
 
 /// Other work beside the trials; `idle` is the number of busy CPUs at rest. If other programs ran
 /// beside most trials, they count in all, so that every point divides by the same kind of figure.
 pub(super) fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
-    let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
+    let hidden: Vec<bool> = trials.map(|trial| hiding_cpus(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
     let others = Others::from_idle_cpus(idle);
     Others {
@@ -19,29 +19,30 @@ pub(super) fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle:
 pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<BusyCpus> {
     let others = Others {
         known: match &trial.background {
-            Some(background) => of_background(background)?,
+            Some(background) => background_cpus(background)?,
             None => rest.known,
         },
         programs: trial.other_programs,
         ..rest
     };
     let machine = trial.busy_s? / trial.wall_s;
-    Some(of_jobs(machine, others, own(trial), looked(trial)))
+    let (own, span) = (own_cpus(trial), counter_span(trial));
+    Some(job_cpus(machine, others, own, span))
 }
 
-pub(super) fn hidden_by(trial: &BenchTrial) -> Option<f64> {
+pub(super) fn hiding_cpus(trial: &BenchTrial) -> Option<f64> {
     let others = Others {
         programs: trial.other_programs,
         ..Others::default()
     };
-    others.hiding(own(trial), looked(trial))
+    others.hiding(own_cpus(trial), counter_span(trial))
 }
 
-fn own(trial: &BenchTrial) -> f64 {
+fn own_cpus(trial: &BenchTrial) -> f64 {
     (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s
 }
 
-fn looked(trial: &BenchTrial) -> CounterSpan {
+fn counter_span(trial: &BenchTrial) -> CounterSpan {
     CounterSpan {
         wall_s: trial.wall_s,
         stretches: 1,
@@ -51,13 +52,10 @@ fn looked(trial: &BenchTrial) -> CounterSpan {
 /// Busy CPUs of a background and of everything else beside the jobs. The CPU time of its threads is
 /// that of the trial. The rest (interrupts, kernel threads) was measured before, while it ran
 /// alone, and is scaled by its I/Os, which the jobs may slow down.
-fn of_background(background: &BackgroundTrial) -> Option<f64> {
+fn background_cpus(background: &BackgroundTrial) -> Option<f64> {
     let beyond = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
-    let pace = if background.alone_iops > 0.0 {
-        (background.iops / background.alone_iops).min(1.0)
-    } else {
-        1.0
-    };
+    // Without I/Os alone the quotient is infinite or NaN, and the pace is 1.
+    let pace = (background.iops / background.alone_iops).min(1.0);
     Some(background.own_cpus + beyond * pace)
 }
 
@@ -88,7 +86,7 @@ mod tests {
         };
         let seen = busy(&trial, Others::from_idle_cpus(0.1)).unwrap();
         assert!((seen.cpus - 1.3).abs() < 1e-12, "{seen:?}");
-        assert_eq!(seen.of, PerCore::Machine);
+        assert_eq!(seen.cores, PerCore::Machine);
         let unknown = BenchTrial {
             busy_s: None,
             ..trial
@@ -105,7 +103,7 @@ mod tests {
             ..BenchTrial::default()
         };
         let seen = busy(&trial, Others::from_idle_cpus(0.125)).unwrap();
-        assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
+        assert_eq!((seen.cpus, seen.cores), (1.125, PerCore::Machine));
     }
 
     /// Other programs started after the measurement at rest, or ran already then.
@@ -120,7 +118,7 @@ mod tests {
         };
         for (measured, idle_cpus) in [(trial(Some(1.4)), 0.01), (trial(None), 0.68)] {
             let seen = busy(&measured, Others::from_idle_cpus(idle_cpus)).unwrap();
-            assert_eq!((seen.cpus, seen.of), (0.5, PerCore::Threads));
+            assert_eq!((seen.cpus, seen.cores), (0.5, PerCore::Threads));
         }
         let of_run = |other_programs: &[Option<f64>]| {
             let trials: Vec<BenchTrial> = other_programs.iter().copied().map(trial).collect();
@@ -129,7 +127,7 @@ mod tests {
         assert!(of_run(&[Some(1.4), Some(0.0), Some(0.9)]));
         assert!(!of_run(&[Some(1.4), Some(0.0)]));
         assert!(!of_run(&[]));
-        assert_eq!(hidden_by(&trial(Some(1.4))), Some(1.4));
-        assert_eq!(hidden_by(&trial(Some(0.1))), None);
+        assert_eq!(hiding_cpus(&trial(Some(1.4))), Some(1.4));
+        assert_eq!(hiding_cpus(&trial(Some(0.1))), None);
     }
 }

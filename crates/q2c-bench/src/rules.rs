@@ -49,7 +49,7 @@ fn scheduler(bend: &Bend) -> BendFinding {
 fn tags(bend: &Bend) -> BendFinding {
     let at_bad = bend.bad.tags?;
     let full = |e: &&PointEvidence| e.tags.is_some_and(|t| t.used >= t.limit);
-    let first = bend.all.iter().find(full).filter(|e| within(bend, e));
+    let first = bend.all.iter().find(full).filter(|e| is_in_bend(bend, e));
     let reason = format!(
         "at {} jobs {} requests are in flight and the queues take {}: the others wait for a free tag",
         bend.bad.jobs, at_bad.used, at_bad.limit
@@ -68,7 +68,7 @@ fn workers(bend: &Bend) -> BendFinding {
 }
 
 /// A condition that held well before the bend did no harm there, so it does not explain the bend.
-fn within(bend: &Bend, first: &PointEvidence) -> bool {
+fn is_in_bend(bend: &Bend, first: &PointEvidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
 
@@ -78,8 +78,8 @@ const BUSY_SHARE: f64 = 0.9;
 /// More runnable threads than CPUs slow each other down if they poll, but not if they sleep.
 fn oversubscribed(bend: &Bend) -> BendFinding {
     let cpus = bend.site.cpus?;
-    let room = |own: f64| own < BUSY_SHARE * f64::from(cpus);
-    if bend.bad.own_cpus.is_some_and(room) {
+    let is_below_limit = |own: f64| own < BUSY_SHARE * f64::from(cpus);
+    if bend.bad.own_cpus.is_some_and(is_below_limit) {
         return Some(None);
     }
     let (jobs, polling) = (bend.bad.jobs, bend.bad.submission_threads);
@@ -95,7 +95,7 @@ fn oversubscribed(bend: &Bend) -> BendFinding {
              job wants two"
         ),
     };
-    let first = first.filter(|e| within(bend, e));
+    let first = first.filter(|e| is_in_bend(bend, e));
     Some(first.map(|e| (e.jobs, reason)))
 }
 

@@ -1,55 +1,54 @@
 //! Runs all points; or a coarse grid, and then the points next to knee, peak and collapse.
 
-use super::coarse::{ALL, first, next};
+use super::coarse::{MAX_FULL_SETUPS, first_grid, next_grid};
 use super::plan::label;
-use crate::{BenchPlan, PhasedTrial, Spot};
+use crate::{BenchPlan, PhasedTrial, PointSetup};
 use q2c_model::Fault;
 use q2c_model::stats::scaling::ScalingPoint;
 use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
-use q2c_run::runner::{CellRuns, End, Forecast, Runner, Settings, Summary, spoken};
+use q2c_run::runner::{CellRuns, End, Forecast, Runner, Settings, Summary, time_text};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-pub(super) struct Searched {
-    /// The trials of `spots`, in their order.
+pub(super) struct SearchResult {
+    /// The trials of `setups`, in their order.
     pub summary: Summary<BenchPoint, PhasedTrial>,
-    /// The spots that were chosen, in the order of the plan.
-    pub spots: Vec<Spot>,
+    /// The setups that were chosen, in the order of the plan.
+    pub setups: Vec<PointSetup>,
     pub not_measured: Vec<BenchPoint>,
 }
 
-pub(super) fn is_coarse(spots: &[Spot]) -> bool {
-    let is_long = |row: &Vec<usize>| first(&jobs(spots, row)).len() < row.len();
-    spots.len() > ALL && rows(spots).iter().any(is_long)
+pub(super) fn is_coarse(setups: &[PointSetup]) -> bool {
+    let is_long = |row: &Vec<usize>| first_grid(&jobs(setups, row)).len() < row.len();
+    setups.len() > MAX_FULL_SETUPS && rows(setups).iter().any(is_long)
 }
 
 pub(super) fn run(
     plan: &mut BenchPlan<'_>,
     runner: &mut Runner<'_>,
     folder: &mut RunDir,
-) -> Result<Searched, Fault> {
-    if !is_coarse(plan.spots) {
-        return Ok(Searched {
+) -> Result<SearchResult, Fault> {
+    if !is_coarse(plan.setups) {
+        return Ok(SearchResult {
             summary: runner.run(plan, folder)?,
-            spots: plan.spots.to_vec(),
+            setups: plan.setups.to_vec(),
             not_measured: Vec::new(),
         });
     }
-    let mut search = GridSearch::new(plan.spots);
-    plan.chosen = search.first();
+    let mut search = GridSearch::new(plan.setups);
+    plan.chosen = search.first_round();
     let mut settings = runner.settings.clone();
     loop {
         let mut runner = Runner {
             settings: &settings,
-            cancel: runner.cancel,
-            clock: runner.clock,
             progress: &mut *runner.progress,
+            ..*runner
         };
         let mut summary = runner.run(plan, folder)?;
-        search.keep(&plan.chosen, &mut summary);
-        plan.chosen = search.further();
+        search.add(&plan.chosen, &mut summary);
+        plan.chosen = search.next_round();
         let ended = plan.chosen.is_empty() || !matches!(summary.end, End::Complete);
         if ended || !search.fits(plan, &mut settings)? {
             return Ok(search.end(summary));
@@ -58,8 +57,8 @@ pub(super) fn run(
 }
 
 struct GridSearch<'s> {
-    spots: &'s [Spot],
-    /// Indices of the spots of each curve.
+    setups: &'s [PointSetup],
+    /// Indices of the setups of each curve.
     rows: Vec<Vec<usize>>,
     done: BTreeMap<usize, CellRuns<BenchPoint, PhasedTrial>>,
     warnings: Vec<Warning>,
@@ -68,33 +67,33 @@ struct GridSearch<'s> {
 }
 
 impl<'s> GridSearch<'s> {
-    fn new(spots: &'s [Spot]) -> Self {
+    fn new(setups: &'s [PointSetup]) -> Self {
         GridSearch {
-            spots,
-            rows: rows(spots),
+            setups,
+            rows: rows(setups),
             done: BTreeMap::new(),
             warnings: Vec::new(),
             budget_s: None,
         }
     }
 
-    fn first(&self) -> BTreeSet<usize> {
-        let first_in_row =
-            |row: &Vec<usize>| chosen(self.spots, row, &first(&jobs(self.spots, row)));
-        self.rows.iter().flat_map(first_in_row).collect()
+    fn first_round(&self) -> BTreeSet<usize> {
+        let first =
+            |row: &Vec<usize>| with_jobs(self.setups, row, &first_grid(&jobs(self.setups, row)));
+        self.rows.iter().flat_map(first).collect()
     }
 
-    fn further(&self) -> BTreeSet<usize> {
-        let further_in_row = |row: &Vec<usize>| {
-            let done = row.iter().filter_map(|at| point(self.done.get(at)?));
-            let done: Vec<ScalingPoint> = done.collect();
-            chosen(self.spots, row, &next(&jobs(self.spots, row), &done))
+    fn next_round(&self) -> BTreeSet<usize> {
+        let next_in_row = |row: &Vec<usize>| {
+            let done = row.iter().filter_map(|at| self.done.get(at));
+            let done: Vec<ScalingPoint> = done.filter_map(scaling_point).collect();
+            with_jobs(self.setups, row, &next_grid(&jobs(self.setups, row), &done))
         };
-        let further = self.rows.iter().flat_map(further_in_row);
-        further.filter(|at| !self.done.contains_key(at)).collect()
+        let round = self.rows.iter().flat_map(next_in_row);
+        round.filter(|at| !self.done.contains_key(at)).collect()
     }
 
-    fn keep(&mut self, round: &BTreeSet<usize>, summary: &mut Summary<BenchPoint, PhasedTrial>) {
+    fn add(&mut self, round: &BTreeSet<usize>, summary: &mut Summary<BenchPoint, PhasedTrial>) {
         let cells = std::mem::take(&mut summary.cells);
         self.done.extend(round.iter().copied().zip(cells));
         self.warnings.append(&mut summary.warnings);
@@ -117,46 +116,46 @@ impl<'s> GridSearch<'s> {
         let forecast = Forecast::from_plan(plan, &asked)?;
         let fits = forecast.fits && forecast.trials == forecast.trials_asked;
         if !fits {
-            self.warnings.push(cut(plan.chosen.len(), budget));
+            self.warnings.push(search_cut(plan.chosen.len(), budget));
         }
         Ok(fits)
     }
 
-    fn end(self, mut summary: Summary<BenchPoint, PhasedTrial>) -> Searched {
+    fn end(self, mut summary: Summary<BenchPoint, PhasedTrial>) -> SearchResult {
         let (kept, left): (Vec<usize>, Vec<usize>) =
-            (0..self.spots.len()).partition(|at| self.done.contains_key(at));
+            (0..self.setups.len()).partition(|at| self.done.contains_key(at));
         summary.cells = self.done.into_values().collect();
         summary.warnings = self.warnings;
-        let left_out = left.iter().flat_map(|&at| self.spots[at].points());
-        Searched {
+        let left_out = left.iter().flat_map(|&at| self.setups[at].points());
+        SearchResult {
             summary,
-            spots: kept.iter().map(|&at| self.spots[at].clone()).collect(),
+            setups: kept.iter().map(|&at| self.setups[at].clone()).collect(),
             not_measured: left_out.collect(),
         }
     }
 }
 
-fn cut(points: usize, budget_s: f64) -> Warning {
+fn search_cut(points: usize, budget_s: f64) -> Warning {
     Warning::new(
         "search-cut",
         format!(
             "{points} points beside knee, peak and collapse were not measured: they do not fit the budget of {}",
-            spoken(budget_s)
+            time_text(budget_s)
         ),
         "knee, peak and collapse are as exact as the points that were measured beside them",
         "raise the budget, and run again",
     )
 }
 
-/// The indices of the spots of each curve, which differ only in the number of jobs.
-fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
+/// The indices of the setups of each curve, which differ only in the number of jobs.
+fn rows(setups: &[PointSetup]) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
-    // Rows are found by name, which is fast even for very many spots.
+    // Rows are found by name, which is fast even for very many setups.
     let mut row_of: HashMap<String, usize> = HashMap::new();
-    for (at, spot) in spots.iter().enumerate() {
+    for (at, setup) in setups.iter().enumerate() {
         let name = label(&BenchPoint {
             jobs: 0,
-            ..spot.point.clone()
+            ..setup.point.clone()
         });
         let row = *row_of.entry(name).or_insert(rows.len());
         match rows.get_mut(row) {
@@ -167,17 +166,17 @@ fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
     rows
 }
 
-fn jobs(spots: &[Spot], row: &[usize]) -> Vec<u32> {
-    let numbers: BTreeSet<u32> = row.iter().map(|&at| spots[at].point.jobs).collect();
+fn jobs(setups: &[PointSetup], row: &[usize]) -> Vec<u32> {
+    let numbers: BTreeSet<u32> = row.iter().map(|&at| setups[at].point.jobs).collect();
     numbers.into_iter().collect()
 }
 
-fn chosen(spots: &[Spot], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
-    let is = |at: &usize| jobs.contains(&spots[*at].point.jobs);
+fn with_jobs(setups: &[PointSetup], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
+    let is = |at: &usize| jobs.contains(&setups[*at].point.jobs);
     row.iter().copied().filter(is).collect()
 }
 
-fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<ScalingPoint> {
+fn scaling_point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<ScalingPoint> {
     let iops = runs.outcomes().filter_map(|trial| trial.phases.first());
     let iops: Vec<f64> = iops.map(|phase| phase.ios as f64 / phase.wall_s).collect();
     (!iops.is_empty()).then(|| ScalingPoint::new(runs.plan.cell.jobs, &iops))
@@ -191,15 +190,15 @@ mod tests {
     use q2c_engine::Medium;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
-    fn spots(jobs: u32) -> Vec<Spot> {
+    fn setups(jobs: u32) -> Vec<PointSetup> {
         let spec = settings(&format!("d -e io_uring:ring -j 1..{jobs}"));
-        let media = Media::plain(Medium::None);
-        spec::spots(&spec, Abilities::default(), &media).unwrap().0
+        let media = Media::without_nvme(Medium::None);
+        spec::setups(&spec, Abilities::default(), &media).unwrap().0
     }
 
-    fn trial(spot: &Spot) -> CellRuns<BenchPoint, PhasedTrial> {
+    fn trial(setup: &PointSetup) -> CellRuns<BenchPoint, PhasedTrial> {
         let phases = vec![BenchTrial {
-            ios: 1000 * u64::from(spot.point.jobs.min(12)),
+            ios: 1000 * u64::from(setup.point.jobs.min(12)),
             wall_s: 1.0,
             ..BenchTrial::default()
         }];
@@ -208,7 +207,7 @@ mod tests {
                 key: String::new(),
                 label: String::new(),
                 seconds: 1.0,
-                cell: spot.point.clone(),
+                cell: setup.point.clone(),
             },
             trials: vec![Trial {
                 trial: 0,
@@ -220,9 +219,9 @@ mod tests {
         }
     }
 
-    fn round(spots: &[Spot], chosen: &BTreeSet<usize>) -> Summary<BenchPoint, PhasedTrial> {
+    fn round(setups: &[PointSetup], chosen: &BTreeSet<usize>) -> Summary<BenchPoint, PhasedTrial> {
         Summary {
-            cells: chosen.iter().map(|&at| trial(&spots[at])).collect(),
+            cells: chosen.iter().map(|&at| trial(&setups[at])).collect(),
             trials: 1,
             seconds: 1.0,
             end: End::Complete,
@@ -232,36 +231,36 @@ mod tests {
 
     #[test]
     fn few_points_are_all_measured() {
-        assert!(!is_coarse(&spots(100)));
-        assert!(is_coarse(&spots(101)));
+        assert!(!is_coarse(&setups(100)));
+        assert!(is_coarse(&setups(101)));
     }
 
     /// Both knees are at twelve jobs. All numbers around them are measured, and most others never.
     #[test]
     fn every_point_is_measured_once_or_named() {
-        let grid = spots(120);
+        let grid = setups(120);
         let mut search = GridSearch::new(&grid);
-        let mut chosen = search.first();
+        let mut chosen = search.first_round();
         let mut measured = 0;
         let last = loop {
             let mut summary = round(&grid, &chosen);
             measured += chosen.len();
-            search.keep(&chosen, &mut summary);
-            chosen = search.further();
+            search.add(&chosen, &mut summary);
+            chosen = search.next_round();
             if chosen.is_empty() {
                 break summary;
             }
         };
         let searched = search.end(last);
-        assert_eq!(searched.spots.len(), measured);
-        assert_eq!(searched.spots.len() + searched.not_measured.len(), 240);
+        assert_eq!(searched.setups.len(), measured);
+        assert_eq!(searched.setups.len() + searched.not_measured.len(), 240);
         assert!(measured < 60, "{measured}");
-        for (spot, runs) in searched.spots.iter().zip(&searched.summary.cells) {
-            assert_eq!(spot.point, runs.plan.cell);
-            assert!(!searched.not_measured.contains(&spot.point));
+        for (setup, runs) in searched.setups.iter().zip(&searched.summary.cells) {
+            assert_eq!(setup.point, runs.plan.cell);
+            assert!(!searched.not_measured.contains(&setup.point));
         }
         for method in ["interrupt", "poll"] {
-            let points = searched.spots.iter().map(|spot| &spot.point);
+            let points = searched.setups.iter().map(|setup| &setup.point);
             let points = points.filter(|point| point.method.to_string() == method);
             let jobs: Vec<u32> = points.map(|point| point.jobs).collect();
             for n in [1, 11, 12, 13, 120] {

@@ -7,12 +7,12 @@ use crate::spec::{Axes, DEPTHS, JOBS, SIZES};
 use clap::Args;
 use q2c_engine::{Pattern, SimMachine};
 use q2c_host::topology::ChosenCpus;
-use q2c_model::{Bytes, CpuId, List, parse_budget, parse_cpus, parse_size, seconds_within};
-use q2c_result::bench::{BenchPoint, Tuned};
+use q2c_model::{Bytes, CpuId, List, parse_budget, parse_cpus, parse_seconds_in, parse_size};
+use q2c_result::bench::{BenchPoint, TunedRun};
 use q2c_result::{Target, TargetKind};
-use q2c_run::arguments::{LimitArgs, RunArgs, Typed};
+use q2c_run::arguments::{LimitArgs, RunArgs, TypedNames};
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
-use q2c_workbench::LEAST_BLOCKS;
+use q2c_workbench::MIN_BLOCKS;
 use q2c_workbench::check_machine;
 use q2c_workbench::settings::MachineArgs;
 use q2c_workbench::workbench::WorkloadRequest;
@@ -21,18 +21,18 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Range of a trial's warm-up and of its measured part, seconds.
-pub(crate) const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
+pub(crate) const TRIAL_SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 /// Range of the trials of a point.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 
 /// Range of a job file's warm-up, seconds; 0 means none.
-const WARM_UP: RangeInclusive<f64> = 0.0..=3600.0;
+const WARM_UP_SECONDS: RangeInclusive<f64> = 0.0..=3600.0;
 /// Range of the budget, seconds. The command line accepts durations of up to 584 years.
-const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
+const BUDGET_S: RangeInclusive<f64> = 0.0..=2e10;
 /// Fewest submissions that an open-loop trial must be expected to have.
-const FEWEST: f64 = 10.0;
+const MIN_SUBMISSIONS: f64 = 10.0;
 /// Any finite number above 0.
-const ABOVE_0: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
+const POSITIVE: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
 
 /// Compare interfaces and methods over jobs.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -40,13 +40,13 @@ pub struct BenchSettings {
     /// What was typed, which wins over a job file.
     #[command(flatten)]
     #[serde(skip)]
-    pub typed: Typed,
+    pub typed: TypedNames,
     /// File or block device; an NVMe namespace's character device (/dev/ng0n1); for spdk a
     /// controller's PCI address (0000:04:00.0); or a simulated device such as sim:50us,servers=8
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the
     /// end
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
+    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size , conflicts_with = "target" ) ]
     pub scratch: Option<Bytes>,
     /// The machine of a simulated target.
     #[command(flatten)]
@@ -77,17 +77,17 @@ pub struct BenchSettings {
     #[arg(long)]
     pub stages: bool,
     /// Measured part of each trial [default: 3s]
-    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds, default_value = "3s")]
+    #[ arg ( short = 's' , long , value_name = "DURATION" , value_parser = seconds , default_value = "3s" ) ]
     #[arg(hide_default_value = true)]
     pub seconds: f64,
     /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
-    #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1s")]
+    #[ arg ( long , value_name = "DURATION" , value_parser = seconds , default_value = "1s" ) ]
     #[arg(hide_default_value = true)]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Trials of each point
     #[arg(short = 't', long, default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1000 ) ) ]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -96,28 +96,28 @@ pub struct BenchSettings {
     /// Add trials until the median is known this well, such as 3%
     ///
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[ arg ( long , value_name = "PERCENT" , value_parser = percent ) ]
     pub precision: Option<f64>,
     /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the
     /// intended time
-    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    #[ arg ( long , value_name = "PER_SECOND" , value_parser = rate ) ]
     pub rate: Option<f64>,
     /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
     /// siblings, the device's NUMA node first, and the first job's by trials of a moment each
-    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    #[ arg ( long , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
     pub cpus: List<u32>,
     /// The device's rating in IOPS: what lies above it is flagged
-    #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
+    #[ arg ( long , value_name = "IOPS" , value_parser = rate , allow_hyphen_values = true ) ]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
-    #[arg(id = "budget", long, value_name = "DURATION", value_parser = parse_budget)]
+    #[ arg ( id = "budget" , long , value_name = "DURATION" , value_parser = parse_budget ) ]
     pub budget_s: Option<f64>,
     /// What the run must keep.
     #[command(flatten)]
     #[serde(skip)]
     pub limits: LimitArgs,
     /// Go on with this interrupted run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
+    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "target" , "scratch" , "fio" ] ) ]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Place of the run.
@@ -136,14 +136,14 @@ pub struct BenchSettings {
     /// The methods of the run of `q2c tune`, which are points beside those of the axes.
     #[arg(skip)]
     #[serde(rename = "tuned")]
-    pub recommended: Option<Tuned>,
+    pub recommended: Option<TunedRun>,
     /// The machine on which a simulated target is measured; `None` for this one.
     #[arg(skip)]
     pub machine: Option<SimMachine>,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    seconds_within(text, SECONDS)
+    parse_seconds_in(text, TRIAL_SECONDS)
 }
 
 fn rate(text: &str) -> Result<f64, &'static str> {
@@ -168,19 +168,15 @@ impl BenchSettings {
     /// The workload for which the target is opened: one that writes, if any pattern writes.
     pub fn request(&self) -> WorkloadRequest {
         let writes = self.axes.rw.iter().find(|pattern| pattern.write);
-        let read = Pattern {
-            random: true,
-            write: false,
-        };
         let background = self.axes.distinct_backgrounds().into_iter();
         WorkloadRequest {
             target: self.target().to_owned(),
             engine: None,
-            pattern: writes.copied().unwrap_or(read),
+            pattern: writes.copied().unwrap_or(Pattern::RANDREAD),
             sizes: self.axes.bs.clone(),
             jobs: 1,
             cpus: self.cpus.iter().copied().map(CpuId).collect(),
-            background: background.flat_map(|some| some.0).collect(),
+            background: background.flat_map(|jobs| jobs.0).collect(),
             allow_write: self.run.allow_write.clone(),
             seed: self.run.seed,
             machine: self.machine.clone(),
@@ -189,21 +185,21 @@ impl BenchSettings {
 
     /// Settles all values that depend on the open target and the CPUs: the plan is complete.
     pub fn settle(&mut self, target: &Target, cpus: &ChosenCpus) {
-        let of_kind: &[&str] = match target.kind {
+        let engines: &[&str] = match target.kind {
             TargetKind::Simulated => &[self.target.as_deref().unwrap_or_default()],
             TargetKind::NvmeGeneric => &["io_uring_cmd"],
             TargetKind::Pci => &["spdk"],
             _ => &["io_uring", "libaio", "pvsync2"],
         };
-        let of_kind = of_kind.iter().map(|&name| name.to_owned());
-        self.axes.engine.get_or_insert_with(|| of_kind.collect());
+        let engines = engines.iter().map(|&name| name.to_owned());
+        self.axes.engine.get_or_insert_with(|| engines.collect());
         self.axes.background = self.axes.distinct_backgrounds();
         self.cpus = cpus.cpus.iter().map(|cpu| cpu.0).collect();
         self.cpu_order.clone_from(&cpus.words);
     }
 
     /// The settings of a stored plan, with the arguments that each session chooses anew.
-    pub fn resumed_by(self, session: &BenchSettings) -> BenchSettings {
+    pub fn with_session(self, session: &BenchSettings) -> BenchSettings {
         BenchSettings {
             all_trials: session.all_trials,
             limits: session.limits.clone(),
@@ -212,8 +208,8 @@ impl BenchSettings {
         }
     }
 
-    /// Length of the used part; `None` for all. It must hold [`LEAST_BLOCKS`] largest blocks.
-    pub fn part_of(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
+    /// Length of the used part; `None` for all. It must hold [`MIN_BLOCKS`] largest blocks.
+    pub fn used_part(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
         let whole = whole.0;
         let span = match size {
             None | Some(Size::Percent(100)) => return Ok(None),
@@ -221,12 +217,12 @@ impl BenchSettings {
             Some(Size::Percent(percent)) => (u128::from(whole) * u128::from(percent) / 100) as u64,
         };
         let largest = self.axes.bs.iter().map(|bs| bs.0).max().unwrap_or(0);
-        let least = LEAST_BLOCKS * largest;
+        let least = MIN_BLOCKS * largest;
         if (least..=whole).contains(&span) {
             return Ok(Some(Bytes(span)));
         }
         Err(format!(
-            "use {span} bytes of the target, as size= of the fio job file asks: the target has {whole}, and {LEAST_BLOCKS} of the largest \
+            "use {span} bytes of the target, as size= of the fio job file asks: the target has {whole}, and {MIN_BLOCKS} of the largest \
              blocks, {least} bytes, must fit"
         ))
     }
@@ -236,55 +232,53 @@ impl BenchSettings {
         let names = self.axes.engines().iter();
         names.map(|name| name.parse()).collect()
     }
-}
 
-/// A plan that is read back may have only values that the command line takes.
-impl CheckedPlan for BenchSettings {
-    fn check(&self) -> Result<(), PlanFault> {
-        PlanFault::within("seconds", &self.seconds, SECONDS)?;
-        PlanFault::within("warm_up_seconds", &self.warm_up, WARM_UP)?;
-        PlanFault::within("trials", &self.trials, TRIALS)?;
-        self.run.check()?;
-        PlanFault::some("cpus", &self.cpus)?;
-        for (field, value) in [
-            ("precision", self.precision),
-            ("rate", self.rate),
-            ("rating", self.rating),
-        ] {
-            value.map_or(Ok(()), |value| PlanFault::within(field, &value, ABOVE_0))?;
-        }
-        self.check_rate()?;
-        let budget = self.budget_s.unwrap_or_default();
-        PlanFault::within("budget_s", &budget, BUDGET)?;
-        check_machine(self.machine.as_ref())?;
-        self.axes.check()?;
-        self.check_named_points()
-    }
-}
-
-impl BenchSettings {
-    /// A rate must give each job I/Os to measure. A Poisson process with [`FEWEST`] expected I/Os
-    /// has none in one trial of 20,000.
+    /// A rate must give each job I/Os to measure. A Poisson process with [`MIN_SUBMISSIONS`]
+    /// expected I/Os has none in one trial of 20,000.
     fn check_rate(&self) -> Result<(), PlanFault> {
-        let least = FEWEST / self.seconds;
+        let least = MIN_SUBMISSIONS / self.seconds;
         let Some(rate) = self.rate.filter(|&rate| rate < least) else {
             return Ok(());
         };
         let expected = format!(
-            "{least:.3} per second or more, or longer trials: {FEWEST} submissions in each"
+            "{least:.3} per second or more, or longer trials: {MIN_SUBMISSIONS} submissions in each"
         );
         Err(PlanFault::new("rate", expected, rate))
     }
 
     fn check_named_points(&self) -> Result<(), PlanFault> {
         for point in &self.points {
-            PlanFault::read::<Interface>("points.engine", &point.engine)?;
-            PlanFault::read::<Pattern>("points.rw", &point.rw)?;
-            PlanFault::within("points.jobs", &point.jobs, JOBS)?;
-            PlanFault::within("points.depth", &point.depth, DEPTHS)?;
-            PlanFault::within("points.bs", &point.bs, SIZES)?;
+            PlanFault::parse::<Interface>("points.engine", &point.engine)?;
+            PlanFault::parse::<Pattern>("points.rw", &point.rw)?;
+            PlanFault::check_range("points.jobs", &point.jobs, JOBS)?;
+            PlanFault::check_range("points.depth", &point.depth, DEPTHS)?;
+            PlanFault::check_range("points.bs", &point.bs, SIZES)?;
         }
         Ok(())
+    }
+}
+
+/// A plan that is read back may have only values that the command line takes.
+impl CheckedPlan for BenchSettings {
+    fn check(&self) -> Result<(), PlanFault> {
+        PlanFault::check_range("seconds", &self.seconds, TRIAL_SECONDS)?;
+        PlanFault::check_range("warm_up_seconds", &self.warm_up, WARM_UP_SECONDS)?;
+        PlanFault::check_range("trials", &self.trials, TRIALS)?;
+        self.run.check()?;
+        PlanFault::check_not_empty("cpus", &self.cpus)?;
+        for (field, value) in [
+            ("precision", self.precision),
+            ("rate", self.rate),
+            ("rating", self.rating),
+        ] {
+            value.map_or(Ok(()), |v| PlanFault::check_range(field, &v, POSITIVE))?;
+        }
+        self.check_rate()?;
+        let budget = self.budget_s.unwrap_or_default();
+        PlanFault::check_range("budget_s", &budget, BUDGET_S)?;
+        check_machine(self.machine.as_ref())?;
+        self.axes.check()?;
+        self.check_named_points()
     }
 }
 
@@ -351,7 +345,7 @@ mod tests {
     #[test]
     fn a_part_of_the_target_holds_enough_blocks() {
         let plan = settings("d --bs 512,4k");
-        let part = |size, whole| plan.part_of(size, Bytes(whole));
+        let part = |size, whole| plan.used_part(size, Bytes(whole));
         assert_eq!(part(None, 1 << 20), Ok(None));
         assert_eq!(part(Some(Size::Percent(100)), 1 << 20), Ok(None));
         let half = Some(Bytes(1 << 19));
@@ -374,7 +368,7 @@ mod tests {
         assert_eq!(toml::to_string(&read).unwrap(), text);
         assert!(!read.run.json && read.limits.fail_if.is_empty(), "{text}");
         let session = from_words("--resume r --json --seed 3 --allow-write d").unwrap();
-        let resumed = read.resumed_by(&session);
+        let resumed = read.with_session(&session);
         assert!(resumed.run.json && resumed.run.allow_write.len() == 1);
         assert_eq!((resumed.run.seed, resumed.budget_s), (7, Some(9.0)));
     }

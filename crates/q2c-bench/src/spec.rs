@@ -1,7 +1,7 @@
 //! The axes of a run, and their points that can run on this machine.
 
-use super::asked::distinct;
-use super::way::Way;
+use super::abilities::MethodPath;
+use super::job_file::distinct;
 use crate::{Abilities, BenchSettings, Interface, Media};
 use clap::Args;
 use itertools::iproduct;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// Most points of a run. One trial of each of them takes a day and a half.
-const MOST_POINTS: usize = 100_000;
+const MAX_POINTS: usize = 100_000;
 
 impl BenchSettings {
     /// Checks that the axes do not make more points than any run can measure.
@@ -25,26 +25,26 @@ impl BenchSettings {
             0 => self.axes.number_of_points(),
             named => named,
         };
-        if points <= MOST_POINTS {
+        if points <= MAX_POINTS {
             return Ok(());
         }
         Err(format!(
-            "bench: expected up to {MOST_POINTS} points, found {points}; leave out values of an axis"
+            "bench: expected up to {MAX_POINTS} points, found {points}; leave out values of an axis"
         ))
     }
 }
 
 /// A cell of the plan. It has several points if it has several phases, which differ in background.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spot {
+pub(super) struct PointSetup {
     /// The point of the first phase.
     pub point: BenchPoint,
     /// The background of each phase of a trial, at least one.
     pub phases: Vec<BackgroundPhase>,
-    pub way: Way,
+    pub path: MethodPath,
     /// The engine of background jobs that name none. All background jobs take its path: that of the
     /// interface's polling methods, whatever the point's method.
-    pub beside: EngineSpec,
+    pub background_engine: EngineSpec,
     pub pattern: Pattern,
     pub detour: Option<String>,
 }
@@ -68,7 +68,7 @@ impl BackgroundPhase {
     }
 }
 
-impl Spot {
+impl PointSetup {
     pub(crate) fn points(&self) -> impl Iterator<Item = BenchPoint> {
         self.phases.iter().map(|phase| BenchPoint {
             background: phase.text.clone(),
@@ -78,42 +78,43 @@ impl Spot {
 }
 
 /// All points that can run here, in the order of the plan; then the others, with their reasons.
-pub(super) fn spots(
+pub(super) fn setups(
     spec: &BenchSettings,
-    can: Abilities,
+    abilities: Abilities,
     media: &Media,
-) -> Result<(Vec<Spot>, Vec<LeftOutPoint>), String> {
-    let (mut spots, mut left_out) = (Vec::new(), Vec::new());
+) -> Result<(Vec<PointSetup>, Vec<LeftOutPoint>), String> {
+    let (mut setups, mut left_out) = (Vec::new(), Vec::new());
     for point in points(spec) {
         let interface: Interface = point.engine.parse()?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
         let phases = phases(spec, &point)?;
         let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
-        let beside = can.settled(asked);
-        let refused = media.absent(&interface);
+        let background_engine = abilities.polling_path(asked);
+        let refused = media.absence(&interface);
         let refused = refused.or_else(|| outside_refuses(spec, &interface, &point, &phases));
-        let refused = refused.or_else(|| background_refused(&beside, &phases, media, can));
-        let way = || {
-            let way = Way::resolve(&interface, &point.method, point.depth, can)?;
-            let engine = way.interface.engine();
-            match engine.and_then(|engine| too_large(engine, point.bs, can.unsplit)) {
+        let refused =
+            refused.or_else(|| background_refused(&background_engine, &phases, media, abilities));
+        let path = || {
+            let path = MethodPath::resolve(&interface, &point.method, point.depth, abilities)?;
+            let engine = path.interface.engine();
+            match engine.and_then(|engine| too_large(engine, point.bs, abilities.unsplit)) {
                 Some(reason) => Err(reason),
-                None => Ok(way),
+                None => Ok(path),
             }
         };
-        match refused.map_or_else(way, Err) {
-            Ok(way) => spots.push(Spot {
+        match refused.map_or_else(path, Err) {
+            Ok(path) => setups.push(PointSetup {
                 point,
                 phases,
-                way,
-                beside,
+                path,
+                background_engine,
                 pattern,
                 detour: media.detour(&interface),
             }),
             Err(reason) => left_out.push(LeftOutPoint { point, reason }),
         }
     }
-    Ok((spots, left_out))
+    Ok((setups, left_out))
 }
 
 /// Why SPDK's program cannot run a point; `None` if it can, and for all other interfaces.
@@ -152,24 +153,24 @@ fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<BackgroundPhas
 }
 
 fn background_refused(
-    beside: &EngineSpec,
+    background_engine: &EngineSpec,
     phases: &[BackgroundPhase],
     media: &Media,
-    can: Abilities,
+    abilities: Abilities,
 ) -> Option<String> {
     let jobs = phases.iter().flat_map(|phase| &phase.background.0);
     let refused = |job: &BackgroundSpec| {
-        let engine = Interface::Engine(job.engine_beside(beside));
+        let engine = Interface::Engine(job.engine_beside(background_engine));
         let helper = || {
             let reason = "its kernel thread cannot be told from those of the measured jobs";
             engine.has_helper().then(|| reason.to_owned())
         };
-        let depth = || match job.at_work() {
+        let depth = || match job.activity() {
             Activity::Start(wait) => engine.engine()?.refuses(job.depth, &wait),
             _ => None,
         };
-        let size = || too_large(engine.engine()?, job.bs, can.unsplit);
-        let refused = media.absent(&engine).or_else(helper).or_else(depth);
+        let size = || too_large(engine.engine()?, job.bs, abilities.unsplit);
+        let refused = media.absence(&engine).or_else(helper).or_else(depth);
         let reason = refused.or_else(size)?;
         let text = format!("background {job} cannot run here by {engine}: {reason}");
         Some(text)
@@ -289,29 +290,29 @@ impl Axes {
     }
 
     pub(super) fn check(&self) -> Result<(), PlanFault> {
-        PlanFault::some("engine", self.engines())?;
-        PlanFault::some("method", &self.method)?;
-        PlanFault::some("rw", &self.rw)?;
-        PlanFault::each_within("jobs", &self.jobs, &JOBS)?;
-        PlanFault::each_within("depth", &self.depth, &DEPTHS)?;
-        PlanFault::each_within("bs", &self.bs, &SIZES)?;
+        PlanFault::check_not_empty("engine", self.engines())?;
+        PlanFault::check_not_empty("method", &self.method)?;
+        PlanFault::check_not_empty("rw", &self.rw)?;
+        PlanFault::check_ranges("jobs", &self.jobs, &JOBS)?;
+        PlanFault::check_ranges("depth", &self.depth, &DEPTHS)?;
+        PlanFault::check_ranges("bs", &self.bs, &SIZES)?;
         let (queues, requests) = (&self.hw_queues, &self.nr_requests);
         for (field, values) in [("hw_queues", queues), ("nr_requests", requests)] {
             let values = values.as_deref().unwrap_or_default();
             for value in values {
-                PlanFault::within(field, value, SETTINGS)?;
+                PlanFault::check_range(field, value, SETTINGS)?;
             }
-            PlanFault::each_once(field, values)?;
+            PlanFault::check_unique(field, values)?;
         }
-        PlanFault::each_once("engine", self.engines())?;
-        PlanFault::each_once("method", &self.method)?;
-        PlanFault::each_once("jobs", &self.jobs)?;
-        PlanFault::each_once("depth", &self.depth)?;
-        PlanFault::each_once("bs", &self.bs)?;
-        PlanFault::each_once("rw", &self.rw)?;
-        PlanFault::each_once("background", &self.background)?;
+        PlanFault::check_unique("engine", self.engines())?;
+        PlanFault::check_unique("method", &self.method)?;
+        PlanFault::check_unique("jobs", &self.jobs)?;
+        PlanFault::check_unique("depth", &self.depth)?;
+        PlanFault::check_unique("bs", &self.bs)?;
+        PlanFault::check_unique("rw", &self.rw)?;
+        PlanFault::check_unique("background", &self.background)?;
         for engine in self.engines() {
-            PlanFault::read::<Interface>("engine", engine)?;
+            PlanFault::parse::<Interface>("engine", engine)?;
         }
         Ok(())
     }
@@ -364,7 +365,7 @@ mod tests {
     /// The device takes up to 64 KiB as one request, and the points read 128 KiB.
     #[test]
     fn points_that_would_poll_for_split_requests_are_left_out() {
-        let can = Abilities {
+        let abilities = Abilities {
             polled_requests: true,
             unsplit: Some(Bytes(64 << 10)),
             ..Abilities::default()
@@ -373,10 +374,10 @@ mod tests {
             settings(&format!("d -e {engine} -b 128k --background {background}"))
         };
         let exist = |engine: &str, background: &str| {
-            let media = Media::plain(Medium::None);
-            let (spots, left_out) = spots(&large(engine, background), can, &media).unwrap();
+            let media = Media::without_nvme(Medium::None);
+            let (setups, left_out) = setups(&large(engine, background), abilities, &media).unwrap();
             let reasons = left_out.iter().map(|left| left.reason.clone());
-            (spots.len(), reasons.collect::<Vec<_>>())
+            (setups.len(), reasons.collect::<Vec<_>>())
         };
         let (there, reasons) = exist("io_uring", "none");
         assert_eq!(there, 1);

@@ -1,21 +1,21 @@
 //! The stages of each point in the block layer, from extra runs after all trials, since the capture
 //! costs CPU time at each I/O. Such a run has a trial's warm-up, and at most two counted seconds.
 
-use super::beside::SpotBackgrounds;
-use super::plan::spot_label;
+use super::background::TrialBackgrounds;
+use super::plan::setup_label;
 use super::timetable::Timetable;
 use super::trial::SLICE;
-use crate::{BenchPlan, Interface, NoTrial, Spot, TrialPlace};
+use crate::{BenchPlan, Interface, PointSetup, TrialError, TrialPlace};
 use q2c_engine::{EngineSpec, LaneData, TimeSource};
 use q2c_host::cpu_time::Helper;
 use q2c_model::Fault;
 use q2c_result::Warning;
 use q2c_result::bench::{BenchPoint, PointStages};
-use q2c_result::late::Unseen;
+use q2c_result::late::UnseenReason;
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, End, Event, Plan, Runner, Settings};
 use q2c_sys::Clock;
-use q2c_workbench::stages::{Part, StageCapture};
+use q2c_workbench::stages::{RunPart, StageCapture};
 use q2c_workbench::workload::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,34 +23,34 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Most slices that count in each phase: two seconds of [`SLICE`]s.
-const LONGEST: usize = 8;
+const MAX_COUNTED_SLICES: usize = 8;
 /// The prefix of these runs' keys in the journal; no trial's key begins so.
-const KEYS: &str = "stages of ";
+const KEY_PREFIX: &str = "stages of ";
 
-pub(crate) fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
+pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<UnseenReason> {
     let engine = interface.engine().filter(|engine| engine.needs_file());
     match engine {
         Some(engine) if !engine.needs_character_device() => {
-            site.target_disk.is_none().then_some(Unseen::NoDevice)
+            site.target_disk.is_none().then_some(UnseenReason::NoDevice)
         }
-        _ => Some(Unseen::PastBlockLayer),
+        _ => Some(UnseenReason::PastBlockLayer),
     }
 }
 
-/// Why the block layer cannot be captured; `None` if it can, or if no spot can have stages.
-pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
-    let seen = |spot: &Spot| never_seen(&spot.way.interface, site).is_none();
-    if !spots.iter().any(seen) {
+/// Why the block layer cannot be captured; `None` if it can, or if no setup can have stages.
+pub(super) fn capture_refusal(setups: &[PointSetup], site: &Site) -> Option<String> {
+    let seen = |setup: &PointSetup| unseen_reason(&setup.path.interface, site).is_none();
+    if !setups.iter().any(seen) {
         return None;
     }
     let tried = StageCapture::begin(site, None, Duration::ZERO);
     match tried.and_then(|capture| capture.end(site)) {
-        Err(Unseen::Refused(reason)) => Some(reason),
+        Err(UnseenReason::Refused(reason)) => Some(reason),
         _ => None,
     }
 }
 
-/// The stages of each phase of one spot, as the run's journal keeps them.
+/// The stages of each phase of one setup, as the run's journal keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PhasedStages {
     phases: Vec<PointStages>,
@@ -80,9 +80,8 @@ impl StageRuns {
         };
         let mut runner = Runner {
             settings: &settings,
-            cancel: runner.cancel,
-            clock: runner.clock,
             progress: &mut *runner.progress,
+            ..*runner
         };
         let summary = runner.run(&mut StagesPlan(points), folder)?;
         Ok(StageRuns {
@@ -92,11 +91,12 @@ impl StageRuns {
         })
     }
 
-    pub(crate) fn phase_stages(&self, spot: usize, n: usize) -> PointStages {
-        let runs = self.runs.get(spot);
+    pub(crate) fn phase_stages(&self, setup: usize, n: usize) -> PointStages {
+        let runs = self.runs.get(setup);
         let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
         let failed = || Some(runs?.failures().next()?.to_owned());
-        let unseen = || PointStages::Unseen(failed().map_or(Unseen::Stopped, Unseen::Failed));
+        let unseen =
+            || PointStages::Unseen(failed().map_or(UnseenReason::Stopped, UnseenReason::Failed));
         seen.cloned().unwrap_or_else(unseen)
     }
 }
@@ -105,7 +105,7 @@ pub(super) struct StagesPlan<'p, 'a>(&'p BenchPlan<'a>);
 
 impl StagesPlan<'_, '_> {
     pub(crate) fn is_key(key: &str) -> bool {
-        key.starts_with(KEYS)
+        key.starts_with(KEY_PREFIX)
     }
 }
 
@@ -113,16 +113,16 @@ impl Plan for StagesPlan<'_, '_> {
     type Cell = BenchPoint;
     type Outcome = PhasedStages;
     const UNIT: &'static str = "IOPS";
-    const MOST: f64 = 1e24;
+    const MAX_NUMBER: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
-        let cell = |spot: &Spot| CellPlan {
-            key: format!("{KEYS}{}", spot_label(spot)),
-            label: format!("{KEYS}{}", spot_label(spot)),
-            seconds: self.0.place.stages_s(spot),
-            cell: spot.point.clone(),
+        let cell = |setup: &PointSetup| CellPlan {
+            key: format!("{KEY_PREFIX}{}", setup_label(setup)),
+            label: format!("{KEY_PREFIX}{}", setup_label(setup)),
+            seconds: self.0.place.stages_s(setup),
+            cell: setup.point.clone(),
         };
-        self.0.spots.iter().map(cell).collect()
+        self.0.setups.iter().map(cell).collect()
     }
 
     fn owns(&self, key: &str) -> bool {
@@ -142,103 +142,108 @@ impl Plan for StagesPlan<'_, '_> {
         context: &mut Context<'_>,
     ) -> Result<PhasedStages, CellError> {
         let place = &self.0.place;
-        self.0.held(&cell.cell, |spot| {
-            let phases = place.stages(spot, context.seed >> 1)?;
+        self.0.with_settings(&cell.cell, |setup| {
+            let phases = place.stages(setup, context.seed >> 1)?;
             Ok(PhasedStages { phases })
         })
     }
 }
 
 impl TrialPlace<'_> {
-    fn stages_timetable(&self, spot: &Spot) -> Timetable {
-        let trial = self.timetable(spot);
+    fn stages_timetable(&self, setup: &PointSetup) -> Timetable {
+        let trial = self.timetable(setup);
         Timetable {
-            measured: trial.measured.min(LONGEST),
+            measured: trial.measured.min(MAX_COUNTED_SLICES),
             ..trial
         }
     }
 
-    pub(crate) fn stages_s(&self, spot: &Spot) -> f64 {
-        match never_seen(&spot.way.interface, self.site) {
+    pub(crate) fn stages_s(&self, setup: &PointSetup) -> f64 {
+        match unseen_reason(&setup.path.interface, self.site) {
             Some(_) => 0.0,
-            None => self.stages_timetable(spot).slices() as f64 * SLICE.as_secs_f64() + 0.5,
+            None => self.stages_timetable(setup).slices() as f64 * SLICE.as_secs_f64() + 0.5,
         }
     }
 
-    fn stages(&self, spot: &Spot, seed: u64) -> Result<Vec<PointStages>, NoTrial> {
-        let interface = &spot.way.interface;
-        let seen = match (interface, never_seen(interface, self.site)) {
-            (Interface::Engine(engine), None) => self.captured(engine, spot, seed)?,
-            (_, reason) => Err(reason.unwrap_or(Unseen::PastBlockLayer)),
+    fn stages(&self, setup: &PointSetup, seed: u64) -> Result<Vec<PointStages>, TrialError> {
+        let interface = &setup.path.interface;
+        let seen = match (interface, unseen_reason(interface, self.site)) {
+            (Interface::Engine(engine), None) => self.capture_stages(engine, setup, seed)?,
+            (_, reason) => Err(reason.unwrap_or(UnseenReason::PastBlockLayer)),
         };
-        Ok(seen.unwrap_or_else(|unseen| vec![PointStages::Unseen(unseen); spot.phases.len()]))
+        Ok(seen.unwrap_or_else(|unseen| vec![PointStages::Unseen(unseen); setup.phases.len()]))
     }
 
-    fn captured(
+    fn capture_stages(
         &self,
         engine: &EngineSpec,
-        spot: &Spot,
+        setup: &PointSetup,
         seed: u64,
-    ) -> Result<Result<Vec<PointStages>, Unseen>, NoTrial> {
+    ) -> Result<Result<Vec<PointStages>, UnseenReason>, TrialError> {
         let site = &Site {
             time: Clock::monotonic().into(),
             ..self.site.clone()
         };
         let place = TrialPlace { site, ..*self };
-        let times = place.stages_timetable(spot);
-        let beside = SpotBackgrounds::new(&place, spot, seed)?;
-        let mut jobs = place.jobs(engine, spot, seed, &times);
-        jobs.extend(beside.plans(&times));
-        let before = Duration::from_nanos(SLICE.0) * (times.before + times.warm_up) as u32;
-        let capture = match StageCapture::begin(self.site, self.spare(spot), before) {
+        let times = place.stages_timetable(setup);
+        let backgrounds = TrialBackgrounds::new(&place, setup, seed)?;
+        let mut jobs = place.jobs(engine, setup, seed, &times);
+        jobs.extend(backgrounds.plans(&times));
+        let before = Duration::from_nanos(SLICE.0) * (times.background_only + times.warm_up) as u32;
+        let capture = match StageCapture::begin(self.site, self.sampler_cpu(setup), before) {
             Ok(capture) => capture,
             Err(unseen) => return Ok(Err(unseen)),
         };
-        let (data, moments) = place.run(spot, jobs, times.slices())?;
-        let lanes = data.lanes.split_at(spot.point.jobs as usize);
+        let (data, moments) = place.run(setup, jobs, times.slices())?;
+        let lanes = data.lanes.split_at(setup.point.jobs as usize);
         let helpers = moments.iter().flat_map(|moment| &moment.helpers).flatten();
-        let helpers = helpers_of(lanes, helpers);
+        let helpers = job_helpers(lanes, helpers);
         let parts = (0..times.phases).map(|n| {
             let phase = times.phase(n);
             let counted = phase.start + times.warm_up..phase.end;
             part(&site.time, lanes.0, &helpers, counted)
         });
         let ended = capture.end(self.site);
-        Ok(ended.map(|captured| parts.map(|part| captured.stages(&part)).collect()))
+        Ok(ended.map(|capture_stages| parts.map(|part| capture_stages.stages(&part)).collect()))
     }
 }
 
 /// The kernel threads that work for the jobs, out of all `helpers` seen during the run.
 /// `other_lanes` are the lanes of background jobs, whose helpers are left out.
-fn helpers_of<'h>(
+fn job_helpers<'h>(
     (job_lanes, other_lanes): (&[LaneData], &[LaneData]),
     helpers: impl Iterator<Item = &'h Helper>,
 ) -> BTreeSet<u32> {
     let is_lane = |tid: u32| job_lanes.iter().any(|lane| lane.tid == tid);
-    let owned = |tid: u32| other_lanes.iter().any(|lane| lane.tid == tid);
-    let helpers = helpers.filter(|helper| !helper.owner.is_some_and(owned));
+    let is_background = |tid: u32| other_lanes.iter().any(|lane| lane.tid == tid);
+    let helpers = helpers.filter(|helper| !helper.owner.is_some_and(is_background));
     let tids = helpers.map(|helper| helper.times.tid);
     tids.filter(|tid| !is_lane(*tid)).collect()
 }
 
-fn part(time: &TimeSource, own: &[LaneData], helpers: &BTreeSet<u32>, range: Range<usize>) -> Part {
+fn part(
+    time: &TimeSource,
+    jobs: &[LaneData],
+    tids: &BTreeSet<u32>,
+    range: Range<usize>,
+) -> RunPart {
     let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
     let (first, last) = (range.start, range.end - 1);
     let time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
         at(begin.t_ns)..at(end.t_ns)
     };
-    let times: Vec<Range<u64>> = own.iter().map(time).collect();
+    let times: Vec<Range<u64>> = jobs.iter().map(time).collect();
     let length: u64 = times.iter().map(|time| time.end - time.start).sum();
     let begin = times.iter().map(|time| time.start).min().unwrap_or(0);
     let end = times.iter().map(|time| time.end).max().unwrap_or(0);
-    let lanes = own.iter().map(|lane| lane.tid).zip(times.iter().cloned());
-    let helpers = helpers.iter().map(|tid| (*tid, begin..end));
-    let slices = own.iter().flat_map(|lane| &lane.phases[range.clone()]);
-    Part {
+    let lanes = jobs.iter().map(|lane| lane.tid).zip(times.iter().cloned());
+    let helpers = tids.iter().map(|tid| (*tid, begin..end));
+    let slices = jobs.iter().flat_map(|lane| &lane.phases[range.clone()]);
+    RunPart {
         threads: lanes.chain(helpers).collect(),
         ios: slices.map(|phase| phase.ios).sum(),
-        seconds: length as f64 / 1e9 / own.len() as f64,
+        seconds: length as f64 / 1e9 / jobs.len() as f64,
     }
 }
 
@@ -252,13 +257,17 @@ mod tests {
     fn interfaces_that_the_block_layer_never_sees() {
         let reasons = |name: &str| {
             let interface: Interface = name.parse().unwrap();
-            [Some("nvme0n1"), None].map(|disk| never_seen(&interface, &site(disk)))
+            [Some("nvme0n1"), None].map(|disk| unseen_reason(&interface, &site(disk)))
         };
         for name in ["io_uring", "libaio", "fault:eio@5:pvsync2"] {
-            assert_eq!(reasons(name), [None, Some(Unseen::NoDevice)], "{name}");
+            assert_eq!(
+                reasons(name),
+                [None, Some(UnseenReason::NoDevice)],
+                "{name}"
+            );
         }
         for name in ["io_uring_cmd", "sim:50us", "null", "spdk"] {
-            let past = Some(Unseen::PastBlockLayer);
+            let past = Some(UnseenReason::PastBlockLayer);
             assert_eq!(reasons(name), [past.clone(), past], "{name}");
         }
     }
@@ -285,15 +294,15 @@ mod tests {
             vec![helper(31, None)],
         ];
         let helpers = seen.iter().flatten();
-        let tids = helpers_of(lanes.split_at(2), helpers);
+        let tids = job_helpers(lanes.split_at(2), helpers);
         assert_eq!(tids, BTreeSet::from([13, 31]));
     }
 
     #[test]
     fn a_spot_without_a_run_says_why() {
-        let spot = |result: Option<TrialResult<PhasedStages>>| CellRuns {
+        let setup = |result: Option<TrialResult<PhasedStages>>| CellRuns {
             plan: CellPlan {
-                key: format!("{KEYS}a point"),
+                key: format!("{KEY_PREFIX}a point"),
                 label: String::new(),
                 seconds: 1.0,
                 cell: point("d -e io_uring -m poll"),
@@ -306,26 +315,26 @@ mod tests {
                 result,
             })),
         };
-        let gone = PointStages::Unseen(Unseen::PastBlockLayer);
+        let gone = PointStages::Unseen(UnseenReason::PastBlockLayer);
         let done = PhasedStages {
             phases: vec![gone.clone()],
         };
         let runs = StageRuns {
             runs: vec![
-                spot(Some(TrialResult::Ok(done))),
-                spot(Some(TrialResult::Failed("do I/O: EIO".to_owned()))),
-                spot(Some(TrialResult::Impossible("make a ring".to_owned()))),
-                spot(None),
+                setup(Some(TrialResult::Ok(done))),
+                setup(Some(TrialResult::Failed("do I/O: EIO".to_owned()))),
+                setup(Some(TrialResult::Impossible("make a ring".to_owned()))),
+                setup(None),
             ],
             ..StageRuns::default()
         };
-        let failed = |reason: &str| PointStages::Unseen(Unseen::Failed(reason.to_owned()));
+        let failed = |reason: &str| PointStages::Unseen(UnseenReason::Failed(reason.to_owned()));
         assert_eq!(runs.phase_stages(0, 0), gone);
         assert_eq!(runs.phase_stages(1, 0), failed("do I/O: EIO"));
         assert_eq!(runs.phase_stages(2, 0), failed("make a ring"));
-        for spot in [3, 4] {
-            let stopped = PointStages::Unseen(Unseen::Stopped);
-            assert_eq!(runs.phase_stages(spot, 0), stopped);
+        for setup in [3, 4] {
+            let stopped = PointStages::Unseen(UnseenReason::Stopped);
+            assert_eq!(runs.phase_stages(setup, 0), stopped);
         }
     }
 }

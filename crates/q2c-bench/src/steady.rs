@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 /// Number of slices over which a trend is computed.
-const LOOK: usize = 4;
+const TREND_SLICES: usize = 4;
 /// Throughput is steady if its trend over these slices is less than this share of their mean.
-const SLOPE: f64 = 0.05;
+const MAX_TREND: f64 = 0.05;
 
 /// The counted slices, and whether the warm-up had become steady before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct SteadyWindow {
 }
 
 impl SteadyWindow {
-    pub(crate) fn after(self, begin: usize) -> Self {
+    pub(crate) fn shifted_by(self, begin: usize) -> Self {
         SteadyWindow {
             begin: self.begin + begin,
             slices: self.slices.start + begin..self.slices.end + begin,
@@ -28,9 +28,9 @@ impl SteadyWindow {
 
 /// Chooses `measured` slices that start where the throughput is steady, after `warm_up` slices at
 /// the latest. The trend is a least-squares line over four slices, as in fio's `iops_slope`.
-pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> SteadyWindow {
-    let slices = |from: usize| iops.get(from..from + LOOK);
-    let steady = |from: &usize| slices(*from).is_some_and(|some| trend(some).abs() < SLOPE);
+pub(super) fn steady_window(iops: &[f64], warm_up: usize, measured: usize) -> SteadyWindow {
+    let slices = |from: usize| iops.get(from..from + TREND_SLICES);
+    let steady = |from: &usize| slices(*from).is_some_and(|values| trend(values).abs() < MAX_TREND);
     // The first slice never counts: it contains the start.
     let first = (1..=warm_up).find(steady);
     let from = first.unwrap_or(warm_up);
@@ -47,10 +47,10 @@ fn trend(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / n;
     let middle = (n - 1.0) / 2.0;
     let x = |i: usize| i as f64 - middle;
-    let along = values.iter().enumerate();
-    let along: f64 = along.map(|(i, v)| x(i) * (v - mean)).sum();
+    let products = values.iter().enumerate();
+    let products: f64 = products.map(|(i, v)| x(i) * (v - mean)).sum();
     let square: f64 = (0..values.len()).map(|i| x(i) * x(i)).sum();
-    along / square * (n - 1.0) / mean
+    products / square * (n - 1.0) / mean
 }
 
 #[cfg(test)]
@@ -68,14 +68,14 @@ mod tests {
     fn the_warm_up_ends_when_the_rise_does() {
         let mut iops = vec![10.0, 40.0, 70.0, 90.0];
         iops.extend([100.0; 10]);
-        let got = window(&iops, 6, 8);
+        let got = steady_window(&iops, 6, 8);
         assert_eq!((got.slices, got.steady), (4..12, true));
     }
 
     #[test]
     fn what_never_settles_counts_from_the_end_of_the_warm_up() {
         let iops: Vec<f64> = (0..12).map(|i| 100.0 * 1.2f64.powi(i)).collect();
-        let got = window(&iops, 4, 8);
+        let got = steady_window(&iops, 4, 8);
         assert_eq!((got.slices, got.steady), (4..12, false));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Numbers of slices: those in which the first background runs alone, then those of each phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timetable {
-    pub before: usize,
+    pub background_only: usize,
     pub warm_up: usize,
     pub measured: usize,
     pub phases: usize,
@@ -14,17 +14,17 @@ pub(super) struct Timetable {
 
 impl Timetable {
     pub(crate) fn slices(&self) -> usize {
-        self.before + self.phases * (self.warm_up + self.measured)
+        self.background_only + self.phases * (self.warm_up + self.measured)
     }
 
     pub(crate) fn phase(&self, n: usize) -> Range<usize> {
         let length = self.warm_up + self.measured;
-        let begin = self.before + n * length;
+        let begin = self.background_only + n * length;
         begin..begin + length
     }
 
     pub(crate) fn measured_job(&self, wait: Wait) -> Vec<Activity> {
-        self.in_slices(self.before..self.slices(), Activity::Start(wait))
+        self.in_slices(self.background_only..self.slices(), Activity::Start(wait))
     }
 
     /// The slices of a background job of phase `n`. The first background also runs before.
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn jobs_run_on_while_the_background_changes() {
         let times = Timetable {
-            before: 1,
+            background_only: 1,
             warm_up: 1,
             measured: 2,
             phases: 2,

@@ -1,22 +1,20 @@
 //! One trial of one point. All jobs run together, in slices of time, and the machine's counters are
 //! read at each boundary.
 
-use super::beside::{ALONE_SLICES, BackgroundTrial, SpotBackgrounds, slices_of};
-use super::sound::{Unsound, longest_delay, ran, sound};
+use super::background::{BACKGROUND_SLICES, BackgroundTrial, TrialBackgrounds, phase_slices};
 use super::spdk;
-use super::steady::{SteadyWindow, window};
+use super::steady::{SteadyWindow, steady_window};
 use super::timetable::Timetable;
-use crate::{BenchSettings, Interface, Media, Spot};
-use q2c_engine::{
-    EngineSpec, IoTally, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait, run,
-};
+use super::validity::{InvalidTrial, check_delays, check_trial, longest_delay};
+use crate::{BenchSettings, Interface, Media, PointSetup};
+use q2c_engine::{EngineSpec, IoTally, JobPlan, LaneData, RunData, RunError, RunPlan, Wait, run};
 use q2c_host::cpu_time::{CpuBusy, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
 use q2c_result::bench::{PointDevice, Slice};
-use q2c_watch::kernel::{KernelSleeps, seen_beside};
+use q2c_watch::kernel::{KernelSleeps, run_with_probe};
 use q2c_workbench::workload::{Boundary, Site, first_fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +24,7 @@ use std::time::Duration;
 /// Length of a slice of a trial, at whose ends counters are read.
 pub(super) const SLICE: Nanos = Nanos::from_millis(250);
 /// Fewest measured slices, since the search for a trend looks at four of them.
-const LEAST: usize = 4;
+const MIN_MEASURED_SLICES: usize = 4;
 
 /// One phase of a trial, as the run's journal keeps it. All figures except `warm_up_s` and `course`
 /// are about the counted part, which follows the warm-up.
@@ -90,9 +88,9 @@ pub(super) struct TrialPlace<'a> {
 
 /// The machine's counts are valid for a trial if they cover at least this share of its time. Its
 /// shares are valid for any part.
-const LEAST_SEEN: f64 = 0.9;
+const MIN_COUNTED_SHARE: f64 = 0.9;
 
-pub(super) enum NoTrial {
+pub(super) enum TrialError {
     /// The engine or a thread failed: this point cannot run.
     Run(RunError),
     /// The external program (SPDK's tool) failed: this point cannot run.
@@ -102,26 +100,26 @@ pub(super) enum NoTrial {
     /// The device failed a request.
     Fault(String),
     /// The trial did not measure what it should; with its raw figures as text, if any.
-    Unsound(Unsound, String),
+    Invalid(InvalidTrial, String),
     Stopped,
 }
 
-impl NoTrial {
+impl TrialError {
     /// The exit code if nothing was measured; `None` for a stopped trial. A failed setup is the
     /// machine's fault: a limit on memory, files, AIO contexts or threads.
     pub(crate) fn exit(&self) -> Option<Exit> {
         match self {
-            NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
-            NoTrial::Unsound(Unsound::Nothing { .. }, _) => Some(Exit::Device),
-            NoTrial::Run(_) | NoTrial::Cpus(_) | NoTrial::Unsound(..) => Some(Exit::Environment),
-            NoTrial::Program(_) | NoTrial::Fault(_) => Some(Exit::Device),
-            NoTrial::Stopped => None,
+            Self::Run(error) if is_device_error(error) => Some(Exit::Device),
+            Self::Invalid(InvalidTrial::NoRequest { .. }, _) => Some(Exit::Device),
+            Self::Run(_) | Self::Cpus(_) | Self::Invalid(..) => Some(Exit::Environment),
+            Self::Program(_) | Self::Fault(_) => Some(Exit::Device),
+            Self::Stopped => None,
         }
     }
 }
 
 /// EIO, ENXIO, ENODEV, ENODATA and EREMOTEIO come from a failing device.
-fn of_device(error: &RunError) -> bool {
+fn is_device_error(error: &RunError) -> bool {
     let first: &dyn std::error::Error = error;
     let mut causes = std::iter::successors(Some(first), |cause| cause.source());
     causes.any(|cause| {
@@ -139,102 +137,99 @@ pub(super) struct Moment {
     pub helpers: Option<Vec<Helper>>,
 }
 
-pub(super) struct Moments<'a> {
-    site: &'a Site,
-    pub all: Vec<Moment>,
-}
-
-impl Observer for Moments<'_> {
-    fn boundary(&mut self, _phase: usize) {
-        self.all.push(Moment {
-            t_ns: self.site.time.now(),
-            counters: Boundary::read(self.site),
-            helpers: match self.site.time.world() {
+impl Moment {
+    fn read(site: &Site) -> Self {
+        Moment {
+            t_ns: site.time.now(),
+            counters: Boundary::read(site),
+            helpers: match site.time.world() {
                 Some(_) => Some(Vec::new()),
-                None => helpers(&self.site.roots).ok(),
+                None => helpers(&site.roots).ok(),
             },
-        });
+        }
     }
 }
 
 impl TrialPlace<'_> {
-    pub(super) fn timetable(&self, spot: &Spot) -> Timetable {
+    pub(super) fn timetable(&self, setup: &PointSetup) -> Timetable {
         let slices = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
         Timetable {
-            before: usize::from(!spot.phases[0].background.0.is_empty()),
+            background_only: usize::from(!setup.phases[0].background.0.is_empty()),
             warm_up: slices(self.spec.warm_up).max(1),
-            measured: slices(self.spec.seconds).max(LEAST),
-            phases: spot.phases.len(),
+            measured: slices(self.spec.seconds).max(MIN_MEASURED_SLICES),
+            phases: setup.phases.len(),
         }
     }
 
-    pub(crate) fn expected_s(&self, spot: &Spot) -> f64 {
-        let backgrounds = spot.phases.iter();
+    pub(crate) fn expected_s(&self, setup: &PointSetup) -> f64 {
+        let backgrounds = setup.phases.iter();
         let alone = backgrounds.filter(|phase| !phase.background.0.is_empty());
         // The kernel's own sleeps are counted in a second run.
-        let runs = 1 + usize::from(spot.way.kernel.is_some());
-        let slices = self.timetable(spot).slices() * runs + alone.count() * ALONE_SLICES;
+        let runs = 1 + usize::from(setup.path.kernel.is_some());
+        let slices = self.timetable(setup).slices() * runs + alone.count() * BACKGROUND_SLICES;
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    pub(crate) fn trial(&self, spot: &Spot, seed: u64) -> Result<Vec<BenchTrial>, NoTrial> {
-        match (&spot.way.interface, &self.media.spdk) {
-            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed),
-            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot)?]),
-            (Interface::Spdk, Err(reason)) => Err(NoTrial::Program(reason.clone())),
+    pub fn run_trial(&self, setup: &PointSetup, seed: u64) -> Result<Vec<BenchTrial>, TrialError> {
+        match (&setup.path.interface, &self.media.spdk) {
+            (Interface::Engine(engine), _) => self.run_engine_trial(engine, setup, seed),
+            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, setup)?]),
+            (Interface::Spdk, Err(reason)) => Err(TrialError::Program(reason.clone())),
         }
     }
 
-    fn by_engine(
+    fn run_engine_trial(
         &self,
         engine: &EngineSpec,
-        spot: &Spot,
+        setup: &PointSetup,
         seed: u64,
-    ) -> Result<Vec<BenchTrial>, NoTrial> {
-        let times = self.timetable(spot);
-        let beside = SpotBackgrounds::new(self, spot, seed)?;
-        let alone = beside.alone()?;
+    ) -> Result<Vec<BenchTrial>, TrialError> {
+        let times = self.timetable(setup);
+        let backgrounds = TrialBackgrounds::new(self, setup, seed)?;
+        let alone = backgrounds.measure_alone()?;
         let run = || {
-            let mut jobs = self.jobs(engine, spot, seed, &times);
-            jobs.extend(beside.plans(&times));
-            self.run(spot, jobs, times.slices())
+            let mut jobs = self.jobs(engine, setup, seed, &times);
+            jobs.extend(backgrounds.plans(&times));
+            self.run(setup, jobs, times.slices())
         };
         let (data, moments) = run()?;
-        let kernel_sleeps = self.seen_in_kernel(spot, &times, || run().map(drop))?;
-        let (job_lanes, background_lanes) = data.lanes.split_at(spot.point.jobs as usize);
+        let kernel_sleeps = self.count_kernel_sleeps(setup, &times, || run().map(drop))?;
+        let (job_lanes, background_lanes) = data.lanes.split_at(setup.point.jobs as usize);
         let phase = |n: usize| {
             let slices = times.phase(n);
             let iops: Vec<f64> = slices.clone().map(|n| slice_iops(job_lanes, n)).collect();
-            let window = window(&iops, times.warm_up, times.measured).after(slices.start);
-            let mut trial = gathered(job_lanes, &moments, &window, &spot.point.method);
+            let window = steady_window(&iops, times.warm_up, times.measured);
+            let window = window.shifted_by(slices.start);
+            let mut trial = sum_lanes(job_lanes, &moments, &window, &setup.point.method);
             trial.late_s = longest_delay(data.start_ns, &moments).as_secs_f64();
-            if spot.way.interface.sends_commands() {
+            if setup.path.interface.sends_commands() {
                 // The disk's statistics do not count I/O that bypasses the block layer.
                 trial.requests = None;
             }
             trial.kernel_sleeps.clone_from(&kernel_sleeps);
-            let background = beside.lanes(background_lanes, n);
-            let figures = |alone| beside.figures(n, alone, background, &window);
+            let background = backgrounds.lanes(background_lanes, n);
+            let figures = |alone| backgrounds.figures(n, alone, background, &window);
             trial.background = alone[n].as_ref().map(figures);
             if times.phases > 1 {
-                trial.course = slices_of(job_lanes, background, times.before, slices, &window);
+                let before = times.background_only;
+                trial.course = phase_slices(job_lanes, background, before, slices, &window);
             }
-            match sound(job_lanes, &moments, &window, &trial, &spot.point) {
+            match check_trial(job_lanes, &moments, &window, &trial, &setup.point) {
                 Ok(()) => Ok(trial),
-                Err(unsound) => Err(NoTrial::Unsound(unsound, raw(&trial))),
+                Err(invalid) => Err(TrialError::Invalid(invalid, raw_figures(&trial))),
             }
         };
         (0..times.phases).map(phase).collect()
     }
 
     /// Counts the kernel's sleeps in a second run with a probe; `None` for methods without them.
-    fn seen_in_kernel(
+    fn count_kernel_sleeps(
         &self,
-        spot: &Spot,
+        setup: &PointSetup,
         times: &Timetable,
-        again: impl FnOnce() -> Result<(), NoTrial>,
-    ) -> Result<Option<KernelSleeps>, NoTrial> {
-        let (Some(_), Some(target)) = (&spot.way.kernel, &self.site.target_disk) else {
+        rerun: impl FnOnce() -> Result<(), TrialError>,
+    ) -> Result<Option<KernelSleeps>, TrialError> {
+        let (Some(_), Some(target)) = (&setup.path.kernel, &self.site.target_disk) else {
             return Ok(None);
         };
         if times.phases > 1 {
@@ -242,60 +237,59 @@ impl TrialPlace<'_> {
             return Ok(Some(KernelSleeps::Unseen(reason.to_owned())));
         }
         let slice = Duration::from_nanos(SLICE.0);
-        let seen = seen_beside(&self.site.roots, &target.disk, slice, again)?;
+        let seen = run_with_probe(&self.site.roots, &target.disk, slice, rerun)?;
         Ok(Some(seen.0))
     }
 
     pub(super) fn run(
         &self,
-        spot: &Spot,
+        setup: &PointSetup,
         jobs: Vec<JobPlan>,
         slices: usize,
-    ) -> Result<(RunData, Vec<Moment>), NoTrial> {
-        let mut moments = Moments {
-            site: self.site,
-            all: Vec::with_capacity(slices + 1),
-        };
+    ) -> Result<(RunData, Vec<Moment>), TrialError> {
+        let mut moments = Vec::with_capacity(slices + 1);
         let plan = RunPlan {
             jobs,
             phases: vec![SLICE; slices],
             interval: SLICE,
-            sampler_cpu: self.spare(spot),
+            sampler_cpu: self.sampler_cpu(setup),
             time: self.site.time.clone(),
         };
-        let data = run(plan, &mut moments, self.stop).map_err(NoTrial::Run)?;
+        let site = self.site;
+        let data = run(plan, &mut |_| moments.push(Moment::read(site)), self.stop);
+        let data = data.map_err(TrialError::Run)?;
         if let Some(fault) = first_fault(&data) {
-            let cause = cause(&data);
-            return Err(NoTrial::Fault(format!("{fault}{cause}")));
+            let cause = fault_cause(&data);
+            return Err(TrialError::Fault(format!("{fault}{cause}")));
         }
         if data.stopped {
-            return Err(NoTrial::Stopped);
+            return Err(TrialError::Stopped);
         }
-        ran(&data, &moments.all).map_err(|unsound| NoTrial::Unsound(unsound, String::new()))?;
-        Ok((data, moments.all))
+        check_delays(&data, &moments).map_err(|e| TrialError::Invalid(e, String::new()))?;
+        Ok((data, moments))
     }
 
     pub(super) fn jobs(
         &self,
         engine: &EngineSpec,
-        spot: &Spot,
+        setup: &PointSetup,
         seed: u64,
         times: &Timetable,
     ) -> Vec<JobPlan> {
-        let jobs = spot.point.jobs as usize;
+        let jobs = setup.point.jobs as usize;
         let cpu = |nth: usize| self.cpus[nth % self.cpus.len()];
         let cpus: Vec<CpuId> = (0..jobs).map(cpu).collect();
-        let waits = spot.way.waits.build_on(&cpus);
+        let waits = setup.path.waits.build_on(&cpus);
         let medium = self.media.medium_for(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
             engine: engine.clone().with_helper_on(cpu(jobs + job).0),
             medium: medium.clone(),
-            pattern: spot.pattern,
-            bs: spot.point.bs,
+            pattern: setup.pattern,
+            bs: setup.point.bs,
             base: Bytes(0),
             span: self.span,
-            depth: spot.point.depth,
+            depth: setup.point.depth,
             cpu: cpus[job],
             seed: seed.wrapping_add(job as u64 * 7919),
             activities: times.measured_job(wait),
@@ -308,19 +302,19 @@ impl TrialPlace<'_> {
         waits.into_iter().enumerate().map(plan).collect()
     }
 
-    pub(super) fn taken(&self, spot: &Spot) -> &[CpuId] {
-        &self.cpus[..threads(spot).min(self.cpus.len())]
+    pub(super) fn job_cpus(&self, setup: &PointSetup) -> &[CpuId] {
+        &self.cpus[..thread_count(setup).min(self.cpus.len())]
     }
 
     /// The last CPU that has neither a job nor a helper thread, for the sampler.
-    pub(super) fn spare(&self, spot: &Spot) -> Option<CpuId> {
-        let rest = self.cpus.get(threads(spot)..);
+    pub(super) fn sampler_cpu(&self, setup: &PointSetup) -> Option<CpuId> {
+        let rest = self.cpus.get(thread_count(setup)..);
         rest.and_then(|rest| rest.last().copied())
     }
 }
 
 /// The figures of an invalid trial as text, for the error message.
-fn raw(trial: &BenchTrial) -> String {
+fn raw_figures(trial: &BenchTrial) -> String {
     if trial.ios == 0 || trial.wall_s <= 0.0 {
         return String::new();
     }
@@ -333,12 +327,12 @@ fn raw(trial: &BenchTrial) -> String {
     )
 }
 
-fn threads(spot: &Spot) -> usize {
-    let threads_per_job = 1 + usize::from(spot.way.interface.has_helper());
-    spot.point.jobs as usize * threads_per_job
+fn thread_count(setup: &PointSetup) -> usize {
+    let threads_per_job = 1 + usize::from(setup.path.interface.has_helper());
+    setup.point.jobs as usize * threads_per_job
 }
 
-fn cause(data: &RunData) -> String {
+fn fault_cause(data: &RunData) -> String {
     let lane = data.lanes.iter().find(|lane| lane.first_fault.is_some());
     let known = lane.and_then(|lane| lane.facts.cause(lane.first_fault?.result));
     known.map_or(String::new(), |cause| format!("; {cause}"))
@@ -351,7 +345,7 @@ pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
     iops.sum::<f64>() + 0.0
 }
 
-fn gathered(
+fn sum_lanes(
     lanes: &[LaneData],
     moments: &[Moment],
     window: &SteadyWindow,
@@ -388,18 +382,18 @@ fn gathered(
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
     // A job does an I/O in each slice, however long it takes, so its time may exceed the machine's.
     let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
-    machine(&mut trial, &first.counters, &last.counters);
-    if seen_s < trial.wall_s * LEAST_SEEN {
+    set_machine_figures(&mut trial, &first.counters, &last.counters);
+    if seen_s < trial.wall_s * MIN_COUNTED_SHARE {
         (trial.busy_s, trial.softirq_s) = (None, None);
         (trial.interrupts, trial.requests) = (None, None);
     }
     let counted = moments[slices.start..=slices.end].iter();
     let seen: Vec<_> = counted.map(|moment| moment.helpers.clone()).collect();
-    helped(&mut trial, &seen);
+    set_helper_figures(&mut trial, &seen);
     trial
 }
 
-fn machine(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
+fn set_machine_figures(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
     let seen = end.since(begin);
     (trial.interrupts, trial.requests) = (seen.interrupts, seen.requests);
     trial.other_programs = seen.other_programs;
@@ -416,7 +410,7 @@ fn machine(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
 }
 
 /// Sums the CPU time of helper threads. The time of a thread in the slice in which it ends is lost.
-fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
+fn set_helper_figures(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
     let mut kinds = BTreeMap::new();
     trial.helpers_unread = seen.iter().any(Option::is_none);
     for slice in seen.windows(2) {
@@ -468,10 +462,10 @@ pub(crate) mod tests {
             },
             ..BenchTrial::default()
         };
-        let text = raw(&trial);
+        let text = raw_figures(&trial);
         let rate = "500 I/Os in 0.250 s, 2000 IOPS, latency p50 80.0 us, p99 200.0 us";
         assert!(text.contains(rate), "{text}");
-        assert_eq!(raw(&BenchTrial::default()), "");
+        assert_eq!(raw_figures(&BenchTrial::default()), "");
     }
 
     /// Worker 1 had used 10 ms before, uses 20 ms more and ends. Worker 2 starts and uses 7 ms.
@@ -487,7 +481,7 @@ pub(crate) mod tests {
         let mut seen = seen.map(Some);
         let charged = |seen: &[Option<Vec<Helper>>]| {
             let mut trial = BenchTrial::default();
-            helped(&mut trial, seen);
+            set_helper_figures(&mut trial, seen);
             let cpu_us = (trial.helper_cpu_s * 1e6).round();
             (cpu_us, trial.helpers, trial.helpers_unread)
         };

@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use q2c_model::Bytes;
-use q2c_result::bench::{Tuned, TunedMethod};
+use q2c_result::bench::{TunedMethod, TunedRun};
 use q2c_result::tune::{SCHEMA, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
 use q2c_run::whole_file;
@@ -10,18 +10,18 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// Reads them from a run's folder or `result.json`; with several numbers of jobs, for each.
-pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
+pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<TunedRun, String> {
     let mut file = run.to_owned();
     if run.is_dir() {
         file.push("result.json");
     }
     let name = file.display();
-    let text = whole_file::read_text(&file, whole_file::RESULT)
+    let text = whole_file::read_text(&file, whole_file::MAX_RESULT)
         .map_err(|error| format!("read {name}: {error}; name a run of q2c tune"))?;
     let (target, methods) = read(&text, sizes, jobs).map_err(|actual| {
         format!("read {name}: expected the result of q2c tune, found {actual}; name such a run")
     })?;
-    Ok(Tuned {
+    Ok(TunedRun {
         run: run.display().to_string(),
         target,
         methods,

@@ -1,8 +1,8 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
-use super::asked::distinct;
 use super::device;
-use super::per_core::hidden_by;
+use super::job_file::distinct;
+use super::per_core::hiding_cpus;
 use super::plan::label;
 use crate::{Bench, BenchTrial, MeasuredPoint};
 use itertools::Itertools;
@@ -10,45 +10,49 @@ use q2c_host::target::never_written;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, paths};
-use q2c_workbench::busy::{at_rest, others_ran};
+use q2c_workbench::busy::{others_warning, rest_warning};
 
 /// Share by which the device's requests may differ from the counted I/Os.
-const MISMATCH: f64 = 0.05;
+const MAX_MISMATCH: f64 = 0.05;
 /// A reading of the machine's counters that is later than this disturbs a trial, seconds.
-const LATE_S: f64 = 0.25;
+const MAX_DELAY_S: f64 = 0.25;
 /// Share of the CPU time of jobs and helpers above which kernel workers cause a warning.
-const WORKERS: f64 = 0.2;
+const MAX_WORKER_SHARE: f64 = 0.2;
 
 pub(super) fn warnings(
     bench: &Bench<'_>,
     cells: &[BenchCell],
     measured: &[MeasuredPoint<'_>],
-    of_runner: &[Warning],
+    runner_warnings: &[Warning],
 ) -> Vec<Warning> {
     let modes = cells.iter().map(|c| (&*c.point.engine, &c.effective_mode));
     let shares = |cell: &BenchCell| cell.background_jobs.as_ref().is_some_and(|b| b.shares_cpus);
     busy_with_others(bench.site.idle_busy_cpus, measured)
         .into_iter()
         .chain(never_written(bench.target))
-        .chain(cell_warning(cells, BenchCell::did_otherwise, IGNORED))
+        .chain(cell_warning(
+            cells,
+            BenchCell::ignored_its_method,
+            MODE_IGNORED,
+        ))
         .chain(two_paths(bench.spec.axes.engines(), &modes.collect_vec()))
         .chain(cell_warning(cells, |c| c.unsteady > 0, UNSTEADY))
         .chain(cell_warning(cells, |c| c.oversubscribed, OVERSUBSCRIBED))
         .chain(cell_warning(cells, |c| c.too_good.is_some(), TOO_GOOD))
-        .chain(trial_warning(measured, mismatches, MISMATCHED))
+        .chain(trial_warning(measured, mismatches, REQUESTS_DIFFER))
         .chain(trial_warning(measured, stood_still, STOOD_STILL))
-        .chain(trial_warning(measured, handed_over, BY_WORKERS))
+        .chain(trial_warning(measured, done_by_workers, BY_WORKERS))
         .chain(trial_warning(measured, helpers_unread, HELPERS_UNREAD))
         .chain(cell_warning(cells, shares, BACKGROUND_SHARES))
         .chain(device::warnings(measured))
-        .chain(of_runner.iter().cloned())
+        .chain(runner_warnings.iter().cloned())
         .collect()
 }
 
 fn busy_with_others(idle_cpus: f64, measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     let trials = || measured.iter().flat_map(|runs| &runs.trials);
-    let hiding: Vec<f64> = trials().filter_map(|trial| hidden_by(trial)).collect();
-    at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
+    let hiding: Vec<f64> = trials().filter_map(|trial| hiding_cpus(trial)).collect();
+    rest_warning(idle_cpus).or_else(|| others_warning(&hiding, trials().count()))
 }
 
 /// A warning that names each interface and method for which `holds` is true for some cell. The four
@@ -58,14 +62,14 @@ fn cell_warning(
     holds: impl Fn(&BenchCell) -> bool,
     [id, found, means, todo]: [&str; 4],
 ) -> Option<Warning> {
-    let held = cells.iter().filter(|cell| cell.iops.trials > 0);
-    let held = held.filter(|cell| holds(cell)).map(|cell| &cell.point);
-    let names = distinct(held.map(|point| format!("{} {}", point.engine, point.method)));
+    let points = cells.iter().filter(|cell| cell.iops.trials > 0);
+    let points = points.filter(|cell| holds(cell)).map(|cell| &cell.point);
+    let names = distinct(points.map(|point| format!("{} {}", point.engine, point.method)));
     let finding = format!("{}: {found}", names.join(", "));
     (!names.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
 
-const IGNORED: [&str; 4] = [
+const MODE_IGNORED: [&str; 4] = [
     "mode-ignored",
     "the kernel did not do what was asked",
     "these numbers are of another method; the mode column says which",
@@ -95,7 +99,7 @@ const BACKGROUND_SHARES: [&str; 4] = [
     "there the two take CPU time from each other, beside the device's time",
     "use fewer jobs than CPUs, or give the background jobs CPUs of their own with cpus=",
 ];
-const MISMATCHED: [&str; 4] = [
+const REQUESTS_DIFFER: [&str; 4] = [
     "requests-differ",
     "the device counted more or fewer requests than there were I/Os, by over 5 %",
     "requests were split or merged, other programs use the device, or I/O never reached it",
@@ -123,17 +127,17 @@ const HELPERS_UNREAD: [&str; 4] = [
 /// Warns if polling methods of one interface took different paths without being asked to: some
 /// polled the device, others the ring. Each mode comes with its interface.
 fn two_paths(engines: &[String], modes: &[(&str, &EffectiveMode)]) -> Vec<Warning> {
-    let of_engine = |engine: &String| {
-        let its = modes.iter().filter(|(name, _)| name == engine);
-        let ways = paths(its.map(|(_, mode)| *mode));
-        let names = ways.iter().map(|way| way.text()).join(", ");
+    let engine_warning = |engine: &String| {
+        let engine_modes = modes.iter().filter(|(name, _)| name == engine);
+        let path_texts = paths(engine_modes.map(|(_, mode)| *mode));
+        let names = path_texts.iter().map(|path| path.text()).join(", ");
         let finding =
             format!("{engine}: polling methods looked for completions in different ways ({names})");
         let means = "their figures differ by the path to the device, too, not by the method alone";
         let todo = "name the path: io_uring:ring or io_uring:iopoll";
-        (ways.len() > 1).then(|| Warning::new("two-paths", finding, means, todo))
+        (path_texts.len() > 1).then(|| Warning::new("two-paths", finding, means, todo))
     };
-    engines.iter().filter_map(of_engine).collect()
+    engines.iter().filter_map(engine_warning).collect()
 }
 
 /// Warns like [`cell_warning`], but names the points with a trial for which `holds` is true.
@@ -145,11 +149,11 @@ fn trial_warning(
     let any = |runs: &&MeasuredPoint<'_>| runs.trials.iter().any(|trial| holds(trial));
     let points = measured.iter().filter(any);
     let labels: Vec<String> = points.map(|runs| label(&runs.point)).collect();
-    let finding = format!("{}: {found}", some(&labels));
+    let finding = format!("{}: {found}", first_labels(&labels));
     (!labels.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
 
-fn some(labels: &[String]) -> String {
+fn first_labels(labels: &[String]) -> String {
     // Most points that the warning names.
     const SHOWN: usize = 3;
     let first = &labels[..labels.len().min(SHOWN)];
@@ -160,24 +164,24 @@ fn some(labels: &[String]) -> String {
 }
 
 fn stood_still(trial: &BenchTrial) -> bool {
-    trial.late_s > LATE_S
+    trial.late_s > MAX_DELAY_S
 }
 
 fn helpers_unread(trial: &BenchTrial) -> bool {
     trial.helpers_unread
 }
 
-fn handed_over(trial: &BenchTrial) -> bool {
+fn done_by_workers(trial: &BenchTrial) -> bool {
     let (sqpoll_threads, workers) = trial.helpers;
     let both = trial.job_cpu_s + trial.helper_cpu_s;
-    sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
+    sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > MAX_WORKER_SHARE * both
 }
 
 fn mismatches(trial: &BenchTrial) -> bool {
-    let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
-    let ios = (trial.ios + beside) as f64;
-    let off_by = |requests| (requests as f64 / ios - 1.0).abs();
-    trial.requests.map(off_by).is_some_and(|by| by > MISMATCH)
+    let background_ios = trial.background.as_ref().map_or(0, |b| b.ios);
+    let ios = (trial.ios + background_ios) as f64;
+    let off_by = trial.requests.map(|n| (n as f64 / ios - 1.0).abs());
+    off_by.is_some_and(|by| by > MAX_MISMATCH)
 }
 
 #[cfg(test)]
@@ -190,7 +194,7 @@ mod tests {
     fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {
         EffectiveMode {
             asked: method.parse().unwrap(),
-            was: WaitMode::by(kind, Some(means)),
+            mode: WaitMode::new(kind, Some(means)),
             proof: Proof::default(),
         }
     }
@@ -198,12 +202,12 @@ mod tests {
     /// True if a result whose only trial is `trial` has the warning.
     fn warns(holds: fn(&BenchTrial) -> bool, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
-        let media = crate::media::Media::plain(q2c_engine::Medium::None);
-        let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
-        let (spots, _) = spots.unwrap();
+        let media = crate::media::Media::without_nvme(q2c_engine::Medium::None);
+        let setups = crate::spec::setups(&spec, crate::abilities::Abilities::default(), &media);
+        let (setups, _) = setups.unwrap();
         let measured = MeasuredPoint {
-            spot: &spots[0],
-            point: spots[0].point.clone(),
+            setup: &setups[0],
+            point: setups[0].point.clone(),
             trials: vec![trial],
             failures: Vec::new(),
             stages: None,
@@ -224,10 +228,10 @@ mod tests {
             helpers,
             ..BenchTrial::default()
         };
-        assert!(warns(handed_over, &helped(0.6, (0, 1))));
+        assert!(warns(done_by_workers, &helped(0.6, (0, 1))));
         // A worker that did almost nothing, and the thread that SQPOLL needs.
-        assert!(!warns(handed_over, &helped(0.05, (0, 1))));
-        assert!(!warns(handed_over, &helped(0.6, (1, 0))));
+        assert!(!warns(done_by_workers, &helped(0.05, (0, 1))));
+        assert!(!warns(done_by_workers, &helped(0.6, (1, 0))));
         let unread = |helpers_unread| BenchTrial {
             helpers_unread,
             ..BenchTrial::default()
@@ -237,15 +241,15 @@ mod tests {
 
     #[test]
     fn warnings_name_the_limits_that_they_stand_on() {
-        assert!(STOOD_STILL[1].contains(&format!("{LATE_S} s")));
-        assert!(MISMATCHED[1].contains(&format!("{:.0} %", 100.0 * MISMATCH)));
+        assert!(STOOD_STILL[1].contains(&format!("{MAX_DELAY_S} s")));
+        assert!(REQUESTS_DIFFER[1].contains(&format!("{:.0} %", 100.0 * MAX_MISMATCH)));
     }
 
     #[test]
     fn labels_that_are_not_shown_are_counted() {
         let labels = ["a", "b", "c", "d", "e"].map(str::to_owned);
-        assert_eq!(some(&labels[..3]), "a; b; c");
-        assert_eq!(some(&labels), "a; b; c and 2 more");
+        assert_eq!(first_labels(&labels[..3]), "a; b; c");
+        assert_eq!(first_labels(&labels), "a; b; c and 2 more");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Tests of options combined with a fio job file.
 
 use q2c_bench::BenchSettings;
-use q2c_bench::asked::JobFileExtras;
 use q2c_bench::fio::read;
+use q2c_bench::job_file::JobFileExtras;
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_run::arguments::from_words;

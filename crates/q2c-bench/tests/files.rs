@@ -164,7 +164,7 @@ fn peculiar_things() {
 #[test]
 fn what_would_change_the_meaning_is_refused_with_its_line() {
     let plain = "[j]\nioengine=libaio\ndirect=1\n";
-    for (line, about) in [
+    for (line, topic) in [
         ("rw=randrw", Some(Topic::Rw)),
         ("rw=randread:8", Some(Topic::Rw)),
         ("bssplit=4k/50:8k/50", None),
@@ -191,8 +191,8 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
     ] {
         let file = file(&format!("{plain}{line}\n"));
         let lines = 3 + line.lines().count();
-        let remarks: Vec<_> = file.refused.iter().map(|r| (r.line, r.about)).collect();
-        assert_eq!(remarks, [(lines, about)], "{line}");
+        let remarks: Vec<_> = file.refused.iter().map(|r| (r.line, r.topic)).collect();
+        assert_eq!(remarks, [(lines, topic)], "{line}");
     }
     assert_eq!(refusals(plain), []);
     let lacks = |option: &str| (2, format!("[j] without {option}"));
@@ -222,7 +222,7 @@ fn a_text_that_is_no_job_file_says_where() {
     ] {
         let error = read(text.as_bytes(), &|_| None).expect_err(text);
         assert_eq!(error.line, line, "{text}: {error}");
-        assert!(error.why.contains(word), "{text}: {error}");
+        assert!(error.reason.contains(word), "{text}: {error}");
     }
     let error = read(b"[a]\n\xff\xfe\n", &|_| None).expect_err("other bytes");
     assert_eq!(error.line, 2);

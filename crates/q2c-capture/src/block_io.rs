@@ -10,9 +10,9 @@ mod raw;
 pub(crate) use counts::nonzero;
 pub use counts::{BlockIoCounts, BlockIoLosses, Unfinished};
 
+use crate::filter::{CaptureFilter, MAX_DISKS, has_requests, packed_numbers};
 use crate::object::Object;
-use crate::recorder::{Drained, Missing, PATIENCE, ring_size};
-use crate::wanted::{CaptureFilter, DISKS, has_requests, numbers};
+use crate::recorder::{Drained, END_WAIT, Missing, ring_size};
 use crate::{ProbeError, permission};
 use aya::EbpfLoader;
 use aya::maps::{ArrayOfMaps, Map, MapData, RingBuf};
@@ -20,7 +20,7 @@ use q2c_host::block::Disk;
 use q2c_host::kernel_version::{KernelVersion, REQUEST_FLAGS_ANEW};
 use q2c_host::{Roots, machine};
 use q2c_model::Bytes;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::error::Error;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -28,36 +28,36 @@ use std::time::{Duration, Instant};
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
 
 /// Programs whose tracepoint passes a request: program and tracepoint. Programs are attached from
-/// the end of an I/O to its start: the completion first, then these, then [`OF_BIOS`] and
-/// [`MERGES`], the queueing last. So no I/O is seen in part.
-const OF_REQUESTS: [(&str, &str); 3] = [
+/// the end of an I/O to its start: the completion first, then these, then [`BIO_PROGRAMS`] and
+/// [`MERGE_TRACEPOINTS`], the queueing last. So no I/O is seen in part.
+const REQUEST_PROGRAMS: [(&str, &str); 3] = [
     ("requeue", "block_rq_requeue"),
     ("issue", "block_rq_issue"),
     ("insert", "block_rq_insert"),
 ];
-const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
-const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
+const BIO_PROGRAMS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
+const MERGE_TRACEPOINTS: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
 
 /// An attached recording of block I/O.
 ///
 /// Order of calls: [`BlockIo::attach`], [`BlockIo::drain`] again and again, [`BlockIo::end`] once.
-/// Afterwards [`BlockIo::lost`] is final.
+/// Afterwards [`BlockIo::losses`] is final.
 pub struct BlockIo {
     object: Object,
     rings: Vec<RingBuf<MapData>>,
-    ring: u32,
+    ring_bytes: u32,
     /// The program on `block_bio_queue`, which sees I/Os begin; the end of the recording unloads it
     /// first.
-    first: &'static str,
+    queue_program: &'static str,
     missed: Option<u64>,
-    unqueued: Unqueued,
+    unqueued: UnqueuedCounts,
 }
 
 /// Completions of I/Os whose queueing was not seen, up to the start and the end of the recording.
 /// Completions are watched longer than queueing, so that every I/O is seen to its end. Completions
 /// counted while queueing is not watched say nothing about the recording.
 #[derive(Default)]
-struct Unqueued {
+struct UnqueuedCounts {
     before: u64,
     at_end: Option<u64>,
 }
@@ -67,81 +67,81 @@ impl BlockIo {
     pub fn attach(
         roots: &Roots,
         disks: &[Disk],
-        wanted: &CaptureFilter,
+        filter: &CaptureFilter,
     ) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let settings = BpfGlobals::new(disks, wanted, permission::release(roots))?;
+        let settings = BpfGlobals::new(disks, filter, permission::release(roots))?;
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             settings.set(loader);
-            loader.map_max_entries("ios", wanted.in_flight.max(1));
+            loader.map_max_entries("ios", filter.in_flight.max(1));
         })?;
         let cpus = machine::online(roots);
-        let ring = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
+        let ring_bytes = filter.ring.unwrap_or_else(|| ring_size(cpus.len()));
         let rings = cpus.iter().map(|cpu| cpu.0);
-        let rings = make_rings(&mut object, rings, ring)?;
-        let first = begin(&mut object, disks)?;
-        let mut begun = BlockIo {
+        let rings = make_rings(&mut object, rings, ring_bytes)?;
+        let queue_program = attach_programs(&mut object, disks)?;
+        let mut started = BlockIo {
             object,
             rings,
-            ring,
-            first,
+            ring_bytes,
+            queue_program,
             missed: None,
-            unqueued: Unqueued::default(),
+            unqueued: UnqueuedCounts::default(),
         };
-        begun.unqueued.before = begun.counts()?.unqueued;
-        Ok(begun)
+        started.unqueued.before = started.counts()?.unqueued;
+        Ok(started)
     }
 
     /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
     /// When `take` fails, the record it was given is lost.
     pub(crate) fn drain<E>(
         &mut self,
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
+        mut take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<Drained, E> {
         let mut drained = Drained::default();
         for ring in &mut self.rings {
             let mut records = 0;
-            while let Some(io) = ring.next().and_then(|item| raw::decoded(&item)) {
+            while let Some(io) = ring.next().and_then(|item| raw::decode(&item)) {
                 take(io)?;
                 records += 1;
             }
-            let full = records * (raw::SIZE as u64 + 8) * 100 / u64::from(self.ring);
+            let full = records * (raw::RECORD_BYTES as u64 + 8) * 100 / u64::from(self.ring_bytes);
             drained.records += records;
-            drained.fullest = drained.fullest.max(full);
+            drained.fullest_pct = drained.fullest_pct.max(full);
         }
         Ok(drained)
     }
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 200 ms to
-    /// complete. All remaining records are handed on. Afterwards [`BlockIo::lost`] says what the
+    /// complete. All remaining records are handed on. Afterwards [`BlockIo::losses`] says what the
     /// recording lacks.
     pub fn end<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.end_beside(take, || {})
+        self.end_with(take, || {})
     }
 
     /// Like [`BlockIo::end`], but calls `meanwhile` about every ms while I/Os are in flight.
-    pub(crate) fn end_beside<E: From<ProbeError>>(
+    pub(crate) fn end_with<E: From<ProbeError>>(
         &mut self,
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
+        mut take: impl FnMut(RecordedIo) -> Result<(), E>,
         mut meanwhile: impl FnMut(),
     ) -> Result<(), E> {
         self.missed = self.object.misses();
         self.unqueued.at_end = Some(self.counts()?.unqueued);
-        self.object.unload(self.first);
-        let others = self.object.misses();
-        let begun = Instant::now();
+        self.object.unload(self.queue_program);
+        let other_misses = self.object.misses();
+        let started = Instant::now();
         loop {
             self.drain(&mut take)?;
-            if self.in_flight()? == Unfinished::default() || begun.elapsed() > PATIENCE {
+            if self.unfinished()? == Unfinished::default() || started.elapsed() > END_WAIT {
                 break;
             }
             meanwhile();
             sleep(Duration::from_millis(1));
         }
-        let more = self.object.misses().zip(others);
+        let more = self.object.misses().zip(other_misses);
         let more = more.map_or(0, |(now, before)| now - before);
         self.missed = self.missed.map(|missed| missed + more);
         self.object.unload_all();
@@ -149,11 +149,11 @@ impl BlockIo {
     }
 
     /// What the recording lacks so far.
-    pub fn lost(&self) -> Result<BlockIoLosses, ProbeError> {
+    pub fn losses(&self) -> Result<BlockIoLosses, ProbeError> {
         Ok(BlockIoLosses {
             counts: self.counts()?,
             missed: self.missed.or_else(|| self.object.misses()),
-            unfinished: self.in_flight()?,
+            unfinished: self.unfinished()?,
         })
     }
 
@@ -167,23 +167,23 @@ impl BlockIo {
 
     /// What the recording lacks so far, with the reasons in words.
     pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
-        let lost = self.lost()?;
+        let losses = self.losses()?;
         Ok(Missing {
-            lost: lost.lost(),
-            unqueued: lost.counts.unqueued,
-            reasons: lost.reasons(),
-            facts: lost.facts(),
+            lost: losses.lost(),
+            unqueued: losses.counts.unqueued,
+            reasons: losses.reasons(),
+            facts: losses.facts(),
         })
     }
 
     /// How many I/Os were seen queued and are not complete.
     pub(crate) fn in_flight_now(&self) -> Result<u64, ProbeError> {
-        let flying = self.in_flight()?;
+        let flying = self.unfinished()?;
         Ok(flying.queued + flying.requested + flying.issued)
     }
 
-    fn in_flight(&self) -> Result<Unfinished, ProbeError> {
-        let ios: Vec<(u64, [u64; raw::SIZE / 8])> = self.object.entries("ios")?;
+    fn unfinished(&self) -> Result<Unfinished, ProbeError> {
+        let ios: Vec<(u64, [u64; raw::RECORD_BYTES / 8])> = self.object.entries("ios")?;
         let mut unfinished = Unfinished::default();
         ios.iter().for_each(|(_, io)| unfinished.add(io));
         Ok(unfinished)
@@ -192,7 +192,7 @@ impl BlockIo {
 
 /// Values of the program's globals.
 struct BpfGlobals {
-    devices: [u32; DISKS],
+    devices: [u32; MAX_DISKS],
     latency_above: u64,
     words: [(&'static str, u32); 6],
 }
@@ -201,28 +201,26 @@ struct BpfGlobals {
 /// numbered the flags anew, at first in an enum without a name. The flag's old number now marks
 /// requests of the I/O scheduler.
 fn flush_sequence(release: Option<KernelVersion>) -> u32 {
-    match release {
-        Some(release) if release >= REQUEST_FLAGS_ANEW => 1 << 1,
-        _ => 1 << 4,
-    }
+    let is_renumbered = release.is_some_and(|release| release >= REQUEST_FLAGS_ANEW);
+    if is_renumbered { 1 << 1 } else { 1 << 4 }
 }
 
 impl BpfGlobals {
     fn new(
         disks: &[Disk],
-        wanted: &CaptureFilter,
+        filter: &CaptureFilter,
         release: Option<KernelVersion>,
     ) -> Result<Self, ProbeError> {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
-        let ops = wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32);
+        let ops = filter.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32);
         Ok(BpfGlobals {
-            devices: numbers(disks)?,
-            latency_above: wanted.latency_above.0,
+            devices: packed_numbers(disks)?,
+            latency_above: filter.latency_above.0,
             words: [
-                ("ops", if wanted.ops.is_empty() { u32::MAX } else { ops }),
-                ("least_bytes", bytes(wanted.min_size)),
-                ("most_bytes", bytes(wanted.max_size)),
-                ("wanted_pid", wanted.pid.unwrap_or(0)),
+                ("ops", if filter.ops.is_empty() { u32::MAX } else { ops }),
+                ("least_bytes", bytes(filter.min_size)),
+                ("most_bytes", bytes(filter.max_size)),
+                ("wanted_pid", filter.pid.unwrap_or(0)),
                 ("all_have_requests", disks.iter().all(has_requests).into()),
                 ("flush_sequence", flush_sequence(release)),
             ],
@@ -256,41 +254,42 @@ fn make_rings(
         }
         Ok(rings)
     };
-    make().map_err(|error| object.refused("make the rings of the BPF program", &*error))
+    make().map_err(|error| object.refusal("make the rings of the BPF program", &*error))
 }
 
 /// Puts the programs on their tracepoints. Returns the program that sees I/Os begin.
-fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
+fn attach_programs(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
     // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10
     // have it for bios alone. The kernel refuses to attach a program that reads an argument which
     // its tracepoint lacks. So the attempt with a program of two arguments shows which form this
     // kernel has.
     let mut takes_queue = |program: &str, point: &str| -> Result<bool, ProbeError> {
-        let takes = object.on_tracepoint(program, point)?;
+        let takes = object.try_attaching(program, point)?;
         object.unload(program);
         Ok(takes)
     };
-    let of_requests = takes_queue("issue_two", "block_rq_issue")?;
-    let of_bios = takes_queue("gets_request_two", "block_getrq")?;
-    let named = |name: &str, two: bool| format!("{name}_{}", if two { "two" } else { "one" });
+    let form = |two: bool| if two { "two" } else { "one" };
+    let request_form = form(takes_queue("issue_two", "block_rq_issue")?);
+    let bios_take_queue = takes_queue("gets_request_two", "block_getrq")?;
+    let bio_form = form(bios_take_queue);
     if disks.iter().any(has_requests) {
-        object.on_known_tracepoint("complete", "block_rq_complete")?;
-        for (program, point) in OF_REQUESTS {
-            object.on_known_tracepoint(&named(program, of_requests), point)?;
+        object.attach_tracepoint("complete", "block_rq_complete")?;
+        for (program, point) in REQUEST_PROGRAMS {
+            object.attach_tracepoint(&format!("{program}_{request_form}"), point)?;
         }
-        for (program, point) in OF_BIOS {
-            object.on_known_tracepoint(&named(program, of_bios), point)?;
+        for (program, point) in BIO_PROGRAMS {
+            object.attach_tracepoint(&format!("{program}_{bio_form}"), point)?;
         }
-        for point in MERGES {
-            if !of_bios || !object.on_tracepoint("merges_three", point)? {
-                object.on_known_tracepoint(&named("merges", of_bios), point)?;
+        for point in MERGE_TRACEPOINTS {
+            if !bios_take_queue || !object.try_attaching("merges_three", point)? {
+                object.attach_tracepoint(&format!("merges_{bio_form}"), point)?;
             }
         }
     }
     if !disks.iter().all(has_requests) {
-        object.on_known_tracepoint("bio_complete", "block_bio_complete")?;
+        object.attach_tracepoint("bio_complete", "block_bio_complete")?;
     }
-    let first = if of_bios { "queue_two" } else { "queue_one" };
-    object.on_known_tracepoint(first, "block_bio_queue")?;
-    Ok(first)
+    let queue_program = ["queue_one", "queue_two"][usize::from(bios_take_queue)];
+    object.attach_tracepoint(queue_program, "block_bio_queue")?;
+    Ok(queue_program)
 }

@@ -1,7 +1,7 @@
 //! Collects the I/Os of a recording beside a workload, in memory and in a thread of its own.
 
 use crate::{CapturedBy, Following, Gatherer, Missing, Pace, ProbeError, Recorder};
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The caller begins it, takes out what has come as often as it likes, and ends it once. When it is
 /// dropped without an end, the thread ends the recording by itself.
 pub struct Collector<T> {
-    by: CapturedBy,
+    captured_by: CapturedBy,
     shared: Arc<Mutex<CollectedIos<T>>>,
-    following: Following<Keeping<T>>,
+    following: Following<SelectingGatherer<T>>,
 }
 
 /// A recording that has ended.
@@ -44,85 +44,85 @@ struct CollectedIos<T> {
 }
 
 /// Turns an I/O into the value that is kept, or `None` when it is not wanted.
-type Keep<T> = Box<dyn FnMut(&Recorded) -> Option<T> + Send>;
+type Selector<T> = Box<dyn FnMut(&RecordedIo) -> Option<T> + Send>;
 
-struct Keeping<T> {
+struct SelectingGatherer<T> {
     shared: Arc<Mutex<CollectedIos<T>>>,
-    most: usize,
-    keep: Keep<T>,
+    max_ios: usize,
+    select: Selector<T>,
 }
 
-fn kept<T>(shared: &Mutex<CollectedIos<T>>) -> MutexGuard<'_, CollectedIos<T>> {
+fn lock<T>(shared: &Mutex<CollectedIos<T>>) -> MutexGuard<'_, CollectedIos<T>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T: Send + 'static> Gatherer for Keeping<T> {
-    fn take(&mut self, io: Recorded) {
-        let Some(wanted) = (self.keep)(&io) else {
+impl<T: Send + 'static> Gatherer for SelectingGatherer<T> {
+    fn take(&mut self, io: RecordedIo) {
+        let Some(wanted) = (self.select)(&io) else {
             return;
         };
-        let mut kept = kept(&self.shared);
-        if kept.ios.len() < self.most {
-            kept.ios.push(wanted);
+        let mut collected = lock(&self.shared);
+        if collected.ios.len() < self.max_ios {
+            collected.ios.push(wanted);
         } else {
-            kept.not_kept += 1;
+            collected.not_kept += 1;
         }
     }
 }
 
 impl<T: Send + 'static> Collector<T> {
-    /// Starts a thread that reads the attached recording. `keep` turns an I/O into the value to
-    /// keep, or `None` when it is not wanted. At most `most` values are kept at a time. The thread
-    /// calls `first` before it reads, for example to leave a CPU.
+    /// Starts a thread that reads the attached recording. `select` turns an I/O into the value to
+    /// keep, or `None` when it is not wanted. At most `max_ios` values are kept at a time. The
+    /// thread calls `prepare` before it reads, for example to leave a CPU.
     pub fn begin(
         recorder: Recorder,
-        most: usize,
-        keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
-        first: impl FnOnce() + Send + 'static,
+        max_ios: usize,
+        select: impl FnMut(&RecordedIo) -> Option<T> + Send + 'static,
+        prepare: impl FnOnce() + Send + 'static,
     ) -> Result<Collector<T>, ProbeError> {
-        let by = recorder.by();
+        let captured_by = recorder.captured_by();
         let (ios, not_kept) = (Vec::new(), 0);
         let shared = Arc::new(Mutex::new(CollectedIos { ios, not_kept }));
-        let keeping = Keeping {
+        let gatherer = SelectingGatherer {
             shared: Arc::clone(&shared),
-            most,
-            keep: Box::new(keep),
+            max_ios,
+            select: Box::new(select),
         };
         Ok(Collector {
-            by,
+            captured_by,
             shared,
-            following: Following::begin(recorder, Pace::default(), keeping, first)?,
+            following: Following::begin(recorder, Pace::default(), gatherer, prepare)?,
         })
     }
 
     /// The way in which the recording is made.
-    pub fn by(&self) -> CapturedBy {
-        self.by
+    pub fn captured_by(&self) -> CapturedBy {
+        self.captured_by
     }
 
     /// Takes out the I/Os that have come since the last call, and the number of those for which
     /// there was no room.
     pub fn take(&self) -> (Vec<T>, u64) {
-        let mut kept = kept(&self.shared);
-        (take(&mut kept.ios), take(&mut kept.not_kept))
+        let mut collected = lock(&self.shared);
+        (take(&mut collected.ios), take(&mut collected.not_kept))
     }
 
     /// True if the thread has ended by itself: the recording cannot be read any more, and
     /// [`Collector::end`] returns the reason.
-    pub fn broken(&self) -> bool {
-        self.following.broken()
+    pub fn is_broken(&self) -> bool {
+        self.following.is_broken()
     }
 
     /// Ends the recording. I/Os in flight get a moment to complete.
     pub fn end(self) -> Result<Collected<T>, ProbeError> {
-        let ended = self.following.end()?;
-        let mut kept = kept(&self.shared);
+        let recording = self.following.end()?;
+        let mut collected = lock(&self.shared);
         Ok(Collected {
-            ios: take(&mut kept.ios),
-            not_kept: kept.not_kept,
-            missing: ended.missing,
-            cpu_ns: ended.cpu_ns,
-            wall_ns: ended.wall_ns,
+            ios: take(&mut collected.ios),
+            not_kept: collected.not_kept,
+            missing: recording.missing,
+            cpu_ns: recording.cpu_ns,
+            wall_ns: recording.wall_ns,
         })
     }
 }

@@ -57,10 +57,10 @@ impl CpuProfile {
         let symbols = Symbols::read(roots)?;
         let mut object = Object::load_for_process(roots, OBJECT)?;
         let cpus = machine::online(roots);
-        let by = if object.on_cycles("sample", &cpus, HERTZ)? {
+        let by = if object.sample_cycles("sample", &cpus, HERTZ)? {
             SampledBy::Cycles
         } else {
-            object.on_cpu_clock("sample", &cpus, HERTZ)?;
+            object.sample_cpu_clock("sample", &cpus, HERTZ)?;
             SampledBy::CpuClock
         };
         Ok(CpuProfile {

@@ -32,14 +32,14 @@ impl Description {
         let machine = machine::read(roots);
         let unproved = &target.target_disk.unproved;
         let unproved = (!unproved.is_empty()).then(|| unproved.join("; "));
-        let refused = recorder.refused().map(ToString::to_string);
+        let refused = recorder.bpf_refusal().map(ToString::to_string);
         let mut facts: BTreeMap<String, String> = [
             ("kernel", Some(machine.kernel)),
             ("cpu_model", machine.cpu_model),
             ("target", Some(target.name.clone())),
             ("disks", Some(target.names())),
             ("unproved", unproved),
-            ("capture", Some(recorder.by().name().to_owned())),
+            ("capture", Some(recorder.captured_by().name().to_owned())),
             ("capture.bpf_refused", refused),
             ("filter", filter),
         ]

@@ -2,7 +2,7 @@
 
 use crate::{Missing, ProbeError, Recorder};
 use q2c_sys::clock::thread_cpu_ns;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 /// When the fullest buffer is this full or fuller, in percent, the next pause is half as long. When
-/// it is less full than [`EMPTY`], the next pause is twice as long.
-const FULL: u64 = 20;
-const EMPTY: u64 = 5;
+/// it is less full than [`EMPTY_PCT`], the next pause is twice as long.
+const FULL_PCT: u64 = 20;
+const EMPTY_PCT: u64 = 5;
 
 /// Takes the I/Os of a recording while it runs, and says when it ends.
 pub trait Follower {
@@ -22,7 +22,7 @@ pub trait Follower {
     type Error: From<ProbeError>;
 
     /// Takes an I/O that was recorded.
-    fn take(&mut self, io: Recorded) -> Result<(), Self::Error>;
+    fn take(&mut self, io: RecordedIo) -> Result<(), Self::Error>;
 
     /// Called after each reading of the buffers. Returns `Break` to end the recording, else the
     /// longest time until the next reading.
@@ -59,11 +59,11 @@ impl Pace {
         }
     }
 
-    /// The pause after `pause`, when the fullest buffer was `fullest` percent full.
-    fn next(self, pause: Duration, fullest: u64) -> Duration {
-        match fullest {
-            FULL.. => (pause / 2).max(self.shortest),
-            ..EMPTY => (pause * 2).min(self.longest),
+    /// The pause after `pause`, when the fullest buffer was `fullest_pct` percent full.
+    fn next(self, pause: Duration, fullest_pct: u64) -> Duration {
+        match fullest_pct {
+            FULL_PCT.. => (pause / 2).max(self.shortest),
+            ..EMPTY_PCT => (pause * 2).min(self.longest),
             _ => pause,
         }
     }
@@ -80,13 +80,13 @@ impl Recorder {
         let mut pause = pace.shortest;
         let end = loop {
             let drained = self.drain(|io| follower.take(io))?;
-            let most = match follower.look(self)? {
+            let max_pause = match follower.look(self)? {
                 ControlFlow::Break(end) => break end,
-                ControlFlow::Continue(most) => most,
+                ControlFlow::Continue(max_pause) => max_pause,
             };
-            self.look_for_hidden(|io| follower.take(io))?;
-            pause = pace.next(pause, drained.fullest);
-            sleep(most.min(pause));
+            self.check_hidden(|io| follower.take(io))?;
+            pause = pace.next(pause, drained.fullest_pct);
+            sleep(max_pause.min(pause));
         };
         self.end(|io| follower.take(io))?;
         Ok((end, self.missing()?))
@@ -94,18 +94,18 @@ impl Recorder {
 }
 
 /// The longest time between two looks at whether the recording has to end.
-const LOOK: Duration = Duration::from_millis(20);
+const END_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Takes the I/Os of a recording, in the thread that reads it.
 pub trait Gatherer: Send + 'static {
     /// Takes an I/O that was recorded.
-    fn take(&mut self, io: Recorded);
+    fn take(&mut self, io: RecordedIo);
 }
 
 /// A recording under way. When it is dropped without an end, the thread ends the recording by
 /// itself.
 pub struct Following<G> {
-    over: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
     thread: JoinHandle<Result<EndedRecording<G>, ProbeError>>,
 }
 
@@ -123,44 +123,43 @@ pub struct EndedRecording<G> {
 }
 
 impl<G: Gatherer> Following<G> {
-    /// Starts a thread that reads the attached recording. It calls `first` before it reads, for
+    /// Starts a thread that reads the attached recording. It calls `prepare` before it reads, for
     /// example to leave a CPU.
     pub fn begin(
         mut recorder: Recorder,
         pace: Pace,
         gatherer: G,
-        first: impl FnOnce() + Send + 'static,
+        prepare: impl FnOnce() + Send + 'static,
     ) -> Result<Following<G>, ProbeError> {
-        let over = Arc::new(AtomicBool::new(false));
-        let shared = Arc::clone(&over);
+        let is_over = Arc::new(AtomicBool::new(false));
         let mut gathering = Gathering {
             gatherer,
-            over: shared,
+            is_over: Arc::clone(&is_over),
         };
         let thread = Builder::new().spawn(move || {
-            let begun = Instant::now();
-            first();
+            let started = Instant::now();
+            prepare();
             let ((), missing) = recorder.follow(pace, &mut gathering)?;
             Ok(EndedRecording {
                 gatherer: gathering.gatherer,
                 missing,
                 cpu_ns: thread_cpu_ns(),
-                wall_ns: begun.elapsed().as_nanos() as u64,
+                wall_ns: started.elapsed().as_nanos() as u64,
             })
         });
         let thread = thread.map_err(|source| ProbeError::Thread { source })?;
-        Ok(Following { over, thread })
+        Ok(Following { is_over, thread })
     }
 
     /// True if the thread has ended by itself: the recording cannot be read any more, and
     /// [`Following::end`] returns the reason.
-    pub(crate) fn broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// Ends the recording. I/Os in flight get a moment to complete.
     pub fn end(self) -> Result<EndedRecording<G>, ProbeError> {
-        self.over.store(true, Ordering::Release);
+        self.is_over.store(true, Ordering::Release);
         let ended = self.thread.join();
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -168,26 +167,26 @@ impl<G: Gatherer> Following<G> {
 
 struct Gathering<G> {
     gatherer: G,
-    over: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl<G: Gatherer> Follower for Gathering<G> {
     type End = ();
     type Error = ProbeError;
 
-    fn take(&mut self, io: Recorded) -> Result<(), ProbeError> {
+    fn take(&mut self, io: RecordedIo) -> Result<(), ProbeError> {
         self.gatherer.take(io);
         Ok(())
     }
 
     fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
         // Without an owner nobody ends the recording any more.
-        let alone = Arc::strong_count(&self.over) == 1;
-        let ends = alone || self.over.load(Ordering::Acquire);
+        let is_ownerless = Arc::strong_count(&self.is_over) == 1;
+        let ends = is_ownerless || self.is_over.load(Ordering::Acquire);
         Ok(if ends {
             ControlFlow::Break(())
         } else {
-            ControlFlow::Continue(LOOK)
+            ControlFlow::Continue(END_CHECK_INTERVAL)
         })
     }
 }
@@ -200,7 +199,7 @@ mod tests {
     fn full_buffers_are_read_more_often() {
         let ms = Duration::from_millis;
         let pace = Pace::default();
-        for (pause, fullest, next) in [
+        for (pause, pct, next) in [
             (ms(8), 20, ms(4)),
             (ms(8), 19, ms(8)),
             (ms(8), 5, ms(8)),
@@ -208,11 +207,11 @@ mod tests {
             (ms(16), 0, ms(20)),
             (ms(1), 100, ms(1)),
         ] {
-            assert_eq!(pace.next(pause, fullest), next, "{pause:?}, {fullest} %");
+            assert_eq!(pace.next(pause, pct), next, "{pause:?}, {pct} %");
         }
         let steady = Pace::every(ms(2));
-        for fullest in [0, 10, 100] {
-            assert_eq!(steady.next(ms(2), fullest), ms(2));
+        for pct in [0, 10, 100] {
+            assert_eq!(steady.next(ms(2), pct), ms(2));
         }
     }
 }

@@ -24,7 +24,7 @@ static OBJECT: &[u8] =
 
 /// Names of the block layer's poll function: until 5.15, and since 5.16. Its first arguments are
 /// queue and cookie.
-const POLL: [&str; 2] = ["blk_poll", "blk_mq_poll"];
+const POLL_FUNCTIONS: [&str; 2] = ["blk_poll", "blk_mq_poll"];
 /// Functions from whose code the sleep may begin. The compiler may inline one into another, so all
 /// are looked for.
 const SLEEPERS: [&str; 4] = [
@@ -33,9 +33,9 @@ const SLEEPERS: [&str; 4] = [
     "blk_mq_poll_hybrid",
     "blk_mq_poll_hybrid_sleep",
 ];
-const TIMER: &str = "hrtimer_sleeper_start_expires";
+const TIMER_FUNCTION: &str = "hrtimer_sleeper_start_expires";
 /// Poll functions of the drivers; each call is one look for completions.
-const DRIVERS: [&str; 7] = [
+const DRIVER_POLLS: [&str; 7] = [
     "nvme_poll",
     "nvme_tcp_poll",
     "nvme_rdma_poll",
@@ -45,14 +45,14 @@ const DRIVERS: [&str; 7] = [
     "ramdisk_mq_poll",
 ];
 /// Length of the program's table `callers`.
-const CALLERS: usize = 8;
+const MAX_CALLERS: usize = 8;
 
 /// The program's `struct task`: polls of the driver so far, queue and cookie of the polled request,
 /// and 1 from the start of the last sleep until the thread is seen again.
-pub type Polling = [u64; 4];
+pub type ThreadPollState = [u64; 4];
 
-/// An attached probe of the kernel's hybrid polling. The counts are running sums; [`Counts::since`]
-/// takes those of an interval.
+/// An attached probe of the kernel's hybrid polling. The counts are running sums;
+/// [`HybridCounts::since`] takes those of an interval.
 pub struct KernelHybrid {
     object: Object,
 }
@@ -64,38 +64,39 @@ impl KernelHybrid {
         permission::check(roots)?;
         need_kprobes(roots)?;
         let symbols = Symbols::read(roots)?;
-        let entry = symbols.first_of(&POLL)?;
-        symbols.first_of(&[TIMER])?;
-        symbols.first_of(&DRIVERS)?;
-        let drivers: Vec<&str> = DRIVERS.into_iter().filter(|d| symbols.has(d)).collect();
-        let mut callers = [[0_u64; 2]; CALLERS];
-        for (caller, code) in callers.iter_mut().zip(symbols.code_of(&SLEEPERS)?) {
+        let entry = symbols.present(&POLL_FUNCTIONS)?[0];
+        symbols.present(&[TIMER_FUNCTION])?;
+        let drivers = symbols.present(&DRIVER_POLLS)?;
+        let mut callers = [[0_u64; 2]; MAX_CALLERS];
+        for (caller, code) in callers.iter_mut().zip(symbols.code_ranges(&SLEEPERS)?) {
             *caller = code;
         }
-        let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
-        object.on_known_tracepoint("complete", "block_rq_complete")?;
-        object.on_functions("driver_poll", &drivers)?;
-        object.on_functions("start_sleep", &[TIMER])?;
-        object.on_functions("enter_poll", &[entry])?;
+        let mut object = Object::load(roots, OBJECT, &disk.dev, |loader| {
+            loader.override_global("callers", &callers, true);
+        })?;
+        object.attach_tracepoint("complete", "block_rq_complete")?;
+        object.attach_functions("driver_poll", &drivers)?;
+        object.attach_functions("start_sleep", &[TIMER_FUNCTION])?;
+        object.attach_functions("enter_poll", &[entry])?;
         Ok(KernelHybrid { object })
     }
 
     /// The counts since the probe was attached, summed over all CPUs.
-    pub fn read(&self) -> Result<Counts, ProbeError> {
-        Ok(Counts::sum(&self.object.per_cpu("counted")?))
+    pub fn read(&self) -> Result<HybridCounts, ProbeError> {
+        Ok(HybridCounts::sum(&self.object.per_cpu("counted")?))
     }
 
     /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
     /// those used least recently. A thread's value changes whenever it polls, so two equal values
     /// mean that it did not poll between.
-    pub fn threads(&self) -> Result<BTreeMap<u32, Polling>, ProbeError> {
+    pub fn threads(&self) -> Result<BTreeMap<u32, ThreadPollState>, ProbeError> {
         self.object.entries("tasks")
     }
 }
 
 counts! {
     /// The program's counts over all polled requests of the device.
-    pub struct Counts {
+    pub struct HybridCounts {
         /// Polled requests that completed.
         pub polled,
         /// Polled requests for which a thread slept first.
@@ -117,7 +118,7 @@ counts! {
     }
 }
 
-impl Counts {
+impl HybridCounts {
     /// Miss rate, 0 to 1: misses / polled requests. `None` without a polled request.
     pub fn miss_rate(self) -> Option<f64> {
         ratio(self.missed, self.polled)
@@ -141,8 +142,8 @@ impl Counts {
     }
 }
 
-fn ratio(of: u64, all: u64) -> Option<f64> {
-    (all > 0).then(|| of as f64 / all as f64)
+fn ratio(part: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| part as f64 / total as f64)
 }
 
 #[cfg(test)]
@@ -152,18 +153,18 @@ mod tests {
     #[test]
     fn numbers_are_over_all_polled_requests() {
         let cpus = [[6, 3, 1, 0, 120, 2, 90, 0], [4, 1, 1, 1, 80, 1, 60, 2]];
-        let total = Counts::sum(&cpus);
+        let total = HybridCounts::sum(&cpus);
         assert_eq!((total.polled, total.unknown, total.not_kept), (10, 1, 2));
         assert_eq!(total.miss_rate(), Some(0.2));
         assert_eq!((total.slept, total.polled), (4, 10));
         assert_eq!(total.effective_sleep_ns(), Some(20.0));
         let expected = (Some(50.0), Some(50.0));
         assert_eq!((total.mean_asked_ns(), total.mean_slept_ns()), expected);
-        let later = Counts {
+        let later = HybridCounts {
             polled: 25,
             ..total
         };
         assert_eq!(later.since(total).polled, 15);
-        assert_eq!(Counts::default().miss_rate(), None);
+        assert_eq!(HybridCounts::default().miss_rate(), None);
     }
 }

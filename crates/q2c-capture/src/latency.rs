@@ -31,7 +31,7 @@ pub struct Completion {
 
 /// Counts of requests for which there is no [`Completion`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LatencyLosses {
     /// Requests for which there was no room, in the table of requests in flight or in the ring.
     pub no_room: u64,
     /// Requests that completed without having been seen issued: they were in flight when the probe
@@ -39,8 +39,8 @@ pub struct Lost {
     pub unpaired: u64,
 }
 
-/// An attached probe. [`LatencyProbe::completed`] must be called often enough that the ring (1 MiB)
-/// does not fill.
+/// An attached probe. [`LatencyProbe::next_completion`] must be called often enough that the ring
+/// (1 MiB) does not fill.
 pub struct LatencyProbe {
     object: Object,
     ring: RingBuf<MapData>,
@@ -50,15 +50,15 @@ impl LatencyProbe {
     /// Begins to watch a disk.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let mut object = Object::load(roots, OBJECT, disk.dev, None)?;
-        object.on_known_tracepoint("complete", "block_rq_complete")?;
+        let mut object = Object::load(roots, OBJECT, &disk.dev, |_| ())?;
+        object.attach_tracepoint("complete", "block_rq_complete")?;
         // The kernel refuses a program that reads an argument that its tracepoint does not have.
-        if !object.on_tracepoint("issue_two", "block_rq_issue")? {
-            object.on_known_tracepoint("issue_one", "block_rq_issue")?;
+        if !object.try_attaching("issue_two", "block_rq_issue")? {
+            object.attach_tracepoint("issue_one", "block_rq_issue")?;
         }
         let ring = object.ebpf.take_map("completions");
         let ring = RingBuf::try_from(ring.expect("a map of the object"));
-        let ring = ring.map_err(|error| object.unread(&error))?;
+        let ring = ring.map_err(|error| object.unreadable_map(&error))?;
         Ok(LatencyProbe { object, ring })
     }
 
@@ -66,30 +66,30 @@ impl LatencyProbe {
     /// used here.
     pub fn try_to_load(roots: &Roots) -> Result<(), ProbeError> {
         permission::check(roots)?;
-        let mut object = Object::load(roots, OBJECT, DevId::default(), None)?;
-        object.on_known_tracepoint("complete", "block_rq_complete")
+        let mut object = Object::load(roots, OBJECT, &DevId::default(), |_| ())?;
+        object.attach_tracepoint("complete", "block_rq_complete")
     }
 
     /// The next request that completed; `None` when there is none yet. Requests come in the order
     /// of their places in the ring, so that times of different CPUs may be some microseconds out of
     /// order.
-    pub fn completed(&mut self) -> Option<Completion> {
-        self.ring.next().and_then(|item| decoded(&item))
+    pub fn next_completion(&mut self) -> Option<Completion> {
+        self.ring.next().and_then(|item| decode(&item))
     }
 
     /// Counts of requests that were not seen since the probe was attached.
-    pub fn lost(&self) -> Result<Lost, ProbeError> {
-        let mut lost = Lost::default();
+    pub fn losses(&self) -> Result<LatencyLosses, ProbeError> {
+        let mut losses = LatencyLosses::default();
         for [no_room, unpaired] in self.object.per_cpu::<[u64; 2]>("losses")?.iter() {
-            lost.no_room += no_room;
-            lost.unpaired += unpaired;
+            losses.no_room += no_room;
+            losses.unpaired += unpaired;
         }
-        Ok(lost)
+        Ok(losses)
     }
 }
 
 /// Decodes the program's `struct completion`; `None` when the item is too short.
-fn decoded(item: &[u8]) -> Option<Completion> {
+fn decode(item: &[u8]) -> Option<Completion> {
     let long = |at: usize| Some(u64::from_ne_bytes(item.get(at..at + 8)?.try_into().ok()?));
     let short = |at: usize| Some(u32::from_ne_bytes(item.get(at..at + 4)?.try_into().ok()?));
     Some(Completion {
@@ -131,7 +131,7 @@ mod tests {
             tid: 4_711,
             polled: true,
         };
-        assert_eq!(decoded(&item), Some(wanted));
-        assert_eq!(decoded(&item[..28]), None);
+        assert_eq!(decode(&item), Some(wanted));
+        assert_eq!(decode(&item[..28]), None);
     }
 }

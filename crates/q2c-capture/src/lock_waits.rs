@@ -53,8 +53,8 @@ impl LockWaits {
         permission::check(roots)?;
         let symbols = Symbols::read(roots)?;
         let mut object = Object::load_for_process(roots, OBJECT)?;
-        object.on_known_tracepoint("contention_end", "contention_end")?;
-        object.on_known_tracepoint("contention_begin", "contention_begin")?;
+        object.attach_tracepoint("contention_end", "contention_end")?;
+        object.attach_tracepoint("contention_begin", "contention_begin")?;
         Ok(LockWaits { object, symbols })
     }
 

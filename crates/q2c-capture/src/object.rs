@@ -25,20 +25,17 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Makes an object's maps for one device. `callers` are the ranges of kernel code from which a
-    /// sleep may begin, for programs that have a table of that name.
-    pub(crate) fn load(
+    /// Makes an object's maps for one device. `set` sets further constants first.
+    pub(crate) fn load<'a>(
         roots: &Roots,
         bytes: &[u8],
-        device: DevId,
-        callers: Option<&[[u64; 2]; 8]>,
+        device: &'a DevId,
+        set: impl FnOnce(&mut EbpfLoader<'a>),
     ) -> Result<Object, ProbeError> {
         Self::load_with(roots, bytes, |loader| {
             loader.override_global("wanted_major", &device.major, true);
             loader.override_global("wanted_minor", &device.minor, true);
-            if let Some(callers) = callers {
-                loader.override_global("callers", callers, true);
-            }
+            set(loader);
         })
     }
 
@@ -60,23 +57,23 @@ impl Object {
         let mut loader = EbpfLoader::new();
         set(&mut loader);
         let ebpf = loader.load(bytes);
-        let ebpf = ebpf.map_err(|e| refused(roots, "make the maps of a BPF program", &e))?;
+        let ebpf = ebpf.map_err(|e| refusal(roots, "make the maps of a BPF program", &e))?;
         let roots = roots.clone();
         Ok(Object { ebpf, roots })
     }
 
-    pub(crate) fn on_functions(
+    pub(crate) fn attach_functions(
         &mut self,
         program: &str,
         functions: &[&str],
     ) -> Result<(), ProbeError> {
         let what = format!("load the BPF program {program}");
-        let probe: &mut KProbe = found(&mut self.ebpf, program);
-        probe.load().map_err(|e| refused(&self.roots, &what, &e))?;
+        let probe: &mut KProbe = program_named(&mut self.ebpf, program);
+        probe.load().map_err(|e| refusal(&self.roots, &what, &e))?;
         for function in functions {
             let what = format!("put a probe on the kernel function {function}");
             let attached = probe.attach(function, 0);
-            attached.map_err(|e| refused(&self.roots, &what, &e))?;
+            attached.map_err(|e| refusal(&self.roots, &what, &e))?;
         }
         Ok(())
     }
@@ -84,13 +81,13 @@ impl Object {
     /// Loads a program, unless it is loaded already, and puts it on a tracepoint. Returns false
     /// when the tracepoint has fewer arguments than the program reads: the kernel refuses to attach
     /// it then.
-    pub(crate) fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
+    pub(crate) fn try_attaching(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
         let what = format!("load the BPF program {program}");
-        let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
+        let probe: &mut RawTracePoint = program_named(&mut self.ebpf, program);
         match probe.load() {
             // A program may be on several tracepoints; it is loaded with the first.
             Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
-            Err(error) => return Err(refused(&self.roots, &what, &error)),
+            Err(error) => return Err(refusal(&self.roots, &what, &error)),
         }
         match probe.attach(point) {
             Ok(_) => Ok(true),
@@ -99,19 +96,19 @@ impl Object {
             }
             Err(error) => {
                 let what = format!("put a probe on the tracepoint {point}");
-                Err(refused(&self.roots, &what, &error))
+                Err(refusal(&self.roots, &what, &error))
             }
         }
     }
 
-    /// Like [`Object::on_tracepoint`], but a tracepoint with fewer arguments is an error, because
+    /// Like [`Object::try_attaching`], but a tracepoint with fewer arguments is an error, because
     /// nothing would ever be counted.
-    pub(crate) fn on_known_tracepoint(
+    pub(crate) fn attach_tracepoint(
         &mut self,
         program: &str,
         point: &str,
     ) -> Result<(), ProbeError> {
-        if self.on_tracepoint(program, point)? {
+        if self.try_attaching(program, point)? {
             return Ok(());
         }
         let what = format!("put a probe on the tracepoint {point}");
@@ -121,73 +118,73 @@ impl Object {
 
     /// Loads programs that have the names of kernel functions, and puts each on the entry of its
     /// function. Returns the names that the kernel's type information has; the others are left out.
-    pub(crate) fn on_entries<'f>(
+    pub(crate) fn attach_entries<'f>(
         &mut self,
         functions: &[&'f str],
     ) -> Result<Vec<&'f str>, ProbeError> {
         let types = Btf::from_sys_fs();
-        let types = types.map_err(|e| refused(&self.roots, "read the kernel's types", &e))?;
-        let mut there = Vec::new();
+        let types = types.map_err(|e| refusal(&self.roots, "read the kernel's types", &e))?;
+        let mut attached = Vec::new();
         for function in functions {
-            if self.on_entry(function, &types)? {
-                there.push(*function);
+            if self.attach_entry(function, &types)? {
+                attached.push(*function);
             }
         }
-        Ok(there)
+        Ok(attached)
     }
 
-    fn on_entry(&mut self, function: &str, types: &Btf) -> Result<bool, ProbeError> {
-        let probe: &mut FEntry = found(&mut self.ebpf, function);
+    fn attach_entry(&mut self, function: &str, types: &Btf) -> Result<bool, ProbeError> {
+        let probe: &mut FEntry = program_named(&mut self.ebpf, function);
         match probe.load(function, types) {
             Ok(()) => {}
             Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => return Ok(false),
             Err(error) => {
                 let what = format!("load the BPF program {function}");
-                return Err(refused(&self.roots, &what, &error));
+                return Err(refusal(&self.roots, &what, &error));
             }
         }
         let what = format!("put a probe on the entry of the kernel function {function}");
         let attached = probe.attach();
-        attached.map_err(|e| refused(&self.roots, &what, &e))?;
+        attached.map_err(|e| refusal(&self.roots, &what, &e))?;
         Ok(true)
     }
 
     /// Loads a program, and runs it `hertz` times per second on each CPU while its cycle counter
     /// counts. Returns false if the processor, or its virtual machine, has no such counter.
-    pub(crate) fn on_cycles(
+    pub(crate) fn sample_cycles(
         &mut self,
         program: &str,
         cpus: &[CpuId],
         hertz: u64,
     ) -> Result<bool, ProbeError> {
         let cycles = PerfEventConfig::Hardware(HardwareEvent::CpuCycles);
-        match self.on_counter(program, cycles, cpus, hertz) {
+        match self.attach_counter(program, cycles, cpus, hertz) {
             Ok(()) => Ok(true),
             Err(ProgramError::SyscallError(e)) if has_no_counter(&e.io_error) => Ok(false),
-            Err(error) => Err(refused(&self.roots, "count the cycles of the CPUs", &error)),
+            Err(error) => Err(refusal(&self.roots, "count the cycles of the CPUs", &error)),
         }
     }
 
-    /// Like [`Object::on_cycles`], but by the kernel's clock of each CPU, which always exists.
-    pub(crate) fn on_cpu_clock(
+    /// Like [`Object::sample_cycles`], but by the kernel's clock of each CPU, which always exists.
+    pub(crate) fn sample_cpu_clock(
         &mut self,
         program: &str,
         cpus: &[CpuId],
         hertz: u64,
     ) -> Result<(), ProbeError> {
         let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
-        let attached = self.on_counter(program, clock, cpus, hertz);
-        attached.map_err(|error| refused(&self.roots, "use the clocks of the CPUs", &error))
+        let attached = self.attach_counter(program, clock, cpus, hertz);
+        attached.map_err(|error| refusal(&self.roots, "use the clocks of the CPUs", &error))
     }
 
-    fn on_counter(
+    fn attach_counter(
         &mut self,
         program: &str,
         counter: PerfEventConfig,
         cpus: &[CpuId],
         hertz: u64,
     ) -> Result<(), ProgramError> {
-        let probe: &mut PerfEvent = found(&mut self.ebpf, program);
+        let probe: &mut PerfEvent = program_named(&mut self.ebpf, program);
         match probe.load() {
             // The program may have been tried on another counter.
             Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
@@ -203,7 +200,7 @@ impl Object {
     /// Takes a program off its tracepoints and out of the kernel. A program that is not loaded is
     /// left alone.
     pub(crate) fn unload(&mut self, program: &str) {
-        let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
+        let probe: &mut RawTracePoint = program_named(&mut self.ebpf, program);
         probe.unload().ok();
     }
 
@@ -231,8 +228,8 @@ impl Object {
 
     /// Puts an error into words. `what` names the attempt; a possible reason is added when
     /// permission was denied.
-    pub(crate) fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
-        refused(&self.roots, what, error)
+    pub(crate) fn refusal(&self, what: &str, error: &dyn Error) -> ProbeError {
+        refusal(&self.roots, what, error)
     }
 
     pub(crate) fn map(&self, name: &str) -> &Map {
@@ -243,7 +240,7 @@ impl Object {
     pub(crate) fn per_cpu<V: Pod>(&self, name: &str) -> Result<PerCpuValues<V>, ProbeError> {
         let map = PerCpuArray::<&MapData, V>::try_from(self.map(name));
         let values = map.and_then(|map| map.get(&0, 0));
-        values.map_err(|error| self.unread(&error))
+        values.map_err(|error| self.unreadable_map(&error))
     }
 
     /// The sum of a count over all CPUs.
@@ -258,7 +255,7 @@ impl Object {
         name: &str,
     ) -> Result<C, ProbeError> {
         let map = HashMap::<&MapData, K, V>::try_from(self.map(name));
-        let map = map.map_err(|error| self.unread(&error))?;
+        let map = map.map_err(|error| self.unreadable_map(&error))?;
         Ok(map.iter().filter_map(Result::ok).collect())
     }
 
@@ -269,7 +266,7 @@ impl Object {
         symbols: &Symbols,
     ) -> Result<impl Fn(u32) -> Vec<Function>, ProbeError> {
         let stacks = StackTraceMap::try_from(self.map("stacks"));
-        let stacks = stacks.map_err(|error| self.unread(&error))?;
+        let stacks = stacks.map_err(|error| self.unreadable_map(&error))?;
         Ok(move |id| {
             let stack = stacks.get(&id, 0).ok();
             let frames = stack.iter().flat_map(|stack| stack.frames());
@@ -279,14 +276,14 @@ impl Object {
     }
 
     /// The error of a map that could not be read.
-    pub(crate) fn unread(&self, error: &dyn Error) -> ProbeError {
-        refused(&self.roots, "read a map of a BPF program", error)
+    pub(crate) fn unreadable_map(&self, error: &dyn Error) -> ProbeError {
+        refusal(&self.roots, "read a map of a BPF program", error)
     }
 }
 
 /// The program of this name in the object. `P` must be the kind that the program's ELF section
 /// names.
-fn found<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut P
+fn program_named<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut P
 where
     &'a mut P: TryFrom<&'a mut Program>,
 {
@@ -310,7 +307,7 @@ fn has_no_counter(error: &std::io::Error) -> bool {
 
 /// Puts an error and the chain of its sources into words. A source repeats no words that are there
 /// already. When one of them is a denied permission, the possible reasons are added.
-fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
+fn refusal(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
     let mut reason = error.to_string();
     let mut denied = false;
     let mut next = error.source();

@@ -20,11 +20,8 @@ pub(crate) fn check(roots: &Roots) -> Result<(), ProbeError> {
         return Err(ProbeError::Capability { lacking, todo });
     }
     let path = roots.sys("kernel/btf/vmlinux");
-    if path.exists() {
-        Ok(())
-    } else {
-        Err(ProbeError::NoTypes { path })
-    }
+    let exists = path.exists();
+    exists.then_some(()).ok_or(ProbeError::NoTypes { path })
 }
 
 /// The running kernel's major and minor version; `None` when it cannot be read.
@@ -72,9 +69,7 @@ pub(crate) fn hints(roots: &Roots) -> String {
     let lacks = |option: &str| config.as_ref().is_some_and(|config| !config.has(option));
     let missing = ["FUNCTION_TRACER", "KPROBES"].into_iter();
     let missing = missing.filter(|option| lacks(option));
-    let missing = missing
-        .map(|option| format!("CONFIG_{option}"))
-        .join(" and ");
+    let missing = missing.map(|o| format!("CONFIG_{o}")).join(" and ");
     let untraced =
         format!("this kernel is built without {missing}, and may refuse programs on its functions");
     if !missing.is_empty() {
@@ -89,8 +84,8 @@ mod tests {
     use super::*;
 
     fn status(caps: &[u32]) -> String {
-        let held = caps.iter().fold(0_u64, |held, bit| held | 1 << bit);
-        format!("Name:\tq2c\nCapPrm:\t000001ffffffffff\nCapEff:\t{held:016x}\nSeccomp:\t0\n")
+        let mask = caps.iter().fold(0_u64, |mask, bit| mask | 1 << bit);
+        format!("Name:\tq2c\nCapPrm:\t000001ffffffffff\nCapEff:\t{mask:016x}\nSeccomp:\t0\n")
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Polls {
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load_with(roots, OBJECT, |_| ())?;
-        let functions = object.on_entries(&FUNCTIONS)?;
+        let functions = object.attach_entries(&FUNCTIONS)?;
         if !functions.is_empty() {
             return Ok(Polls { object, functions });
         }

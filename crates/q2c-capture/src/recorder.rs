@@ -7,18 +7,18 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_result::replay::CapturedBy;
 use q2c_sys::clock::kernel_ns;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A recording by BPF switches to tracefs when the kernel hides the begin or the end of more than
-/// this share of the I/Os (0 to 1), and of at least [`LEAST_HIDDEN`] of them.
-const HIDDEN: f64 = 0.01;
-const LEAST_HIDDEN: u64 = 20;
+/// this share of the I/Os (0 to 1), and of at least [`MIN_HIDDEN`] of them.
+const MAX_HIDDEN_SHARE: f64 = 0.01;
+const MIN_HIDDEN: u64 = 20;
 /// Time between two looks at what is hidden.
-const LOOK: Duration = Duration::from_secs(1);
+const HIDDEN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-enum RecorderBackend {
+enum Backend {
     Bpf(Box<BlockIo>),
     Tracefs(Box<Tracefs>),
 }
@@ -29,140 +29,139 @@ enum RecorderBackend {
 /// fills, and ends it once. Dropping it without [`Recorder::end`] stops the recording as well; I/Os
 /// that were not handed on are lost then.
 pub struct Recorder {
-    kind: RecorderBackend,
-    refused: Option<ProbeError>,
-    other: Option<Box<Other>>,
+    backend: Backend,
+    bpf_refusal: Option<ProbeError>,
+    fallback: Option<Box<TracefsFallback>>,
     /// I/Os and events that the part by BPF lacked, if the recording switched to tracefs.
-    before: Missing,
+    missing_by_bpf: Missing,
 }
 
 /// The inputs of a recording by BPF, kept in case it must switch to tracefs.
-struct Other {
+struct TracefsFallback {
     roots: Roots,
     disks: Vec<Disk>,
-    wanted: CaptureFilter,
-    looked: Instant,
+    filter: CaptureFilter,
+    checked: Instant,
     first: Option<BlockIoCounts>,
 }
 
 impl Recorder {
-    /// Begins to record 1 to 8 disks. `by` names the way; `None` takes BPF, and tracefs where BPF
-    /// is refused. When both ways are refused, the error gives the reason for each.
+    /// Begins to record 1 to 8 disks. `captured_by` names the way; `None` takes BPF, and tracefs
+    /// where BPF is refused. When both ways are refused, the error gives the reason for each.
     pub fn attach(
         roots: &Roots,
         disks: &[Disk],
-        wanted: &CaptureFilter,
-        by: Option<CapturedBy>,
+        filter: &CaptureFilter,
+        captured_by: Option<CapturedBy>,
     ) -> Result<Recorder, ProbeError> {
         let bpf = || -> Result<_, ProbeError> {
-            let probe = BlockIo::attach(roots, disks, wanted)?;
-            Ok(RecorderBackend::Bpf(Box::new(probe)))
+            let probe = BlockIo::attach(roots, disks, filter)?;
+            Ok(Backend::Bpf(Box::new(probe)))
         };
         let tracefs = || -> Result<_, ProbeError> {
-            let probe = Tracefs::attach(roots, disks, wanted)?;
-            Ok(RecorderBackend::Tracefs(Box::new(probe)))
+            let probe = Tracefs::attach(roots, disks, filter)?;
+            Ok(Backend::Tracefs(Box::new(probe)))
         };
-        let (kind, refused) = match by {
+        let (backend, bpf_refusal) = match captured_by {
             Some(CapturedBy::Bpf) => (bpf()?, None),
             Some(CapturedBy::Tracefs) => (tracefs()?, None),
             None => match bpf() {
-                Ok(kind) => (kind, None),
+                Ok(backend) => (backend, None),
                 Err(error @ ProbeError::Disks { .. }) => return Err(error),
                 Err(bpf) => match tracefs() {
-                    Ok(kind) => (kind, Some(bpf)),
+                    Ok(backend) => (backend, Some(bpf)),
                     Err(tracefs) => return Err(ProbeError::Neither(Box::new([bpf, tracefs]))),
                 },
             },
         };
         Ok(Recorder {
-            kind,
-            refused,
-            other: None,
-            before: Missing::default(),
+            backend,
+            bpf_refusal,
+            fallback: None,
+            missing_by_bpf: Missing::default(),
         })
     }
 
     /// Lets [`Recorder::follow`] switch to tracefs, with the same disks and I/Os, if the kernel
     /// hides many events from BPF.
-    pub fn or_on_by_tracefs(
+    pub fn with_tracefs_fallback(
         mut self,
         roots: &Roots,
         disks: &[Disk],
-        wanted: &CaptureFilter,
+        filter: &CaptureFilter,
     ) -> Recorder {
-        self.other = Some(Box::new(Other {
+        self.fallback = Some(Box::new(TracefsFallback {
             roots: roots.clone(),
             disks: disks.to_vec(),
-            wanted: wanted.clone(),
-            looked: Instant::now(),
+            filter: filter.clone(),
+            checked: Instant::now(),
             first: None,
         }));
         self
     }
 
     /// Switches to tracefs if too much is hidden from BPF, and if tracefs can be used.
-    pub(crate) fn look_for_hidden<E: From<ProbeError>>(
+    pub(crate) fn check_hidden<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (RecorderBackend::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
+        let (Backend::Bpf(probe), Some(fallback)) = (&self.backend, &mut self.fallback) else {
             return Ok(());
         };
-        if other.looked.elapsed() < LOOK {
+        if fallback.checked.elapsed() < HIDDEN_CHECK_INTERVAL {
             return Ok(());
         }
-        other.looked = Instant::now();
+        fallback.checked = Instant::now();
         let counts = probe.counts()?;
         // I/Os that were in flight at the begin are not hidden, and are complete by the first look.
-        let first = *other.first.get_or_insert(counts);
-        match hidden(&first, &counts, other.wanted.ops.is_empty()) {
-            Some(hidden) => self.go_on_by_tracefs(hidden, take),
+        let first_counts = *fallback.first.get_or_insert(counts);
+        match hidden(&first_counts, &counts, fallback.filter.ops.is_empty()) {
+            Some(hidden) => self.switch_to_tracefs(hidden, take),
             None => Ok(()),
         }
     }
 
     /// Switches to tracefs, with each I/O in one of the two parts: BPF records I/Os queued before a
-    /// moment, tracefs those queued later. [`Recorder::refused`] then returns `why`.
-    pub fn go_on_by_tracefs<E: From<ProbeError>>(
+    /// moment, tracefs those queued later. [`Recorder::bpf_refusal`] then returns `reason`.
+    pub fn switch_to_tracefs<E: From<ProbeError>>(
         &mut self,
-        why: ProbeError,
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
+        reason: ProbeError,
+        mut take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (RecorderBackend::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
+        let (Backend::Bpf(probe), Some(fallback)) = (&mut self.backend, self.fallback.take())
+        else {
             return Ok(());
         };
-        let Ok(mut tracefs) = Tracefs::attach(&other.roots, &other.disks, &other.wanted) else {
+        let Ok(mut tracefs) = Tracefs::attach(&fallback.roots, &fallback.disks, &fallback.filter)
+        else {
             return Ok(());
         };
         let from_ns = kernel_ns();
-        tracefs.leave_out_before(from_ns);
-        let of_before = |io: Recorded| {
-            if io.span.first_ns() < from_ns {
-                take(io)
-            } else {
-                Ok(())
-            }
+        tracefs.from_ns = from_ns;
+        let take_earlier = |io: RecordedIo| {
+            let is_earlier = io.span.first_ns() < from_ns;
+            if is_earlier { take(io) } else { Ok(()) }
         };
-        let ended = probe.end_beside(of_before, || tracefs.keep_up());
-        self.before = probe.missing()?;
+        let ended = probe.end_with(take_earlier, || tracefs.keep_up());
+        self.missing_by_bpf = probe.missing()?;
         let caught = ended.and_then(|()| tracefs.catch_up(take));
-        self.kind = RecorderBackend::Tracefs(Box::new(tracefs));
-        self.refused = Some(why);
+        self.backend = Backend::Tracefs(Box::new(tracefs));
+        self.bpf_refusal = Some(reason);
         caught
     }
 
     /// The way in which this recording is made now.
-    pub fn by(&self) -> CapturedBy {
-        match self.kind {
-            RecorderBackend::Bpf(_) => CapturedBy::Bpf,
-            RecorderBackend::Tracefs(_) => CapturedBy::Tracefs,
+    pub fn captured_by(&self) -> CapturedBy {
+        match self.backend {
+            Backend::Bpf(_) => CapturedBy::Bpf,
+            Backend::Tracefs(_) => CapturedBy::Tracefs,
         }
     }
 
     /// Why the recording is by tracefs, where [`Recorder::attach`] was free to choose: BPF was
     /// refused, or saw too little; else `None`.
-    pub fn refused(&self) -> Option<&ProbeError> {
-        self.refused.as_ref()
+    pub fn bpf_refusal(&self) -> Option<&ProbeError> {
+        self.bpf_refusal.as_ref()
     }
 
     /// Hands on completed I/Os that were not handed on before. [`Tracefs::drain`] holds an I/O back
@@ -170,39 +169,39 @@ impl Recorder {
     /// lost.
     pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<Drained, E> {
-        match &mut self.kind {
-            RecorderBackend::Bpf(probe) => probe.drain(take),
-            RecorderBackend::Tracefs(probe) => probe.drain(take),
+        match &mut self.backend {
+            Backend::Bpf(probe) => probe.drain(take),
+            Backend::Tracefs(probe) => probe.drain(take),
         }
     }
 
     /// Ends the recording and hands on the last I/Os. [`Recorder::missing`] is complete afterwards.
     pub fn end<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
-        match &mut self.kind {
-            RecorderBackend::Bpf(probe) => probe.end(take),
-            RecorderBackend::Tracefs(probe) => probe.end(take),
+        match &mut self.backend {
+            Backend::Bpf(probe) => probe.end(take),
+            Backend::Tracefs(probe) => probe.end(take),
         }
     }
 
     /// What the recording lacks so far.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
-        let now = match &self.kind {
-            RecorderBackend::Bpf(probe) => probe.missing(),
-            RecorderBackend::Tracefs(probe) => probe.missing(),
+        let missing = match &self.backend {
+            Backend::Bpf(probe) => probe.missing(),
+            Backend::Tracefs(probe) => probe.missing(),
         };
-        Ok(self.before.clone().and(now?))
+        Ok(self.missing_by_bpf.clone().join(missing?))
     }
 
     /// About how many I/Os are in flight now.
     pub fn in_flight(&self) -> Result<u64, ProbeError> {
-        match &self.kind {
-            RecorderBackend::Bpf(probe) => probe.in_flight_now(),
-            RecorderBackend::Tracefs(probe) => Ok(probe.in_flight()),
+        match &self.backend {
+            Backend::Bpf(probe) => probe.in_flight_now(),
+            Backend::Tracefs(probe) => Ok(probe.in_flight()),
         }
     }
 }
@@ -214,17 +213,17 @@ fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_are_wanted: bool) -> O
     let since = now.since(*first);
     let hidden = since.unended + since.unqueued * u64::from(all_are_wanted);
     let ios = since.records + since.filtered + hidden;
-    let many = hidden >= LEAST_HIDDEN && hidden as f64 > HIDDEN * ios as f64;
+    let many = hidden >= MIN_HIDDEN && hidden as f64 > MAX_HIDDEN_SHARE * ios as f64;
     many.then_some(ProbeError::Hidden { hidden, ios })
 }
 
-/// Bytes that all rings together should take; `RING_LEAST` and `RING_MOST` bound each ring. A BPF
-/// record of 128 bytes takes 136 bytes of its ring.
-const RINGS: u32 = 256 << 20;
-const RING_LEAST: u32 = 256 << 10;
-const RING_MOST: u32 = 4 << 20;
+/// Bytes that all rings together should take; `MIN_RING_BYTES` and `MAX_RING_BYTES` bound each
+/// ring. A BPF record of 128 bytes takes 136 bytes of its ring.
+const ALL_RINGS_BYTES: u32 = 256 << 20;
+const MIN_RING_BYTES: u32 = 256 << 10;
+const MAX_RING_BYTES: u32 = 4 << 20;
 /// How long the end of a recording waits for I/Os that are still in flight.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+pub(crate) const END_WAIT: Duration = Duration::from_millis(200);
 
 /// The result of reading the rings once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -233,13 +232,13 @@ pub(crate) struct Drained {
     pub records: u64,
     /// About how full the fullest ring was, in percent. Near 100, records may be lost: drain more
     /// often.
-    pub fullest: u64,
+    pub fullest_pct: u64,
 }
 
 /// Bytes of each CPU's ring on a machine with this many CPUs: a power of two.
 pub(crate) fn ring_size(cpus: usize) -> u32 {
-    let share = RINGS / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
-    let size = share.clamp(RING_LEAST, RING_MOST);
+    let share = ALL_RINGS_BYTES / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    let size = share.clamp(MIN_RING_BYTES, MAX_RING_BYTES);
     1 << size.ilog2()
 }
 
@@ -261,7 +260,7 @@ pub struct Missing {
 
 impl Missing {
     /// Adds what is missing in the next part of the same recording.
-    pub(crate) fn and(mut self, later: Missing) -> Missing {
+    pub(crate) fn join(mut self, later: Missing) -> Missing {
         self.lost += later.lost;
         self.unqueued += later.unqueued;
         for (reason, n) in later.reasons {
@@ -269,9 +268,9 @@ impl Missing {
         }
         for (name, text) in later.facts {
             let number = |text: &str| text.parse::<u64>().ok();
-            let before = self.facts.get(&name).and_then(|text| number(text));
-            let both = before.zip(number(&text)).map(|(a, b)| (a + b).to_string());
-            self.facts.insert(name, both.unwrap_or(text));
+            let earlier = self.facts.get(&name).and_then(|text| number(text));
+            let sum = earlier.zip(number(&text)).map(|(a, b)| (a + b).to_string());
+            self.facts.insert(name, sum.unwrap_or(text));
         }
         self
     }
@@ -309,13 +308,13 @@ mod tests {
             reasons: BTreeMap::from([(reason.to_owned(), 2), ("both".to_owned(), 3)]),
             facts: BTreeMap::from([("capture.merged".to_owned(), merged.to_owned())]),
         };
-        let both = part(5, "one", "40").and(part(6, "other", "2"));
+        let both = part(5, "one", "40").join(part(6, "other", "2"));
         assert_eq!((both.lost, both.unqueued), (11, 2));
         let reasons: Vec<(&str, u64)> =
             both.reasons.iter().map(|(w, n)| (w.as_str(), *n)).collect();
         assert_eq!(reasons, [("both", 6), ("one", 2), ("other", 2)]);
         assert_eq!(both.facts["capture.merged"], "42");
-        let actual = Missing::default().and(part(5, "one", "no number"));
+        let actual = Missing::default().join(part(5, "one", "no number"));
         assert_eq!(actual, part(5, "one", "no number"));
     }
 }

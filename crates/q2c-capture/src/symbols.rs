@@ -10,11 +10,8 @@ use std::path::PathBuf;
 /// Checks that the kernel can put probes on its functions.
 pub(crate) fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.sys("bus/event_source/devices/kprobe/type");
-    if path.exists() {
-        Ok(())
-    } else {
-        Err(ProbeError::NoKprobes { path })
-    }
+    let exists = path.exists();
+    exists.then_some(()).ok_or(ProbeError::NoKprobes { path })
 }
 
 pub(crate) struct Symbols {
@@ -52,30 +49,26 @@ impl Symbols {
         })
     }
 
-    /// The first of `names` that is a function of this kernel; an error when none is.
-    pub(crate) fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
-        let first = names.iter().find(|name| self.has(name));
+    /// Those of `names` that are functions of this kernel; an error when none is.
+    pub(crate) fn present(&self, names: &[&'static str]) -> Result<Vec<&'static str>, ProbeError> {
+        let present = names.iter().copied().filter(|name| self.has(name));
         let absent = "it is not there; is the kernel too old or too new, or its driver not loaded?";
-        first.copied().ok_or_else(|| self.missing(names, absent))
+        self.nonempty(present.collect(), names, absent)
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    fn has(&self, name: &str) -> bool {
         self.functions.iter().any(|(_, other)| other == name)
     }
 
     /// The code ranges of the functions of these names, as the first address and the exclusive end:
     /// the start of the next function. Copies that the compiler made, such as `name.part.0`, count
     /// as functions of that name.
-    pub(crate) fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
+    pub(crate) fn code_ranges(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
         let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
         let starts = self.functions.iter().filter(|(_, name)| is_one(name));
-        let code: Vec<[u64; 2]> = starts.filter_map(|(at, _)| self.range(*at)).collect();
+        let code = starts.filter_map(|(at, _)| self.range(*at)).collect();
         let hidden = "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG";
-        if code.is_empty() {
-            Err(self.missing(names, hidden))
-        } else {
-            Ok(code)
-        }
+        self.nonempty(code, names, hidden)
     }
 
     fn range(&self, start: u64) -> Option<[u64; 2]> {
@@ -84,12 +77,21 @@ impl Symbols {
         (start != 0).then_some([start, end])
     }
 
-    fn missing(&self, names: &[&str], found: &str) -> ProbeError {
-        ProbeError::Symbol {
+    /// The values found for `names`; an error with `reason` when there are none.
+    fn nonempty<T>(
+        &self,
+        found: Vec<T>,
+        names: &[&str],
+        reason: &str,
+    ) -> Result<Vec<T>, ProbeError> {
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        Err(ProbeError::Symbol {
             wanted: names.join(" or "),
             path: self.path.clone(),
-            found: found.to_owned(),
-        }
+            found: reason.to_owned(),
+        })
     }
 }
 
@@ -120,13 +122,13 @@ mod tests {
         Symbols::read(&roots).unwrap()
     }
 
-    const SOME: &str = "ffffffff81000300 T blk_poll\nffffffff81000100 t blk_mq_poll_hybrid.part.0\n\
+    const KALLSYMS: &str = "ffffffff81000300 T blk_poll\nffffffff81000100 t blk_mq_poll_hybrid.part.0\n\
                         ffffffff81000180 t next\nffffffff81000200 d blk_poll_data\n\
                         ffffffff81000380 T after\nffffffffc0001000 t nvme_poll\t[nvme]\n";
 
     #[test]
     fn code_ends_where_the_next_function_begins() {
-        let code = symbols(SOME).code_of(&["blk_poll", "blk_mq_poll_hybrid"]);
+        let code = symbols(KALLSYMS).code_ranges(&["blk_poll", "blk_mq_poll_hybrid"]);
         let wanted = [
             [0xffff_ffff_8100_0100, 0xffff_ffff_8100_0180],
             [0xffff_ffff_8100_0300, 0xffff_ffff_8100_0380],
@@ -136,20 +138,20 @@ mod tests {
 
     #[test]
     fn functions_of_modules_are_found_and_data_is_not() {
-        let some = symbols(SOME);
-        assert!(some.has("nvme_poll") && !some.has("blk_poll_data"));
-        let first = some.first_of(&["null_poll", "nvme_poll"]);
-        assert_eq!(first.unwrap(), "nvme_poll");
-        let error = some.first_of(&["null_poll"]).unwrap_err().to_string();
+        let symbols = symbols(KALLSYMS);
+        assert!(symbols.has("nvme_poll") && !symbols.has("blk_poll_data"));
+        let present = symbols.present(&["null_poll", "nvme_poll"]);
+        assert_eq!(present.unwrap(), ["nvme_poll"]);
+        let error = symbols.present(&["null_poll"]).unwrap_err().to_string();
         assert!(error.contains("null_poll"), "{error}");
         assert!(error.contains("not there"), "{error}");
     }
 
     #[test]
     fn code_belongs_to_the_function_before_it() {
-        let some = symbols(SOME);
+        let symbols = symbols(KALLSYMS);
         let at = |address| {
-            let function = some.function_at(address)?;
+            let function = symbols.function_at(address)?;
             Some((function.name, function.module))
         };
         let in_kernel = |name: &str| Some((name.to_owned(), None));
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn hidden_addresses_are_said_to_be_hidden() {
         let hidden = symbols("0000000000000000 T blk_poll\n0000000000000000 T other\n");
-        let error = hidden.code_of(&["blk_poll"]).unwrap_err().to_string();
+        let error = hidden.code_ranges(&["blk_poll"]).unwrap_err().to_string();
         assert!(error.contains("kptr_restrict"), "{error}");
     }
 }

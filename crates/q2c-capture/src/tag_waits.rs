@@ -15,12 +15,12 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ta
 /// Length of the program's slices of time, ns.
 pub const SLICE_NS: u64 = 10_000_000;
 
-const ON: [(&str, &str); 2] = [
+const PROBED_FUNCTIONS: [(&str, &str); 2] = [
     ("sleeps", "io_schedule"),
     ("look_for_tag", "blk_mq_get_tag"),
 ];
 /// The bit of a queue's number that the program sets for the tags of the I/O scheduler.
-const OF_SCHEDULER: u64 = 1 << 31;
+const SCHEDULER_BIT: u64 = 1 << 31;
 
 /// Sleeps of one thread for a request of one hardware queue, in one slice of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct TagWaitProbe {
 /// The program's `struct place`: the queue, with the thread in the upper half; the slice.
 type TagWaitKey = [u64; 2];
 /// The program's `struct slept`: sleeps, and their time, ns.
-type Slept = [u64; 2];
+type SleepSum = [u64; 2];
 
 impl TagWaitProbe {
     /// Begins to watch the threads of this process at one disk.
@@ -64,29 +64,27 @@ impl TagWaitProbe {
         permission::check(roots)?;
         need_kprobes(roots)?;
         let symbols = Symbols::read(roots)?;
-        for (_, function) in ON {
-            symbols.first_of(&[function])?;
+        for (_, function) in PROBED_FUNCTIONS {
+            symbols.present(&[function])?;
         }
         let pid = process::id();
-        let mut object = Object::load_with(roots, OBJECT, |loader| {
-            loader.override_global("wanted_major", &disk.dev.major, true);
-            loader.override_global("wanted_minor", &disk.dev.minor, true);
+        let mut object = Object::load(roots, OBJECT, &disk.dev, |loader| {
             loader.override_global("wanted_pid", &pid, true);
         })?;
         // The kernel refuses a program that reads an argument that its tracepoint does not have.
-        if !object.on_tracepoint("issue_two", "block_rq_issue")? {
-            object.on_known_tracepoint("issue_one", "block_rq_issue")?;
+        if !object.try_attaching("issue_two", "block_rq_issue")? {
+            object.attach_tracepoint("issue_one", "block_rq_issue")?;
         }
-        object.on_known_tracepoint("has_request", "block_getrq")?;
-        for (program, function) in ON {
-            object.on_functions(program, &[function])?;
+        object.attach_tracepoint("has_request", "block_getrq")?;
+        for (program, function) in PROBED_FUNCTIONS {
+            object.attach_functions(program, &[function])?;
         }
         Ok(TagWaitProbe { object })
     }
 
     /// What was counted since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
-        let counted: Vec<(TagWaitKey, Slept)> = self.object.entries("counted")?;
+        let counted: Vec<(TagWaitKey, SleepSum)> = self.object.entries("counted")?;
         Ok(TagWaitCounts {
             waits: counted.into_iter().map(wait).collect(),
             lost: self.object.sum("lost")?,
@@ -94,13 +92,13 @@ impl TagWaitProbe {
     }
 }
 
-fn wait(([place, slice], [sleeps, ns]): (TagWaitKey, Slept)) -> TagWait {
+fn wait(([place, slice], [sleeps, ns]): (TagWaitKey, SleepSum)) -> TagWait {
     let queue = place & 0xffff_ffff;
     TagWait {
         tid: (place >> 32) as u32,
         slice_ns: slice * SLICE_NS,
-        queue: (queue & !OF_SCHEDULER) as u32,
-        of_scheduler: queue & OF_SCHEDULER != 0,
+        queue: (queue & !SCHEDULER_BIT) as u32,
+        of_scheduler: queue & SCHEDULER_BIT != 0,
         sleeps,
         ns,
     }

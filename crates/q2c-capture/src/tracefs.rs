@@ -14,8 +14,8 @@ mod sieve;
 mod source;
 
 use crate::block_io::nonzero;
-use crate::recorder::{Drained, PATIENCE, ring_size};
-use crate::wanted::numbers;
+use crate::filter::packed_numbers;
+use crate::recorder::{Drained, END_WAIT, ring_size};
 use crate::{CaptureFilter, Missing, ProbeError};
 use instance::Instance;
 use q2c_host::block::Disk;
@@ -23,9 +23,9 @@ use q2c_host::{Roots, machine};
 use q2c_sys::clock::kernel_ns;
 use q2c_trace::Span;
 use q2c_trace::blktrace::{Matcher, MatcherCounts};
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use sieve::Sieve;
-use source::{Pipes, Points, TracepointEvent};
+use source::{Pipes, TracepointEvent, Tracepoints};
 use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -33,10 +33,10 @@ use std::time::{Duration, Instant};
 /// How long events wait before they are matched, ns. An event may reach its buffer this much later
 /// than it happened, because a CPU of a virtual machine can stand still in between; a later event
 /// of another CPU may be there already.
-const LATE: u64 = 100_000_000;
+const MAX_EVENT_DELAY_NS: u64 = 100_000_000;
 /// The matcher's reasons that [`Tracefs::missing`] replaces by counts of its own, which are per I/O
 /// and after the filters.
-const COUNTED_HERE: [&str; 5] = [
+const OWN_REASONS: [&str; 5] = [
     "never completed",
     "completion without queue",
     "request without queue",
@@ -53,18 +53,18 @@ pub(crate) struct Tracefs {
     // instance only when its files are closed.
     pipes: Pipes,
     instance: Instance,
-    points: Points,
+    tracepoints: Tracepoints,
     /// Matches events to I/Os; `None` after the end of the recording.
     matcher: Option<Matcher>,
-    ended: MatcherCounts,
+    totals: MatcherCounts,
     sieve: Sieve,
     /// Events that were read and not matched yet. An older event may still come from another CPU.
     waiting: Vec<TracepointEvent>,
     gaps: u64,
-    ring: u32,
+    ring_bytes: u32,
     cpus: Vec<u32>,
     /// I/Os that began before this time are not handed on.
-    from_ns: u64,
+    pub(crate) from_ns: u64,
     /// Completions whose queueing was not seen until [`Tracefs::catch_up`]; they are not counted.
     unqueued_before: u64,
 }
@@ -76,33 +76,29 @@ impl Tracefs {
         disks: &[Disk],
         wanted: &CaptureFilter,
     ) -> Result<Self, ProbeError> {
-        numbers(disks)?;
+        packed_numbers(disks)?;
         let cpus: Vec<u32> = machine::online(roots).iter().map(|cpu| cpu.0).collect();
-        let ring = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
+        let ring_bytes = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
         let instance = Instance::new(roots)?;
-        let points = Points::read(&instance, disks)?;
-        prepare(&instance, ring)?;
-        points.enable(&instance, disks)?;
+        let tracepoints = Tracepoints::read(&instance, disks)?;
+        prepare(&instance, ring_bytes)?;
+        tracepoints.enable(&instance, disks)?;
         let pipes = Pipes::open(&instance, &cpus)?;
         instance.write("tracing_on", "1")?;
         Ok(Tracefs {
             pipes,
             instance,
-            points,
+            tracepoints,
             matcher: Some(Matcher::default()),
-            ended: MatcherCounts::default(),
+            totals: MatcherCounts::default(),
             sieve: Sieve::new(roots, wanted),
             waiting: Vec::new(),
             gaps: 0,
-            ring,
+            ring_bytes,
             cpus,
             from_ns: 0,
             unqueued_before: 0,
         })
-    }
-
-    pub(crate) fn leave_out_before(&mut self, from_ns: u64) {
-        self.from_ns = from_ns;
     }
 
     /// Empties the kernel's buffers. What was read is matched later.
@@ -115,7 +111,7 @@ impl Tracefs {
     /// belong to the recording before this one, and are not counted.
     pub(crate) fn catch_up<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
         let caught = self.drain_until(kernel_ns(), take);
         self.unqueued_before = self.unqueued();
@@ -124,7 +120,7 @@ impl Tracefs {
 
     /// Completions whose queueing was not seen.
     fn unqueued(&self) -> u64 {
-        let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
+        let counts = self.matcher.as_ref().map_or(&self.totals, Matcher::counts);
         let without = counts.unmatched.get("completion without queue");
         self.sieve.unqueued + without.copied().unwrap_or(0) - self.unqueued_before
     }
@@ -134,42 +130,45 @@ impl Tracefs {
     /// is expected. When `take` fails, the record it was given is lost.
     pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<Drained, E> {
-        self.drain_until(kernel_ns().saturating_sub(LATE), take)
+        self.drain_until(kernel_ns().saturating_sub(MAX_EVENT_DELAY_NS), take)
     }
 
     fn drain_until<E: From<ProbeError>>(
         &mut self,
-        known: u64,
-        take: impl FnMut(Recorded) -> Result<(), E>,
+        until_ns: u64,
+        take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<Drained, E> {
-        let most = self.read()?;
+        let max_bytes = self.read()?;
         let mut matched = Vec::new();
-        self.match_until(known, &mut matched);
+        self.match_until(until_ns, &mut matched);
         let records = self.hand_on(&matched, take)?;
-        let fullest = most as u64 * 100 / u64::from(self.ring);
-        Ok(Drained { records, fullest })
+        let fullest_pct = max_bytes as u64 * 100 / u64::from(self.ring_bytes);
+        Ok(Drained {
+            records,
+            fullest_pct,
+        })
     }
 
     /// Reads all buffers empty. Returns the bytes of events in the fullest one.
     fn read(&mut self) -> Result<usize, ProbeError> {
-        let (waiting, sieve, points) = (&mut self.waiting, &mut self.sieve, &self.points);
+        let (waiting, sieve, tracepoints) = (&mut self.waiting, &mut self.sieve, &self.tracepoints);
         self.pipes.read(|cpu, time, after_gap, record| {
-            let Some((event, comm)) = points.event(time, cpu, record) else {
+            let Some((event, comm)) = tracepoints.event(time, cpu, record) else {
                 return;
             };
             if let Some(comm) = comm {
-                sieve.name(event.pid, comm);
+                sieve.learn_thread(event.pid, comm);
             }
             waiting.push(TracepointEvent { event, after_gap });
         })
     }
 
-    fn match_until(&mut self, known: u64, matched: &mut Vec<Span>) {
+    fn match_until(&mut self, until_ns: u64, matched: &mut Vec<Span>) {
         // The sort is stable, so that events of one CPU and one instant keep their order.
         self.waiting.sort_by_key(|seen| seen.event.time);
-        let is_known = |seen: &TracepointEvent| seen.event.time <= known;
+        let is_known = |seen: &TracepointEvent| seen.event.time <= until_ns;
         let ready = self.waiting.partition_point(is_known);
         let Some(matcher) = &mut self.matcher else {
             return;
@@ -183,13 +182,13 @@ impl Tracefs {
     fn hand_on<E>(
         &mut self,
         matched: &[Span],
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
+        mut take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<u64, E> {
         let mut records = 0;
         let from_ns = self.from_ns;
         for span in matched.iter().filter(|span| span.first_ns() >= from_ns) {
-            if let Some(recorded) = self.sieve.recorded(span) {
-                take(recorded)?;
+            if let Some(record) = self.sieve.record(span) {
+                take(record)?;
                 records += 1;
             }
         }
@@ -200,12 +199,12 @@ impl Tracefs {
     /// complete. All remaining I/Os are handed on.
     pub(crate) fn end<E: From<ProbeError>>(
         &mut self,
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
+        mut take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
         let queue = "events/block/block_bio_queue/enable";
         self.instance.write(queue, "0")?;
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE + Duration::from_nanos(LATE) {
+        let started = Instant::now();
+        while started.elapsed() < END_WAIT + Duration::from_nanos(MAX_EVENT_DELAY_NS) {
             self.drain(&mut take)?;
             if self.waiting.is_empty() && self.in_flight() == 0 {
                 break;
@@ -216,7 +215,7 @@ impl Tracefs {
         self.drain_until(u64::MAX, &mut take)?;
         let mut rest = Vec::new();
         if let Some(matcher) = self.matcher.take() {
-            self.ended = matcher.finish(&mut |span| rest.push(*span));
+            self.totals = matcher.finish(&mut |span| rest.push(*span));
         }
         self.hand_on(&rest, take).map(drop)
     }
@@ -230,11 +229,11 @@ impl Tracefs {
     /// What the recording lacks so far.
     pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.overruns()?;
-        let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
+        let counts = self.matcher.as_ref().map_or(&self.totals, Matcher::counts);
         let unqueued = self.unqueued();
         let unmatched = counts.unmatched.iter();
-        let others = unmatched.filter(|(reason, _)| !COUNTED_HERE.contains(*reason));
-        let others = others.map(|(reason, n)| ((*reason).to_owned(), *n));
+        let other_reasons = unmatched.filter(|(reason, _)| !OWN_REASONS.contains(*reason));
+        let other_reasons = other_reasons.map(|(reason, n)| ((*reason).to_owned(), *n));
         let unknown = self.sieve.perhaps_wanted;
         let malformed = self.pipes.malformed;
         let own_reasons = nonzero([
@@ -248,7 +247,7 @@ impl Tracefs {
         Ok(Missing {
             lost,
             unqueued,
-            reasons: others.chain(own_reasons).collect(),
+            reasons: other_reasons.chain(own_reasons).collect(),
             facts: facts(counts, &self.sieve),
         })
     }
@@ -264,11 +263,11 @@ impl Tracefs {
 }
 
 /// Sets the instance's clock and buffer size, with tracing off.
-fn prepare(instance: &Instance, ring: u32) -> Result<(), ProbeError> {
+fn prepare(instance: &Instance, ring_bytes: u32) -> Result<(), ProbeError> {
     instance.write("tracing_on", "0")?;
     instance.write("trace_clock", "mono")?;
     instance.write("options/overwrite", "1")?;
-    instance.write("buffer_size_kb", &(ring >> 10).max(4).to_string())
+    instance.write("buffer_size_kb", &(ring_bytes >> 10).max(4).to_string())
 }
 
 /// Sums the lines `overrun: N`, `commit overrun: N` and `dropped events: N` of a CPU's `stats`.
@@ -282,7 +281,7 @@ fn overruns(stats: &str) -> u64 {
 fn facts(counts: &MatcherCounts, sieve: &Sieve) -> BTreeMap<String, String> {
     let facts = nonzero([
         ("capture.filtered_out", sieve.filtered),
-        ("capture.process_unread", sieve.of_unread),
+        ("capture.process_unread", sieve.unread_process),
         ("capture.merged", counts.merged),
         ("capture.splits", counts.splits),
         ("capture.requeues", counts.requeues),

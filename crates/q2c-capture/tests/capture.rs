@@ -4,10 +4,10 @@
 use q2c_capture::block_io::{BlockIo, BlockIoLosses};
 use q2c_capture::{CaptureFilter, CapturedBy, Missing, ProbeError, Recorder};
 use q2c_host::Roots;
-use q2c_host::block::{Disk, of_path};
+use q2c_host::block::{Disk, disk_of_path};
 use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::{NONE, NONE_32};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -23,7 +23,7 @@ const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
 
 /// Held by the test that records, so that the I/Os of one test are not in the counts of another.
-static TURN: Mutex<()> = Mutex::new(());
+static RECORDING_LOCK: Mutex<()> = Mutex::new(());
 
 /// A file on a real disk with data that looks random, open for direct I/O.
 struct Scene {
@@ -37,14 +37,16 @@ struct Scene {
 impl Scene {
     /// `None` when the test cannot run here; the skip is counted with its reason.
     fn new(test: &str) -> Option<Scene> {
-        let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let turn = RECORDING_LOCK
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let disk = match of_path(&Roots::live(), folder.path()) {
+        let disk = match disk_of_path(&Roots::live(), folder.path()) {
             Ok(target_disk) if target_disk.below.is_empty() => target_disk.disk,
             Ok(target_disk) => {
-                return skipped(test, &format!("{} stands on others", target_disk.disk.name));
+                return skip(test, &format!("{} stands on others", target_disk.disk.name));
             }
-            Err(error) => return skipped(test, &error.to_string()),
+            Err(error) => return skip(test, &error.to_string()),
         };
         let path = folder.path().join("blocks");
         let data = (0..BLOCKS as usize * BLOCK).map(|n| ((n * 31) >> 3) as u8);
@@ -55,7 +57,7 @@ impl Scene {
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let file = match rustix::fs::open(&path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
-            Err(error) => return skipped(test, &format!("no O_DIRECT here: {error}")),
+            Err(error) => return skip(test, &format!("no O_DIRECT here: {error}")),
         };
         Some(Scene {
             _turn: turn,
@@ -70,7 +72,7 @@ impl Scene {
         match BlockIo::attach(&Roots::live(), std::slice::from_ref(&self.disk), wanted) {
             Ok(probe) => Some(probe),
             Err(error @ (ProbeError::Capability { .. } | ProbeError::NoTypes { .. })) => {
-                skipped(test, &error.to_string())
+                skip(test, &error.to_string())
             }
             Err(error) => panic!("failed to {error}"),
         }
@@ -106,39 +108,39 @@ fn recording(test: &str, wanted: &CaptureFilter) -> Option<(Scene, BlockIo)> {
     Some((scene, probe))
 }
 
-fn skipped<T>(test: &str, why: &str) -> Option<T> {
+fn skip<T>(test: &str, why: &str) -> Option<T> {
     q2c_testkit::skip(test, why);
     None
 }
 
 /// Ends the recording. Returns the I/Os of this process, and what the recording lacks.
-fn ended(mut probe: BlockIo) -> (Vec<Recorded>, BlockIoLosses) {
-    let mut ios: Vec<Recorded> = Vec::new();
+fn end_recording(mut probe: BlockIo) -> (Vec<RecordedIo>, BlockIoLosses) {
+    let mut ios: Vec<RecordedIo> = Vec::new();
     let took = probe.end(|io| {
         ios.push(io);
         Ok::<(), ProbeError>(())
     });
     took.expect("readable maps");
     ios.retain(|io| io.span.pid == std::process::id());
-    (ios, probe.lost().expect("maps can be read"))
+    (ios, probe.losses().expect("maps can be read"))
 }
 
 /// The I/Os of this process.
-fn ours() -> CaptureFilter {
+fn own_ios() -> CaptureFilter {
     CaptureFilter {
         pid: Some(std::process::id()),
         ..CaptureFilter::default()
     }
 }
 
-fn number(all: &[Recorded], op: Op, bytes: usize) -> usize {
-    let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == bytes as u64;
+fn count_of(all: &[RecordedIo], op: Op, bytes: usize) -> usize {
+    let fits = |io: &&RecordedIo| io.span.op == op && io.span.bytes == bytes as u64;
     all.iter().filter(fits).count()
 }
 
 /// Checks that the times of an I/O are in the order of the block layer's events, and that all but
 /// the insert (I) are known.
-fn in_order(span: &Span) {
+fn check_order(span: &Span) {
     let times = [
         span.begin_ns,
         span.getrq_ns,
@@ -156,20 +158,20 @@ fn in_order(span: &Span) {
 #[test]
 fn every_read_and_write_is_one_record() {
     let test = "every_read_and_write_is_one_record";
-    let Some((scene, probe)) = recording(test, &ours()) else {
+    let Some((scene, probe)) = recording(test, &own_ios()) else {
         return;
     };
     scene.read(0..500, BLOCK);
     scene.write(70);
-    let (ios, lost) = ended(probe);
-    let [reads, writes] = [Op::Read, Op::Write].map(|op| number(&ios, op, BLOCK));
+    let (ios, lost) = end_recording(probe);
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| count_of(&ios, op, BLOCK));
     assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
     // The kernel may skip a program at some events; the I/Os that are missing then are counted.
     let all_of_them = (reads + writes) as u64 + lost.lost();
     assert_eq!(all_of_them, 570, "{reads}, {writes}: {lost:?}");
     for io in ios.iter().filter(|io| io.span.op == Op::Read) {
         let span = &io.span;
-        in_order(span);
+        check_order(span);
         assert_eq!((span.device, span.error), (scene.disk.dev, 0));
         assert!(span.hctx != NONE_32 && span.tag != NONE_32 && span.cpu_submit != NONE_32);
         assert!(io.comm.starts_with(b"every_read_and_"), "{:?}", io.comm);
@@ -180,11 +182,11 @@ fn every_read_and_write_is_one_record() {
 /// blocks do on the disk.
 #[test]
 fn sectors_follow_the_file() {
-    let Some((scene, probe)) = recording("sectors_follow_the_file", &ours()) else {
+    let Some((scene, probe)) = recording("sectors_follow_the_file", &own_ios()) else {
         return;
     };
     scene.read(0..64, BLOCK);
-    let (mut ios, lost) = ended(probe);
+    let (mut ios, lost) = end_recording(probe);
     ios.sort_by_key(|io| io.span.begin_ns);
     let sectors: Vec<u64> = ios.iter().map(|io| io.span.sector).collect();
     assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
@@ -215,7 +217,7 @@ fn filters_are_in_the_kernel() {
         (|w| w.latency_above = Nanos(1), (100, 50, 30)),
     ];
     for (change, expected) in cases {
-        let mut wanted = ours();
+        let mut wanted = own_ios();
         change(&mut wanted);
         let Some(probe) = scene.begin(test, &wanted) else {
             return;
@@ -223,9 +225,9 @@ fn filters_are_in_the_kernel() {
         scene.read(0..100, BLOCK);
         scene.read(0..50, 2 * BLOCK);
         scene.write(30);
-        let (ios, lost) = ended(probe);
+        let (ios, lost) = end_recording(probe);
         // A read of 8 KiB is two I/Os when the file system put its two blocks apart.
-        let count = |op, bytes| number(&ios, op, bytes);
+        let count = |op, bytes| count_of(&ios, op, bytes);
         let counts = (
             count(Op::Read, 4096),
             count(Op::Read, 8192),
@@ -246,20 +248,20 @@ fn filters_are_in_the_kernel() {
         return;
     };
     scene.read(0..100, BLOCK);
-    assert_eq!(ended(probe).0.len(), 0);
+    assert_eq!(end_recording(probe).0.len(), 0);
 }
 
 /// A ring of one page holds 30 records of 136 bytes. As it is not drained, further records are
 /// lost, and counted.
 #[test]
 fn what_is_lost_is_counted() {
-    let mut wanted = ours();
+    let mut wanted = own_ios();
     wanted.ring = Some(4096);
     let Some((scene, probe)) = recording("what_is_lost_is_counted", &wanted) else {
         return;
     };
     scene.read(0..400, BLOCK);
-    let (ios, lost) = ended(probe);
+    let (ios, lost) = end_recording(probe);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
     assert!(!ios.is_empty() && ios.len() <= 30 * cpus, "{}", ios.len());
     assert!(lost.counts.ring_full > 0, "{lost:?}");
@@ -269,17 +271,17 @@ fn what_is_lost_is_counted() {
 
 /// Begins a recording by tracefs; `None` when the test is skipped because tracefs cannot be used
 /// here.
-fn by_tracefs(scene: &Scene, test: &str, wanted: &CaptureFilter) -> Option<Recorder> {
+fn tracefs_recorder(scene: &Scene, test: &str, wanted: &CaptureFilter) -> Option<Recorder> {
     let disks = std::slice::from_ref(&scene.disk);
     match Recorder::attach(&Roots::live(), disks, wanted, Some(CapturedBy::Tracefs)) {
         Ok(recorder) => Some(recorder),
-        Err(error @ ProbeError::Tracefs { .. }) => skipped(test, &error.to_string()),
+        Err(error @ ProbeError::Tracefs { .. }) => skip(test, &error.to_string()),
         Err(error) => panic!("failed to {error}"),
     }
 }
 
-fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
-    let mut ios: Vec<Recorded> = Vec::new();
+fn end_recorder(mut recorder: Recorder) -> (Vec<RecordedIo>, Missing) {
+    let mut ios: Vec<RecordedIo> = Vec::new();
     let took = recorder.end(|io| {
         ios.push(io);
         Ok::<(), ProbeError>(())
@@ -292,21 +294,21 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
 
 /// Number of tracing instances that this process has made and not removed.
 fn instances() -> usize {
-    let ours = format!("q2c-{}-", std::process::id());
-    let mount = q2c_sys::mounts::nowhere("tracefs").ok();
+    let prefix = format!("q2c-{}-", std::process::id());
+    let mount = q2c_sys::mounts::mount_detached("tracefs").ok();
     let mount = mount.iter().map(|file| file.as_raw_fd());
     let of_mount = mount.map(|fd| format!("/proc/self/fd/{fd}/instances"));
     let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
     let folders = folders.into_iter().chain(of_mount);
     let entries = folders.filter_map(|f| std::fs::read_dir(f).ok());
     let names = entries.flatten().flatten().map(|entry| entry.file_name());
-    let of_us = names.filter(|name| name.to_string_lossy().starts_with(&ours));
+    let of_us = names.filter(|name| name.to_string_lossy().starts_with(&prefix));
     of_us.count()
 }
 
 /// Whether `all` I/Os were recorded, or are missing with a count. Kernels of some virtual machines
 /// do not hand out every event: an I/O without its Q is counted by its C.
-fn is_all_told(seen: u64, missing: &Missing, all: u64) -> bool {
+fn is_accounted(seen: u64, missing: &Missing, all: u64) -> bool {
     seen + missing.unqueued >= all || missing.lost > 0
 }
 
@@ -316,20 +318,20 @@ fn tracefs_has_every_read_and_write() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let Some(recorder) = by_tracefs(&scene, test, &ours()) else {
+    let Some(recorder) = tracefs_recorder(&scene, test, &own_ios()) else {
         return;
     };
     assert!(instances() > 0);
     scene.read(0..500, BLOCK);
     scene.write(70);
-    let (ios, missing) = all_of(recorder);
+    let (ios, missing) = end_recorder(recorder);
     assert_eq!(instances(), 0);
-    let counts = [Op::Read, Op::Write].map(|op| number(&ios, op, BLOCK));
+    let counts = [Op::Read, Op::Write].map(|op| count_of(&ios, op, BLOCK));
     assert!(counts[0] <= 500 && counts[1] <= 70, "{counts:?}");
     let seen = (counts[0] + counts[1]) as u64;
-    assert!(is_all_told(seen, &missing, 570), "{counts:?}: {missing:?}");
+    assert!(is_accounted(seen, &missing, 570), "{counts:?}: {missing:?}");
     for io in ios.iter().filter(|io| io.span.op == Op::Read) {
-        in_order(&io.span);
+        check_order(&io.span);
         assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
         assert_eq!((io.span.hctx, io.span.tag), (NONE_32, NONE_32));
         assert_eq!(io.span.pid, std::process::id());
@@ -345,13 +347,13 @@ fn what_tracefs_loses_is_counted() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let mut wanted = ours();
+    let mut wanted = own_ios();
     wanted.ring = Some(4096);
-    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+    let Some(recorder) = tracefs_recorder(&scene, test, &wanted) else {
         return;
     };
     scene.read(0..2000, BLOCK);
-    let (ios, missing) = all_of(recorder);
+    let (ios, missing) = end_recorder(recorder);
     assert!(!ios.is_empty() && ios.len() < 2000, "{}", ios.len());
     // Each missing read lost at least its Q or its C.
     let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
@@ -367,37 +369,40 @@ fn both_ways_agree() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let mut wanted = ours();
+    let mut wanted = own_ios();
     wanted.ops = vec![Op::Read];
     let Some(probe) = scene.begin(test, &wanted) else {
         return;
     };
-    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+    let Some(recorder) = tracefs_recorder(&scene, test, &wanted) else {
         return;
     };
     scene.read(0..200, BLOCK);
-    let (other, missing) = all_of(recorder);
-    let (mut ios, lost) = ended(probe);
+    let (other, missing) = end_recorder(recorder);
+    let (mut ios, lost) = end_recording(probe);
     ios.sort_by_key(|io| io.span.begin_ns);
     let seen = other.len() as u64;
-    let is_all_told = is_all_told(seen, &missing, 200);
-    assert!(seen <= 200 && is_all_told, "{seen}: {missing:?}");
+    let accounted = is_accounted(seen, &missing, 200);
+    assert!(seen <= 200 && accounted, "{seen}: {missing:?}");
     assert_eq!(ios.len() as u64 + lost.lost(), 200, "{lost:?}");
     if ios.len() != other.len() {
         return;
     }
-    let mut apart: Vec<u64> = Vec::new();
+    let mut differences_ns: Vec<u64> = Vec::new();
     for (one, two) in ios.iter().zip(&other) {
         let (one, two) = (&one.span, &two.span);
         let what = |span: &Span| (span.sector, span.bytes, span.pid, span.op, span.flags);
         assert_eq!(what(one), what(two));
-        apart.push(one.begin_ns.abs_diff(two.begin_ns));
-        apart.push(one.end_ns.abs_diff(two.end_ns));
+        differences_ns.push(one.begin_ns.abs_diff(two.begin_ns));
+        differences_ns.push(one.end_ns.abs_diff(two.end_ns));
     }
-    apart.sort_unstable();
+    differences_ns.sort_unstable();
     // The two ways take their times one after the other; the median leaves out the I/Os between
     // whose two times an interruption fell.
-    assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
+    assert!(
+        differences_ns[differences_ns.len() / 2] < 100_000,
+        "{differences_ns:?}"
+    );
 }
 
 /// While a thread reads, the recording goes on by tracefs. Each read is in one of the two parts.
@@ -410,14 +415,14 @@ fn a_recording_goes_on_by_tracefs() {
         return;
     };
     let (roots, disks) = (Roots::live(), std::slice::from_ref(&scene.disk));
-    let mut wanted = ours();
+    let mut wanted = own_ios();
     wanted.ops = vec![Op::Read];
     let recorder = match Recorder::attach(&roots, disks, &wanted, Some(CapturedBy::Bpf)) {
         Ok(recorder) => recorder,
         Err(error) => return q2c_testkit::skip(test, &error.to_string()),
     };
-    let mut recorder = recorder.or_on_by_tracefs(&roots, disks, &wanted);
-    let mut first: Vec<Recorded> = Vec::new();
+    let mut recorder = recorder.with_tracefs_fallback(&roots, disks, &wanted);
+    let mut first: Vec<RecordedIo> = Vec::new();
     let reason = ProbeError::Hidden { hidden: 1, ios: 2 };
     let over = AtomicBool::new(false);
     let reads = std::thread::scope(|scope| {
@@ -430,7 +435,7 @@ fn a_recording_goes_on_by_tracefs() {
             reads
         });
         std::thread::sleep(Duration::from_millis(100));
-        let gone = recorder.go_on_by_tracefs(reason, |io| {
+        let gone = recorder.switch_to_tracefs(reason, |io| {
             first.push(io);
             Ok::<(), ProbeError>(())
         });
@@ -439,14 +444,14 @@ fn a_recording_goes_on_by_tracefs() {
         over.store(true, Ordering::Release);
         reader.join().expect("it reads")
     });
-    if recorder.by() == CapturedBy::Bpf {
+    if recorder.captured_by() == CapturedBy::Bpf {
         return q2c_testkit::skip(test, "no tracefs here");
     }
-    let refused = recorder.refused();
+    let refused = recorder.bpf_refusal();
     let Some(ProbeError::Hidden { hidden: 1, ios: 2 }) = refused else {
         panic!("{refused:?}");
     };
-    let (second, missing) = all_of(recorder);
+    let (second, missing) = end_recorder(recorder);
     assert!(!first.is_empty() && !second.is_empty(), "{reads} reads");
     let recorded = (first.len() + second.len()) as u64;
     let whole = recorded.abs_diff(reads) <= 1;
@@ -481,7 +486,7 @@ fn what_completes_outside_the_recording_is_not_counted() {
         });
         let outcome = scene.begin(test, &wanted).map(|probe| {
             std::thread::sleep(Duration::from_millis(300));
-            ended(probe)
+            end_recording(probe)
         });
         stop.store(true, Ordering::Relaxed);
         outcome

@@ -5,7 +5,7 @@ use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::KernelHybrid;
 use q2c_capture::latency::LatencyProbe;
 use q2c_host::Roots;
-use q2c_host::block::{Disk, of_path};
+use q2c_host::block::{Disk, disk_of_path};
 use q2c_model::Op;
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ const BLOCK: u32 = 256 << 10;
 /// The disk that holds a folder; `None` when the test is skipped because there is no such single
 /// disk.
 fn disk(test: &str, folder: &Path) -> Option<Disk> {
-    match of_path(&Roots::live(), folder) {
+    match disk_of_path(&Roots::live(), folder) {
         Ok(target_disk) if target_disk.below.is_empty() => return Some(target_disk.disk),
         Ok(target_disk) => {
             let reason = format!("{} stands on other disks", target_disk.disk.name);
@@ -57,15 +57,15 @@ fn latencies_of_what_was_written() {
     let file = File::create(folder.path().join("written"));
     let took = write(&mut file.expect("a file"), 8);
     let mut bytes = 0;
-    while let Some(done) = probe.completed() {
+    while let Some(done) = probe.next_completion() {
         assert!(done.latency.0 > 0, "{done:?}");
         if done.op == Op::Write {
-            let most = took.as_nanos() * 2;
-            assert!(u128::from(done.latency.0) <= most, "{done:?} in {took:?}");
+            let max_ns = took.as_nanos() * 2;
+            assert!(u128::from(done.latency.0) <= max_ns, "{done:?} in {took:?}");
             bytes += u64::from(done.bytes);
         }
     }
-    let lost = probe.lost().expect("a map");
+    let lost = probe.losses().expect("a map");
     // Kernels hide the issue of some requests from BPF (docs/capture.md). The probe counts them.
     let seen = bytes + lost.unpaired * u64::from(BLOCK);
     assert!(seen >= u64::from(8 * BLOCK), "{bytes} bytes, {lost:?}");

@@ -1,35 +1,32 @@
 //! The result of a replay on one site, and the warnings of replays.
 
-use super::trial::median;
+use super::trial::median_trial;
 use super::{ReplayTrials, Variant};
 use q2c_host::target::never_written;
 use q2c_host::{Roots, cpu_time, machine};
 use q2c_model::Bytes;
-use q2c_model::lost::BY_TRACEFS;
+use q2c_model::lost::TAKE_TRACEFS;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Length of the measurement of the busy CPUs before a run.
-const REST: Duration = Duration::from_millis(200);
-
 /// The start of a command that replays.
 #[derive(Clone, Copy, Debug)]
-pub struct Begin {
+pub struct Start {
     /// Time of the start.
-    pub at: Instant,
+    pub started: Instant,
     /// CPUs that other work kept busy before the run; `None` if that could not be read.
     pub busy_cpus: Option<f64>,
 }
 
-impl Begin {
-    /// The start of a command at `at`. Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
-    pub fn look(at: Instant, roots: &Roots) -> Self {
-        Begin {
-            at,
-            busy_cpus: cpu_time::busy_at_rest(roots, REST),
+impl Start {
+    /// Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
+    pub fn measure(started: Instant, roots: &Roots) -> Self {
+        Start {
+            started,
+            busy_cpus: cpu_time::busy_at_rest(roots, Duration::from_millis(200)),
         }
     }
 
@@ -48,31 +45,31 @@ pub struct RunStart {
     /// The tool that made the trace.
     pub source: String,
     /// The start of the command.
-    pub begin: Begin,
+    pub command: Start,
     /// The root paths below which the facts of the machine are read.
     pub roots: Roots,
 }
 
 impl RunStart {
-    /// Collects the facts of a run of a command that started at `begin`.
-    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, begin: Begin) -> Self {
+    /// Collects the facts of a run of a command that started with `command`.
+    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, command: Start) -> Self {
         RunStart {
             job,
             path: path.to_owned(),
             source: source.to_owned(),
-            begin,
+            command,
             roots: roots.clone(),
         }
     }
 
     pub(super) fn started_unix_s(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let since = now.unwrap_or_default();
-        since.saturating_sub(self.begin.at.elapsed()).as_secs()
+        let now = now.unwrap_or_default();
+        now.saturating_sub(self.command.started.elapsed()).as_secs()
     }
 
-    pub(super) fn seconds(&self) -> f64 {
-        self.begin.at.elapsed().as_secs_f64()
+    pub(super) fn elapsed_s(&self) -> f64 {
+        self.command.started.elapsed().as_secs_f64()
     }
 
     pub(super) fn trace(&self, facts: &ReplayFacts) -> TraceFacts {
@@ -99,28 +96,28 @@ impl RunStart {
 }
 
 /// The result of a variant on its first site, showing the median trial; `None` without a trial.
-pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &ReplayTrials) -> Option<ReplayResult> {
+pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Option<ReplayResult> {
     let site = variant.sites.first()?;
     let facts = variant.facts;
-    let (trials, failures) = ran.cell_outcomes(&variant.key(site));
-    let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
-    let failed = |reason: &String| {
+    let (trials, failures) = run.cell_outcomes(&variant.key(site));
+    let shown = median_trial(&trials, |trial| trial.sum_u2c_s)?.clone();
+    let failure_warning = |reason: &String| {
         let finding = format!("a trial {reason}");
         Warning::new("trial-failed", finding, "it is not among the figures", "")
     };
-    let mut warnings: Vec<Warning> = busy_at_rest(&start.begin).into_iter().collect();
+    let mut warnings: Vec<Warning> = busy_at_rest(&start.command).into_iter().collect();
     warnings.extend(site.facts.iter().filter_map(never_written));
-    warnings.extend(of_trial(facts, &shown));
-    warnings.extend(failures.iter().map(failed));
-    let left_out: Vec<Warning> = ran.left_out().collect();
-    let asked = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
+    warnings.extend(trial_warnings(facts, &shown));
+    warnings.extend(failures.iter().map(failure_warning));
+    let left_out: Vec<Warning> = run.left_out_warnings().collect();
+    let all_ran = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
     warnings.extend(left_out);
     Some(ReplayResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: start.started_unix_s(),
-        seconds: start.seconds(),
-        complete: trials.iter().all(|trial| trial.whole) && asked,
+        seconds: start.elapsed_s(),
+        complete: trials.iter().all(|trial| trial.whole) && all_ran,
         job: start.job.clone(),
         trace: start.trace(facts),
         machine: machine::read(&start.roots),
@@ -131,13 +128,13 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &ReplayTrials) -> Op
     })
 }
 
-pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
+pub(super) fn busy_at_rest(command: &Start) -> Option<Warning> {
     const MEANS: &str =
         "latencies are disturbed, and the replayer may be late where it waits for a CPU";
-    cpu_time::busy_before(begin.busy_cpus?, "replayed", MEANS)
+    cpu_time::busy_before(command.busy_cpus?, "replayed", MEANS)
 }
 
-pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
+pub(super) fn trial_warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let changes = trial.changed.iter();
     let changes = changes.filter_map(|(change, count)| less_work(*change, *count));
     let excess = trial.q2c_excess.max(0).unsigned_abs();
@@ -192,7 +189,7 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
     let are = if lost == 1 { "I/O is" } else { "I/Os are" };
     let todo = match trial.q2c_source {
         Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
-        _ => format!("with --capture {BY_TRACEFS}, or go by the sum of U2C, which has all"),
+        _ => format!("with --capture {TAKE_TRACEFS}, or go by the sum of U2C, which has all"),
     };
     let finding = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
     let means = "the sum is too low by these";

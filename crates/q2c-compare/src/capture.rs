@@ -7,8 +7,8 @@ use q2c_host::block::Disk;
 use q2c_model::Fault;
 use q2c_model::stats::Histogram;
 use q2c_result::compare::NotCaptured;
-use q2c_trace::recording::Recorded;
-use q2c_trace::{WholeIo, Wholes};
+use q2c_trace::recording::RecordedIo;
+use q2c_trace::{SplitJoiner, WholeIo};
 use std::time::Duration;
 
 /// Time between two readings of the recorder's buffers: 2 ms.
@@ -16,7 +16,7 @@ const PACE: Pace = Pace::every(Duration::from_millis(2));
 
 /// Whether a run captures the block layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Capturing {
+pub enum Capture {
     /// The run captures it by these means; `None` takes the first means that this machine has.
     By(Option<CapturedBy>),
     /// The run does not capture it, for this reason.
@@ -27,11 +27,11 @@ pub enum Capturing {
 ///
 /// # Errors
 /// Returns a fault if a capture was asked for but a site has no disk to capture.
-pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result<Capturing, Fault> {
+pub fn capture_for(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result<Capture, Fault> {
     Ok(match wish {
-        CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
+        CaptureWish::Off => Capture::Not(NotCaptured::NotAsked),
         CaptureWish::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
-            None => Capturing::By(by),
+            None => Capture::By(by),
             Some(OpenSite { site, .. }) => {
                 return Err(Fault::usage(format_args!(
                     "capture the block layer: no disk of the kernel lies under {}; leave --capture and --by out",
@@ -40,8 +40,8 @@ pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result
             }
         },
         CaptureWish::WherePermitted => {
-            let refusal = sites.iter().find_map(|open| refusal(roots, &open.site));
-            refusal.map_or(Capturing::By(None), Capturing::Not)
+            let refused = sites.iter().find_map(|open| refusal(roots, &open.site));
+            refused.map_or(Capture::By(None), Capture::Not)
         }
     })
 }
@@ -64,7 +64,7 @@ fn own_process_filter() -> CaptureFilter {
 
 /// The figures of a finished capture. An I/O is what was queued, with all its parts.
 #[derive(Default)]
-pub(crate) struct Captured {
+pub(crate) struct CaptureFigures {
     /// The means of the capture; `None` before the recorder is attached.
     pub by: Option<CapturedBy>,
     /// Q2C of the I/Os.
@@ -83,12 +83,12 @@ pub(crate) struct Captured {
 
 /// Adds up the I/Os of a capture.
 #[derive(Default)]
-struct Summing {
-    captured: Captured,
-    wholes: Wholes,
+struct CaptureSum {
+    captured: CaptureFigures,
+    joiner: SplitJoiner,
 }
 
-impl Captured {
+impl CaptureFigures {
     fn add(&mut self, io: WholeIo) {
         self.q2c.record(io.q2c_ns);
         self.sum += u128::from(io.q2c_ns);
@@ -96,29 +96,29 @@ impl Captured {
     }
 }
 
-impl Summing {
-    fn close(mut self) -> Captured {
-        self.captured.parts = self.wholes.parts();
-        self.wholes.finish(&mut |io| self.captured.add(io));
+impl CaptureSum {
+    fn finish(mut self) -> CaptureFigures {
+        self.captured.parts = self.joiner.parts();
+        self.joiner.finish(&mut |io| self.captured.add(io));
         self.captured
     }
 }
 
-impl Gatherer for Summing {
-    fn take(&mut self, io: Recorded) {
-        self.wholes.take(&io, &mut |whole| self.captured.add(whole));
+impl Gatherer for CaptureSum {
+    fn take(&mut self, io: RecordedIo) {
+        self.joiner.push(&io, &mut |whole| self.captured.add(whole));
     }
 }
 
 /// A running capture, read by a thread of its own.
 pub(crate) struct ReplayCapture {
     by: CapturedBy,
-    following: Following<Summing>,
+    following: Following<CaptureSum>,
 }
 
 impl ReplayCapture {
     /// Starts to capture the I/Os that this process queues on these disks.
-    pub(crate) fn begin(
+    pub(crate) fn start(
         roots: &Roots,
         disks: &[Disk],
         by: Option<CapturedBy>,
@@ -127,21 +127,21 @@ impl ReplayCapture {
         let recorder = Recorder::attach(roots, disks, &own_process_filter(), by)?;
         let plan = plan.clone();
         Ok(ReplayCapture {
-            by: recorder.by(),
-            following: Following::begin(recorder, PACE, Summing::default(), move || {
-                q2c_replay::leave(&plan);
+            by: recorder.captured_by(),
+            following: Following::begin(recorder, PACE, CaptureSum::default(), move || {
+                q2c_replay::avoid_submitter_cpus(&plan);
             })?,
         })
     }
 
     /// Ends the capture, after a short wait for I/Os in flight.
-    pub(crate) fn end(self) -> Result<Captured, ProbeError> {
+    pub(crate) fn finish(self) -> Result<CaptureFigures, ProbeError> {
         let ended = self.following.end()?;
-        Ok(Captured {
+        Ok(CaptureFigures {
             by: Some(self.by),
             lost: ended.missing.lost,
             cpu_ns: ended.cpu_ns,
-            ..ended.gatherer.close()
+            ..ended.gatherer.finish()
         })
     }
 }
@@ -154,10 +154,10 @@ mod tests {
     use q2c_trace::Span;
 
     /// A read of 1 MiB from `begin_us` to `end_us`; with a flag, one part of such a read.
-    fn read(begin_us: u64, end_us: u64, flags: OpFlags) -> Recorded {
+    fn read(begin_us: u64, end_us: u64, flags: OpFlags) -> RecordedIo {
         let (device, bytes) = (DevId::default(), Bytes(1 << 20));
         let bare = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), bytes);
-        Recorded {
+        RecordedIo {
             span: Span {
                 begin_ns: begin_us * 1000,
                 end_ns: end_us * 1000,
@@ -176,17 +176,17 @@ mod tests {
     fn a_simulated_device_leaves_nothing_to_capture() {
         let roots = Roots::live();
         let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
-        let sites = [OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap()];
+        let sites = [OpenSite::with_one_target(&roots, &request, "null", &facts, 0).unwrap()];
         let no_disk = NotCaptured::NoDisk("null".to_owned());
         for (wish, decided) in [
             (CaptureWish::WherePermitted, no_disk),
             (CaptureWish::Off, NotCaptured::NotAsked),
         ] {
-            let capturing = capturing(&roots, wish, &sites).unwrap();
-            assert_eq!(capturing, Capturing::Not(decided));
+            let capture = capture_for(&roots, wish, &sites).unwrap();
+            assert_eq!(capture, Capture::Not(decided));
         }
         let asked = CaptureWish::By(Some(CapturedBy::Tracefs));
-        let refused = capturing(&roots, asked, &sites).unwrap_err();
+        let refused = capture_for(&roots, asked, &sites).unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage);
         assert!(refused.message().contains("under null"), "{refused}");
     }
@@ -198,13 +198,13 @@ mod tests {
             (OpFlags::default(), &[100][..]),
             (OpFlags::SPLIT, &[25, 50, 100, 75]),
         ] {
-            let mut summing = Summing::default();
+            let mut summing = CaptureSum::default();
             for begin_us in (0..10).map(|n| 1000 * n + 1) {
                 for took_us in took_us {
                     summing.take(read(begin_us, begin_us + took_us, flags));
                 }
             }
-            let (captured, parts) = (summing.close(), 10 * took_us.len() as u64);
+            let (captured, parts) = (summing.finish(), 10 * took_us.len() as u64);
             assert_eq!(captured.sum, 1_000_000, "{parts} parts");
             assert_eq!((captured.q2c.count(), captured.transfers), (10, 10));
             assert_eq!(captured.parts, parts);

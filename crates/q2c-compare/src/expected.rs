@@ -1,12 +1,12 @@
 //! The expected length of a run, as far as it is known beforehand, and what may make it longer.
 
-use super::{Replaying, Variant};
+use super::{ReplayRun, Variant};
 use q2c_model::Bytes;
 use q2c_replay::{Idle, Mode};
-use q2c_run::runner::spoken;
+use q2c_run::runner::time_text;
 
 /// Time of a trial apart from its requests, seconds: threads, buffers, and 20 ms before the start.
-const AROUND_S: f64 = 0.03;
+const TRIAL_OVERHEAD_S: f64 = 0.03;
 
 impl Variant<'_> {
     /// Expected length of a trial, seconds, on a device as fast as the recorded one.
@@ -20,25 +20,23 @@ impl Variant<'_> {
             } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
             _ => whole,
         };
-        replayed + AROUND_S
+        replayed + TRIAL_OVERHEAD_S
     }
 }
 
-impl Replaying<'_> {
+impl ReplayRun<'_> {
     /// What makes a run longer than the sum of its trials, in sentences: repeated trials, slower
     /// devices, and targets that are written before each trial.
-    pub fn beyond_estimate(&self) -> Vec<String> {
-        let each_s = |variant: &Variant<'_>| variant.expected_s() * variant.sites.len() as f64;
-        let all_s = self.variants.iter().map(each_s).sum::<f64>() * f64::from(self.trials);
+    pub fn possible_delays(&self) -> Vec<String> {
+        let trials_s = |variant: &Variant<'_>| variant.expected_s() * variant.sites.len() as f64;
+        let all_s = self.variants.iter().map(trials_s).sum::<f64>() * f64::from(self.trials);
         let mut sentences = Vec::new();
         if self.repeats > 0 {
-            let (repeats, most) = (self.repeats, spoken(all_s * f64::from(1 + self.repeats)));
-            sentences.push(format!(
-                "at most {most} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
-                 repeated, {repeats} times at most"
-            ));
+            let (repeats, longest) = (self.repeats, time_text(all_s * f64::from(1 + self.repeats)));
+            sentences . push ( format ! ( "at most {longest} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
+                 repeated, {repeats} times at most" ) ) ;
         }
-        if let Some(written) = self.written() {
+        if let Some(written) = self.precondition_bytes() {
             sentences.push(format!(
                 "the targets are written before each trial, {written} in all where none is repeated: that time comes on top"
             ));
@@ -46,7 +44,7 @@ impl Replaying<'_> {
         sentences
     }
 
-    fn written(&self) -> Option<Bytes> {
+    fn precondition_bytes(&self) -> Option<Bytes> {
         let precondition = self.precondition?;
         let sites = self.variants.iter().flat_map(|variant| &variant.sites);
         let targets = sites.flat_map(|site| &site.targets);

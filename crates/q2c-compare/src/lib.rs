@@ -4,7 +4,7 @@
 //!
 //! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
 //! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
-//! plan, and [`Replaying::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
+//! plan, and [`ReplayRun::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
 
 mod answer;
 mod capture;
@@ -19,14 +19,14 @@ mod trace_source;
 mod trial;
 mod verdict;
 
-pub use answer::{Begin, RunStart, replay};
-pub use capture::{Capturing, capturing};
-pub use compare::{Compared, compare};
+pub use answer::{RunStart, Start, replay};
+pub use capture::{Capture, capture_for};
+pub use compare::{ComparedVariant, compare};
 use itertools::Itertools;
 pub use open_site::{DeviceMap, OpenSite};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
-pub use profile::{Profiled, Profiling};
+pub use profile::{ProfiledTrace, Profiler};
 use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -34,7 +34,7 @@ use q2c_model::{Bytes, Fault, Nanos, TraceMeta};
 use q2c_replay::ReplayFacts;
 use q2c_result::replay::ReplayTrial;
 use q2c_result::{Target, Warning};
-use q2c_run::run_dir::{RunDir, RunState};
+use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{
     CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
     TRIALS_LEFT_OUT,
@@ -85,7 +85,7 @@ impl Variant<'_> {
 }
 
 /// The plan of a run of replay trials.
-pub struct Replaying<'a> {
+pub struct ReplayRun<'a> {
     /// The traces and modes; at least one.
     pub variants: &'a [Variant<'a>],
     /// Number of trials of each variant on each site.
@@ -116,7 +116,7 @@ pub struct Replaying<'a> {
     pub clock: Clock,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
-    /// The stopped trial with its cell's key; [`Replaying::run`] sets it, so it starts as `None`.
+    /// The stopped trial with its cell's key; [`ReplayRun::run`] sets it, so it starts as `None`.
     pub partial: Option<(String, ReplayTrial)>,
     /// The first error that kept a trial from running; empty at first.
     pub failed: OnceCell<Fault>,
@@ -133,13 +133,8 @@ pub struct ReplayTrials {
 }
 
 impl ReplayTrials {
-    /// The state to note in the run's folder.
-    pub fn state(&self) -> RunState {
-        self.summary.state()
-    }
-
     /// The error that ended the run early; `None` if it was complete or stopped.
-    pub fn aborted(&self) -> Option<String> {
+    pub fn abort_reason(&self) -> Option<String> {
         match &self.summary.end {
             End::Aborted { label, error, .. } => Some(format!("{label}: {error}")),
             _ => None,
@@ -147,7 +142,7 @@ impl ReplayTrials {
     }
 
     /// The warnings about trials that were left out because the first ones of a cell were invalid.
-    pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
+    pub(crate) fn left_out_warnings(&self) -> impl Iterator<Item = Warning> {
         let warnings = self.summary.warnings.iter();
         warnings.filter(|w| w.id == TRIALS_LEFT_OUT).cloned()
     }
@@ -166,7 +161,7 @@ impl ReplayTrials {
     }
 }
 
-impl Replaying<'_> {
+impl ReplayRun<'_> {
     /// Runs the trials that the folder's journal does not have yet.
     pub fn run(
         mut self,
@@ -199,8 +194,8 @@ impl Replaying<'_> {
     ///
     /// # Errors
     /// Returns an error if the replay could not be run, or if there is no site.
-    pub(crate) fn once(&self) -> Result<ReplayTrial, CellError> {
-        let (variant, site) = places(self.variants).next().ok_or_else(not_planned)?;
+    pub(crate) fn run_one_trial(&self) -> Result<ReplayTrial, CellError> {
+        let (variant, site) = sites_of(self.variants).next().ok_or_else(unplanned)?;
         self.trial(variant, site, variant.plan.seed)
     }
 
@@ -217,17 +212,17 @@ impl Replaying<'_> {
         };
         if let Some(precondition) = &self.precondition {
             let written = precondition.run(&site.targets, self.stop);
-            written.map_err(|e| self.cell(e))?;
+            written.map_err(|e| self.cell_error(e))?;
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
-                let capture = capture::ReplayCapture::begin(&self.roots, &site.disks, by, &plan);
+                let capture = capture::ReplayCapture::start(&self.roots, &site.disks, by, &plan);
                 Some(capture.map_err(|e| CellError::Cell(format!("failed to {e}")))?)
             }
             _ => None,
         };
         let outcome = self.replay(variant, &plan)?;
-        let captured = captured.map(capture::ReplayCapture::end).transpose();
+        let captured = captured.map(capture::ReplayCapture::finish).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(Ordering::Relaxed);
         let inputs = trial::TrialInputs {
@@ -245,11 +240,11 @@ impl Replaying<'_> {
         plan: &q2c_replay::ReplayPlan,
     ) -> Result<q2c_replay::ReplayOutcome, CellError> {
         let read = AtomicU64::new(0);
-        let go = |into| q2c_replay::replay(plan, variant.facts, self.clock, into, &read, self.stop);
+        let replay = |to| q2c_replay::replay(plan, variant.facts, self.clock, to, &read, self.stop);
         let Some(path) = self.record else {
-            return go(None).map_err(|e| self.cell(e));
+            return replay(None).map_err(|e| self.cell_error(e));
         };
-        let failed = |e: q2c_trace::TraceError| self.cell(e);
+        let failed = |e: q2c_trace::TraceError| self.cell_error(e);
         let name = variant.facts.path.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let meta = TraceMeta {
@@ -261,19 +256,19 @@ impl Replaying<'_> {
             ..TraceMeta::default()
         };
         let mut writer = TraceWriter::create(path, meta).map_err(failed)?;
-        let into = q2c_replay::RecordTo {
+        let record_to = q2c_replay::RecordTo {
             sink: &mut writer,
             memory: self.memory,
             folder: &self.spill,
         };
-        let outcome = go(Some(into)).map_err(|e| self.cell(e))?;
+        let outcome = replay(Some(record_to)).map_err(|e| self.cell_error(e))?;
         writer.meta_mut().lost = outcome.rows_lost;
         writer.finish().map_err(failed)?;
         Ok(outcome)
     }
 
     /// Makes an error that ends the whole cell, as its next trial would fail too. Keeps the first.
-    fn cell(&self, error: impl Into<Fault>) -> CellError {
+    fn cell_error(&self, error: impl Into<Fault>) -> CellError {
         let fault = error.into();
         let reason = format!("failed to {fault}");
         self.failed.set(fault).ok();
@@ -282,19 +277,19 @@ impl Replaying<'_> {
 }
 
 /// Each variant with each of its sites.
-fn places<'v>(
+fn sites_of<'v>(
     variants: &'v [Variant<'v>],
 ) -> impl Iterator<Item = (&'v Variant<'v>, &'v ReplaySite)> {
-    let of_variant = |variant: &'v Variant<'v>| variant.sites.iter().map(move |s| (variant, s));
-    variants.iter().flat_map(of_variant)
+    let sites = |variant: &'v Variant<'v>| variant.sites.iter().map(move |s| (variant, s));
+    variants.iter().flat_map(sites)
 }
 
-fn not_planned() -> CellError {
+fn unplanned() -> CellError {
     CellError::Cell("it is not in the plan".to_owned())
 }
 
 /// Says why a trial is repeated: its own lateness, while other work kept `busy_cpus` busy.
-fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
+fn repeat_note(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
     let whose = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
         format!("({cpus:.2} CPUs were busy with other work before the run)")
     });
@@ -304,11 +299,11 @@ fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
     )
 }
 
-impl Plan for Replaying<'_> {
+impl Plan for ReplayRun<'_> {
     type Cell = String;
     type Outcome = ReplayTrial;
     const UNIT: &'static str = "s of U2C";
-    const MOST: f64 = 1e24;
+    const MAX_NUMBER: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
         let cell = |(variant, site): (&Variant<'_>, &ReplaySite)| {
@@ -323,7 +318,7 @@ impl Plan for Replaying<'_> {
                 key,
             }
         };
-        places(self.variants).map(cell).collect()
+        sites_of(self.variants).map(cell).collect()
     }
 
     fn metric(&self, trial: &ReplayTrial) -> f64 {
@@ -339,20 +334,20 @@ impl Plan for Replaying<'_> {
         plan: &CellPlan<String>,
         context: &mut Context<'_>,
     ) -> Result<ReplayTrial, CellError> {
-        let mut places = places(self.variants);
-        let place = places.find(|(variant, site)| variant.key(site) == plan.cell);
-        let (variant, site) = place.ok_or_else(not_planned)?;
+        let mut pairs = sites_of(self.variants);
+        let pair = pairs.find(|(variant, site)| variant.key(site) == plan.cell);
+        let (variant, site) = pair.ok_or_else(unplanned)?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);
         for _ in 0..if stays_late { 0 } else { self.repeats } {
-            let late_ns = trial::only_late(&trial).filter(|_| !context.cancelled());
+            let late_ns = trial::sole_lateness_ns(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else { break };
-            let note = repeated(late_ns, self.max_lateness, self.busy_cpus);
+            let note = repeat_note(late_ns, self.max_lateness, self.busy_cpus);
             context.notes.push(note);
             trial = self.trial(variant, site, seed)?;
         }
-        if trial::only_late(&trial).is_some() {
+        if trial::sole_lateness_ns(&trial).is_some() {
             self.stayed_late.insert(plan.cell.clone());
         }
         if context.cancelled() {

@@ -7,7 +7,7 @@ use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open, simulated};
+use q2c_host::target::{OpenTarget, TargetRequirements, WriteLeave, open, simulated};
 use q2c_model::{Bytes, DevId, Exit, Fault, OrFault};
 use q2c_replay::{Discards, ReplayFacts, keeps_schedule};
 use q2c_result::TargetKind;
@@ -41,20 +41,20 @@ pub struct DeviceMap {
 }
 
 impl OpenSite {
-    /// Puts all devices on one target. If `before` sites have its name, this one gets a number.
-    pub fn of_one(
+    /// Puts all devices on one target. If `namesakes` sites have its name, this one gets a number.
+    pub fn with_one_target(
         roots: &Roots,
         request: &ReplayRequest,
         target: &str,
         facts: &ReplayFacts,
-        before: usize,
+        namesakes: usize,
     ) -> Result<Self, Fault> {
         let mut open = OpenSite::default();
         let devices = (0..facts.devices.len()).collect();
         open.add(roots, request, target, devices, facts)?;
-        open.site.name = match before {
+        open.site.name = match namesakes {
             0 => target.to_owned(),
-            before => format!("{target} ({})", before + 1),
+            n => format!("{target} ({})", n + 1),
         };
         Ok(open)
     }
@@ -65,7 +65,7 @@ impl OpenSite {
     /// # Errors
     /// Returns a fault if a device is not in the trace or is mapped twice, if a target is unfit, or
     /// if its engine cannot replay.
-    pub fn of_maps(
+    pub fn from_maps(
         roots: &Roots,
         request: &ReplayRequest,
         maps: &[DeviceMap],
@@ -109,8 +109,8 @@ impl OpenSite {
         let engine = EngineSpec::for_target(request.engine.as_ref(), target);
         let engine = engine.or_exit(Exit::Usage)?;
         keeps_schedule(&engine).or_exit(Exit::Usage)?;
-        let (medium, align, known) = if engine.needs_file() {
-            let opened = opened(roots, request, target)?;
+        let (medium, align, info) = if engine.needs_file() {
+            let opened = open_target(roots, request, target)?;
             for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
                 if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
                     self.site.disks.push(disk.clone());
@@ -124,20 +124,20 @@ impl OpenSite {
         } else {
             // Each target has simulated devices of its own, even if another one has the same name.
             let made = SimDevices::new(q2c_study::service_times);
-            let mut known = simulated(target);
-            known.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
-            known.size = known.size.max(span(facts, SECTOR));
+            let mut info = simulated(target);
+            info.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
+            info.size = info.size.max(span(facts, SECTOR));
             self.id += target;
-            (made.medium(&engine).or_exit(Exit::Input)?, SECTOR, known)
+            (made.medium(&engine).or_exit(Exit::Input)?, SECTOR, info)
         };
         self.site.targets.push(q2c_replay::ReplayTarget {
             medium,
             engine,
-            size: known.size,
+            size: info.size,
             align,
             devices,
         });
-        self.site.facts.push(known);
+        self.site.facts.push(info);
         Ok(())
     }
 }
@@ -149,8 +149,8 @@ fn devices_by_target<'a>(
 ) -> Result<IndexMap<&'a str, Vec<usize>>, Fault> {
     let mut targets: IndexMap<&str, Vec<usize>> = IndexMap::new();
     for DeviceMap { device, target } in maps {
-        let mut known = facts.devices.iter().map(|known| known.dev);
-        let Some(index) = known.position(|dev| dev == *device) else {
+        let mut devices = facts.devices.iter().map(|known| known.dev);
+        let Some(index) = devices.position(|dev| dev == *device) else {
             let known = facts.devices.iter().map(|known| known.dev).join(", ");
             return Err(Fault::usage(format_args!(
                 "map {device}: the trace's devices are {known}; name one of them"
@@ -165,7 +165,7 @@ fn devices_by_target<'a>(
     Ok(targets)
 }
 
-fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
+fn open_target(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
         return Err(Fault::usage(format_args!(
@@ -173,7 +173,7 @@ fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTa
         )));
     }
     let leave = WriteLeave::for_paths(&request.allow_write)?;
-    let wanted = Wanted {
+    let wanted = TargetRequirements {
         path: Path::new(target).to_owned(),
         write,
         block: BLOCK,
@@ -199,15 +199,15 @@ fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
 /// Aligns all targets to the largest blocks among them, so that all get the same work.
 pub(crate) fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
-    let Some(most) = targets.map(|target| target.align).max() else {
+    let Some(largest) = targets.map(|target| target.align).max() else {
         return;
     };
     let sites = sites.iter_mut().map(|open| &mut open.site);
     let targets = sites.flat_map(|site| site.targets.iter_mut().zip(&mut site.facts));
     for (target, target_facts) in targets {
-        target.align = most;
+        target.align = largest;
         if !matches!(target.medium, Medium::File(_)) {
-            target.size = target.size.max(span(facts, most));
+            target.size = target.size.max(span(facts, largest));
             target_facts.size = target.size;
         }
     }

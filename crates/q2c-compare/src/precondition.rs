@@ -46,9 +46,9 @@ impl FromStr for Precondition {
     }
 }
 
-const DEPTH: u16 = 32;
-const LARGE: u32 = 128 << 10;
-const SMALL: u32 = 4 << 10;
+const IN_FLIGHT: u16 = 32;
+const LARGE_BYTES: u32 = 128 << 10;
+const SMALL_BYTES: u32 = 4 << 10;
 
 impl Precondition {
     /// Writes the targets one after the other until all are done or `stop` is set.
@@ -58,14 +58,14 @@ impl Precondition {
         stop: &AtomicBool,
     ) -> Result<(), ReplayError> {
         for target in targets {
-            let (size, large) = (target.size.0, u64::from(LARGE));
+            let (size, large) = (target.size.0, u64::from(LARGE_BYTES));
             for _ in 0..self.passes() {
-                write(target, LARGE, size / large, stop, |nth| nth * large)?;
+                write(target, LARGE_BYTES, size / large, stop, |nth| nth * large)?;
             }
             if self == Precondition::Random {
-                let (mut rng, places) = (Rng::new(1), size / u64::from(SMALL));
-                let place = |_| rng.below(places) * u64::from(SMALL);
-                write(target, SMALL, places, stop, place)?;
+                let (mut rng, blocks) = (Rng::new(1), size / u64::from(SMALL_BYTES));
+                let offset = |_| rng.below(blocks) * u64::from(SMALL_BYTES);
+                write(target, SMALL_BYTES, blocks, stop, offset)?;
             }
         }
         Ok(())
@@ -80,50 +80,50 @@ impl Precondition {
 
     /// Bytes that are written before a trial to a target of this size.
     pub(crate) fn bytes(self, size: Bytes) -> Bytes {
-        let at_random = u64::from(self == Precondition::Random);
-        Bytes(size.0.saturating_mul(u64::from(self.passes()) + at_random))
+        let random = u64::from(self == Precondition::Random);
+        Bytes(size.0.saturating_mul(u64::from(self.passes()) + random))
     }
 }
 
-/// Makes `count` writes of `length` bytes. `place` gives the offset of write number n, from 0.
+/// Makes `count` writes of `length` bytes. `offset` gives the offset of write number n, from 0.
 fn write(
     target: &ReplayTarget,
     length: u32,
     count: u64,
     stop: &AtomicBool,
-    mut place: impl FnMut(u64) -> u64,
+    mut offset: impl FnMut(u64) -> u64,
 ) -> Result<(), ReplayError> {
     let memory = Memory {
-        slots: usize::from(DEPTH),
+        slots: usize::from(IN_FLIGHT),
         size: length as usize,
         shared: Some(SharedBuffers {
-            pool: usize::from(DEPTH),
+            pool: usize::from(IN_FLIGHT),
             compressible: 0,
         }),
     };
     let mut engine = target.engine.open_in(&target.medium, memory, 1)?;
-    let mut free: Vec<u16> = (0..DEPTH).collect();
+    let mut free: Vec<u16> = (0..IN_FLIGHT).collect();
     for nth in 0..count {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let slot = free
             .pop()
-            .map_or_else(|| written(engine.as_mut(), length), Ok)?;
+            .map_or_else(|| await_write(engine.as_mut(), length), Ok)?;
         engine.submit(&[Request {
             operation: Operation::Write,
-            offset: place(nth),
+            offset: offset(nth),
             length,
             slot,
         }])?;
     }
-    for _ in free.len()..usize::from(DEPTH) {
-        written(engine.as_mut(), length)?;
+    for _ in free.len()..usize::from(IN_FLIGHT) {
+        await_write(engine.as_mut(), length)?;
     }
     Ok(())
 }
 
-fn written(engine: &mut dyn Engine, length: u32) -> Result<u16, EngineError> {
+fn await_write(engine: &mut dyn Engine, length: u32) -> Result<u16, EngineError> {
     let done = engine.wait()?;
     if done.result == length as i32 {
         return Ok(done.slot);

@@ -14,11 +14,11 @@ use q2c_result::{Target, TargetKind};
 use q2c_run::Identity;
 
 /// The largest request, bytes, which bounds the memory. Longer ones are shortened and counted.
-const LARGEST: u64 = 16 << 20;
-/// Bytes of a thread's buffers for each direction; `LEAST` and `MOST` bound their number.
-const POOL: usize = 2 << 20;
-const LEAST: usize = 2;
-const MOST: usize = 256;
+const MAX_BYTES: u64 = 16 << 20;
+/// Bytes of a thread's buffers for each direction; the next two constants bound their number.
+const POOL_BYTES: usize = 2 << 20;
+const MIN_BUFFERS: usize = 2;
+const MAX_BUFFERS: usize = 256;
 /// Number of windows that a timed replay is divided into in the result.
 const WINDOWS: usize = 240;
 
@@ -99,11 +99,11 @@ impl<'a> PreparedVariant<'a> {
 
 /// The treatment of writes: as asked; else they are written if all targets permit it; else read.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
-    let may = |target: &Target| {
+    let may_write = |target: &Target| {
         target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
     };
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
-    let all_may = targets.peek().is_some() && targets.all(may);
+    let all_may = targets.peek().is_some() && targets.all(may_write);
     match request.writes {
         Some(asked) => asked,
         None if all_may => Writes::Allow,
@@ -116,11 +116,11 @@ fn plan(
     facts: &ReplayFacts,
     writes: Writes,
     cpus: Vec<CpuId>,
-    room: usize,
+    allowed_cpus: usize,
 ) -> ReplayPlan {
     // A request that starts or ends within a block is widened to whole blocks, so a buffer needs
     // one block (4 KiB) more.
-    let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
+    let size = facts.largest.0.clamp(1, MAX_BYTES).next_multiple_of(4096) as usize + 4096;
     ReplayPlan {
         mode: request.mode,
         targets: Vec::new(),
@@ -132,21 +132,21 @@ fn plan(
         submitters: usize::from(request.submitters),
         share: request.share,
         cpus,
-        room,
+        room: allowed_cpus,
         spin: request.spin,
         in_flight: request.in_flight,
         memory: Memory {
             slots: usize::from(request.in_flight),
             size,
             shared: Some(SharedBuffers {
-                pool: (POOL / size).clamp(LEAST, MOST),
+                pool: (POOL_BYTES / size).clamp(MIN_BUFFERS, MAX_BUFFERS),
                 compressible: request.compress,
             }),
         },
         on_error: request.on_error,
         seed: request.seed,
         windows: WINDOWS,
-        wanted: request.wanted.clone(),
+        selection: request.selection.clone(),
     }
 }
 
@@ -176,7 +176,7 @@ fn job(
         precondition: request.precondition.map(|written| written.to_string()),
         trials,
         seed: request.seed,
-        process: request.wanted.process.as_ref().map(ToString::to_string),
+        process: request.selection.process.as_ref().map(ToString::to_string),
     }
 }
 

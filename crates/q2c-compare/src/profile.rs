@@ -1,7 +1,7 @@
 //! Supplies the completions that a trace lacks, from a timed replay of it on one device.
 
 use crate::{
-    CaptureWish, OpenSite, PreparedVariant, ReplayRequest, Replaying, TraceSource, Variant,
+    CaptureWish, OpenSite, PreparedVariant, ReplayRequest, ReplayRun, TraceSource, Variant,
 };
 use q2c_host::Roots;
 use q2c_model::replay::Mode;
@@ -17,10 +17,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Largest number of repeats of a replay in which the replayer was late by its own fault.
-const REPEATS: u32 = 3;
+const MAX_REPEATS: u32 = 3;
 
 /// The settings for the replays that supply completions.
-pub struct Profiling<'a> {
+pub struct Profiler<'a> {
     /// The request of the comparison. Its mode and its wish for a capture are ignored.
     pub request: &'a ReplayRequest,
     /// The device that the replays run on.
@@ -29,18 +29,18 @@ pub struct Profiling<'a> {
     pub memory: Bytes,
     /// Folder for the recording, which is removed with its trace.
     pub temporary: &'a Path,
-    /// CPUs that other work kept busy, as [`Replaying::busy_cpus`].
+    /// CPUs that other work kept busy, as [`ReplayRun::busy_cpus`].
     pub busy_cpus: Option<f64>,
     /// Ends the replay early when it is set.
     pub stop: &'a AtomicBool,
 }
 
 /// A trace with the completions of its timed replay.
-pub struct Profiled {
+pub struct ProfiledTrace {
     /// The recording of the timed replay.
     pub trace: TraceSource,
     /// Facts of the timed replay, for the result.
-    pub told: Profile,
+    pub profile: Profile,
 }
 
 impl TraceSource {
@@ -57,7 +57,7 @@ impl TraceSource {
     }
 }
 
-impl Profiling<'_> {
+impl Profiler<'_> {
     /// Name of the device that supplies completions for this trace.
     pub fn device(&self, source: &TraceSource) -> String {
         self.first.for_trace(&source.facts).site.name
@@ -67,7 +67,7 @@ impl Profiling<'_> {
     ///
     /// # Errors
     /// Returns a fault if the replay could not run, if a request failed, or after a signal.
-    pub fn profile(&self, source: &TraceSource) -> Result<Profiled, Fault> {
+    pub fn profile(&self, source: &TraceSource) -> Result<ProfiledTrace, Fault> {
         let site = self.first.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
@@ -77,15 +77,15 @@ impl Profiling<'_> {
         let sites = std::slice::from_ref(&site);
         let ready = PreparedVariant::new(String::new(), source, &request, sites, 1)?;
         let variants = [ready.variant];
-        let (mut trace, mut trial) = self.recorded(source, &variants)?;
-        for _ in 0..REPEATS {
+        let (mut trace, mut trial) = self.record(source, &variants)?;
+        for _ in 0..MAX_REPEATS {
             if !trial.valid {
-                (trace, trial) = self.recorded(source, &variants)?;
+                (trace, trial) = self.record(source, &variants)?;
             }
         }
-        Ok(Profiled {
+        Ok(ProfiledTrace {
             trace,
-            told: Profile {
+            profile: Profile {
                 device: site.site.name,
                 invalid: trial.invalid,
                 changed: trial.changed,
@@ -93,7 +93,7 @@ impl Profiling<'_> {
         })
     }
 
-    fn recorded(
+    fn record(
         &self,
         source: &TraceSource,
         variants: &[Variant<'_>],
@@ -102,22 +102,22 @@ impl Profiling<'_> {
         let recording = self
             .temporary
             .join(format!("q2c-profile-{process}-{now}.parquet"));
-        let replaying = self.replaying(variants, &recording);
-        let trial = replaying.once().map_err(|error| {
+        let replay_run = self.replay_run(variants, &recording);
+        let trial = replay_run.run_one_trial().map_err(|error| {
             let reason = error.to_string();
             // The fault adds "failed to" itself.
             let reason = reason.strip_prefix("failed to ").unwrap_or(&reason);
-            let fault = replaying.failed.into_inner();
+            let fault = replay_run.failed.into_inner();
             fault.unwrap_or_else(|| Fault::new(Exit::Environment, reason))
         })?;
         // The source of the recording removes its file, even if one of the next steps fails.
-        let trace = source.recorded(&recording, self.stop);
+        let trace = source.open_recording(&recording, self.stop);
         check_complete(&trial, &variants[0].sites[0].name)?;
         Ok((trace?, trial))
     }
 
-    fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], recording: &'a Path) -> Replaying<'a> {
-        Replaying {
+    fn replay_run<'a>(&'a self, variants: &'a [Variant<'a>], recording: &'a Path) -> ReplayRun<'a> {
+        ReplayRun {
             variants,
             trials: 1,
             all_trials: false,

@@ -112,7 +112,7 @@ pub struct ReplayRequest {
     pub wish: CaptureWish,
     /// The requests of the trace that are replayed.
     #[arg(skip)]
-    pub wanted: ReplaySelection,
+    pub selection: ReplaySelection,
     /// Files and devices that may be written.
     #[arg(skip)]
     pub allow_write: Vec<PathBuf>,
@@ -168,7 +168,7 @@ fn cpus(text: &str) -> Result<List<CpuId>, String> {
 
 impl ReplayRequest {
     /// This request with a mode, made from the options that belong to the mode.
-    pub fn in_mode(&self, mode: ModeName) -> ReplayRequest {
+    pub fn with_mode(&self, mode: ModeName) -> ReplayRequest {
         let mode = match mode {
             ModeName::Timed => Mode::Timed { speed: self.speed },
             ModeName::Outstanding => Mode::Outstanding {

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Requests read per second, rather too low than too high, to estimate how long a reading takes.
-const PER_SECOND: f64 = 2e6;
+const REQUESTS_PER_S: f64 = 2e6;
 /// The expected length of a reading, seconds, from which it is announced.
-const SOON: f64 = 5.0;
+const MIN_ANNOUNCED_S: f64 = 5.0;
 
 /// An open trace and its facts.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl ImportedTrace {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    fn taken(path: &Path) -> io::Result<Self> {
+    fn open_and_remove(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         remove_file(path)?;
         Ok(ImportedTrace(file))
@@ -60,32 +60,33 @@ impl ImportedTrace {
 }
 
 impl TraceSource {
-    /// Opens the trace, imports it if necessary, and reads its facts. `tell` announces long steps.
+    /// Opens the trace, imports it if necessary, and reads its facts. `announce` tells of long
+    /// steps.
     pub fn open(
         asked: &SourceRequest<'_>,
-        wanted: &ReplaySelection,
+        selection: &ReplaySelection,
         stop: &AtomicBool,
-        tell: &dyn Fn(&str),
+        announce: &dyn Fn(&str),
     ) -> Result<Self, Fault> {
         let path = asked.path;
         let input = Input::with_options(path, asked.format, asked.import)?;
         let made_by = input.format();
         let imported = match input {
-            Input::Own => None,
-            foreign => Some(import(asked, foreign, stop, tell)?),
+            Input::Trace => None,
+            foreign => Some(import(asked, foreign, stop, announce)?),
         };
         let trace = imported.as_ref().map(ImportedTrace::path);
         let trace = trace.as_deref().unwrap_or(path);
-        let reader = TraceReader::open(trace).map_err(TraceError::unread)?;
+        let reader = TraceReader::open(trace).map_err(TraceError::into_read_fault)?;
         let rows = reader.rows();
-        let expected = rows as f64 / PER_SECOND;
-        if expected > SOON {
+        let expected = rows as f64 / REQUESTS_PER_S;
+        if expected > MIN_ANNOUNCED_S {
             let text = "requests once before the replay: about";
-            tell(&format!("reading {rows} {text} {expected:.0} s"));
+            announce(&format!("reading {rows} {text} {expected:.0} s"));
         }
-        let begun = Instant::now();
-        let facts = facts(trace, path, wanted, stop)?;
-        tell(&in_words(&facts, begun.elapsed().as_secs_f64()));
+        let started = Instant::now();
+        let facts = facts(trace, path, selection, stop)?;
+        announce(&facts_message(&facts, started.elapsed().as_secs_f64()));
         Ok(TraceSource {
             name: path.display().to_string(),
             made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
@@ -106,19 +107,19 @@ impl TraceSource {
     }
 
     /// Opens the recording of this trace's replay as a source, which removes the file when dropped.
-    pub(crate) fn recorded(
+    pub(crate) fn open_recording(
         &self,
         recording: &Path,
         stop: &AtomicBool,
     ) -> Result<TraceSource, Fault> {
-        let imported = ImportedTrace::taken(recording).map_err(|source| {
+        let imported = ImportedTrace::open_and_remove(recording).map_err(|source| {
             let (doing, path) = ("read trace", recording.to_owned());
             TraceError::Io {
                 doing,
                 path,
                 source,
             }
-            .unread()
+            .into_read_fault()
         })?;
         let path = imported.path();
         let facts = facts(&path, &path, &ReplaySelection::default(), stop)?;
@@ -131,17 +132,17 @@ impl TraceSource {
     }
 }
 
-/// Reads the trace once, for its facts. Errors name the path `gave`, as the user knows it.
+/// Reads the trace once, for its facts. Errors name the path `user_path`, as the user knows it.
 fn facts(
     trace: &Path,
-    gave: &Path,
-    wanted: &ReplaySelection,
+    user_path: &Path,
+    selection: &ReplaySelection,
     stop: &AtomicBool,
 ) -> Result<ReplayFacts, Fault> {
-    let facts = prepare(trace, wanted, stop, |_| {}).map_err(|error| match error {
-        ReplayError::Empty { .. } => empty(gave, wanted.range),
+    let facts = prepare(trace, selection, stop, |_| {}).map_err(|error| match error {
+        ReplayError::Empty { .. } => empty(user_path, selection.range),
         ReplayError::Process(error) => {
-            let path = gave.to_owned();
+            let path = user_path.to_owned();
             NoSuchProcess { path, ..error }.into()
         }
         error => error.into(),
@@ -175,7 +176,7 @@ fn stopped() -> Fault {
     Fault::stopped("replay: stopped by a signal while reading the trace")
 }
 
-fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
+fn facts_message(facts: &ReplayFacts, seconds: f64) -> String {
     let idle = facts.idle_share().map_or(String::new(), |share| {
         format!(", nothing in flight {:.0} % of the time", share * 100.0)
     });
@@ -190,15 +191,15 @@ fn import(
     asked: &SourceRequest<'_>,
     input: Input,
     stop: &AtomicBool,
-    tell: &dyn Fn(&str),
+    announce: &dyn Fn(&str),
 ) -> Result<ImportedTrace, Fault> {
     let format = input.format().unwrap_or_default();
-    tell(&format!(
+    announce(&format!(
         "importing {} ({format}) into a file in {} meanwhile",
         asked.path.display(),
         asked.temporary.display()
     ));
-    let (writer, file) = TraceWriter::nameless(asked.temporary)?;
+    let (writer, file) = TraceWriter::create_nameless(asked.temporary)?;
     let mut writer = writer.with_threads()?;
     let mut sink = |records: &[IoRecord]| {
         TraceError::unless_stopped(stop, "import trace", Path::new(""))?;

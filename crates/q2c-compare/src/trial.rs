@@ -2,15 +2,15 @@
 //!
 //! Also decides whether a trial can be compared with others, and why not.
 
-use super::capture::Captured;
+use super::capture::CaptureFigures;
 use q2c_model::Nanos;
 use q2c_model::stats::Histogram;
 use q2c_replay::{Mode, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSum};
-use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, ReplayWindow, Spread};
+use q2c_result::replay::{Flaw, InFlight, Lateness, ReplayTrial, ReplayWindow, Spread};
 
-/// A timed replay whose end is late by this share and by `BEHIND_S` seconds saturated the device.
-const BEHIND: f64 = 0.05;
-const BEHIND_S: f64 = 0.05;
+/// A timed replay whose end is late by this share and by `MIN_DELAY_S` saturated the device.
+const MIN_DELAY_SHARE: f64 = 0.05;
+const MIN_DELAY_S: f64 = 0.05;
 
 /// The inputs of one trial.
 pub(crate) struct TrialInputs<'a> {
@@ -19,14 +19,14 @@ pub(crate) struct TrialInputs<'a> {
     pub plan: &'a ReplayPlan,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// CPUs that other work kept busy, as [`super::Replaying::busy_cpus`].
+    /// CPUs that other work kept busy, as [`super::ReplayRun::busy_cpus`].
     pub busy_cpus: Option<f64>,
 }
 
 pub(crate) fn trial(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
-    captured: Option<Captured>,
+    captured: Option<CaptureFigures>,
     stopped: bool,
 ) -> ReplayTrial {
     let completion_s = seconds(outcome.counts.end_ns.into());
@@ -95,7 +95,7 @@ fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     };
     let length = run.facts.length().as_secs_f64() / speed;
     let behind = seconds(outcome.counts.end_ns.into()) - length;
-    held || outcome.complete && behind > BEHIND_S && behind > BEHIND * length
+    held || outcome.complete && behind > MIN_DELAY_S && behind > MIN_DELAY_SHARE * length
 }
 
 fn lateness(histogram: &Histogram) -> Lateness {
@@ -107,7 +107,7 @@ fn lateness(histogram: &Histogram) -> Lateness {
     }
 }
 
-fn shares() -> impl Iterator<Item = f64> {
+fn curve_quantiles() -> impl Iterator<Item = f64> {
     let low = [0.0, 0.001, 0.01, 0.02];
     let middle = (1..20).map(|n| f64::from(n) * 0.05);
     let near_one = [0.96, 0.97, 0.98, 0.99, 0.995, 0.998];
@@ -117,7 +117,7 @@ fn shares() -> impl Iterator<Item = f64> {
 
 fn spread(histogram: &Histogram) -> Spread {
     let at = |q| histogram.percentile(q);
-    let curve = shares().map(|q| (q, at(q)));
+    let curve = curve_quantiles().map(|q| (q, at(q)));
     Spread {
         ios: histogram.count(),
         mean: histogram.mean(),
@@ -136,10 +136,10 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     let recorded = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
     let has_time = completion_s > 0.0;
-    let most_recorded = Some(outcome.counts.most_recorded);
+    let most_recorded = Some(outcome.counts.max_recorded);
     InFlight {
         mean: if has_time { sum_s / completion_s } else { 0.0 },
-        most: outcome.counts.most_in_flight,
+        most: outcome.counts.max_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
         recorded_most: most_recorded.filter(|most| outcome.profiled && *most > 0),
         error: outcome.in_flight_error(),
@@ -154,57 +154,57 @@ fn window(sum: &WindowSum) -> ReplayWindow {
         ios: sum.ios,
         recorded_in_flight: sum.recorded_in_flight,
         in_flight: sum.in_flight,
-        latest_ns: sum.latest_ns,
+        latest_ns: sum.max_late_ns,
         sum_u2c_s: seconds(sum.sum_u2c_ns),
     }
 }
 
 /// The trial with the median of `number` among the valid ones or, without any, among all.
-pub(crate) fn median(
+pub(crate) fn median_trial(
     trials: &[ReplayTrial],
     number: impl Fn(&ReplayTrial) -> f64,
 ) -> Option<&ReplayTrial> {
     let any_valid = trials.iter().any(|trial| trial.valid);
-    let some = trials.iter().filter(|trial| trial.valid || !any_valid);
-    let mut some: Vec<&ReplayTrial> = some.collect();
-    some.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    let usable = trials.iter().filter(|trial| trial.valid || !any_valid);
+    let mut usable: Vec<&ReplayTrial> = usable.collect();
+    usable.sort_by(|a, b| number(a).total_cmp(&number(b)));
     // An even number has two middle trials, of which the lower one is taken.
-    some.get(some.len().saturating_sub(1) / 2).copied()
+    usable.get(usable.len().saturating_sub(1) / 2).copied()
 }
 
-/// The reasons against comparing a trial; empty if there are none. `own` is its own lateness.
+/// The reasons against comparing a trial; empty if there are none. `lateness` is its own.
 pub(super) fn invalid(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
-    own: &Lateness,
-    captured: Option<&Captured>,
+    lateness: &Lateness,
+    captured: Option<&CaptureFigures>,
     stopped: bool,
-) -> Vec<Invalid> {
+) -> Vec<Flaw> {
     let mut reasons = Vec::new();
     let counts = &outcome.counts;
     if stopped || !outcome.complete && counts.errors == 0 {
-        reasons.push(Invalid::Stopped);
+        reasons.push(Flaw::Stopped);
     }
     if counts.errors > 0 {
-        reasons.push(Invalid::Failed {
+        reasons.push(Flaw::Failed {
             requests: counts.errors,
             first: outcome.first_error().unwrap_or_default().to_owned(),
         });
     }
     if idle_device(run, outcome) {
-        reasons.push(Invalid::ReplayerBound);
+        reasons.push(Flaw::ReplayerBound);
     }
-    reasons.extend(captured.and_then(|captured| partly_seen(outcome, captured)));
-    if own.p99 > run.max_lateness.0 as f64 {
-        reasons.push(Invalid::Late {
-            p99_ns: own.p99,
+    reasons.extend(captured.and_then(|captured| partial_capture(outcome, captured)));
+    if lateness.p99 > run.max_lateness.0 as f64 {
+        reasons.push(Flaw::Late {
+            p99_ns: lateness.p99,
             allowed: run.max_lateness,
-            spare_cpus: q2c_replay::spare_cpus(run.plan),
+            spare_cpus: q2c_replay::has_spare_cpus(run.plan),
             spin: run.plan.spin,
             busy_cpus: run.busy_cpus,
         });
     }
-    reasons.extend(captured.and_then(lost));
+    reasons.extend(captured.and_then(capture_loss));
     reasons
 }
 
@@ -222,23 +222,23 @@ fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
 }
 
 /// Returns `None` if the capture saw 99 % of reads and writes. It may never see other requests.
-fn partly_seen(outcome: &ReplayOutcome, captured: &Captured) -> Option<Invalid> {
+fn partial_capture(outcome: &ReplayOutcome, captured: &CaptureFigures) -> Option<Flaw> {
     let expected = outcome.counts.transfers;
     let seen = captured.transfers + captured.lost;
-    (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
+    (seen * 100 < expected * 99).then_some(Flaw::PartlyCaptured { seen, expected })
 }
 
 /// Returns `None` if the capture lost at most 1 % of the I/Os: then the sum counts as correct.
-fn lost(captured: &Captured) -> Option<Invalid> {
+fn capture_loss(captured: &CaptureFigures) -> Option<Flaw> {
     let (lost, kept) = (captured.lost, captured.q2c.count());
     let seen = lost + kept;
-    (lost * 100 > kept).then_some(Invalid::CaptureLost { lost, seen })
+    (lost * 100 > kept).then_some(Flaw::CaptureLost { lost, seen })
 }
 
 /// Own lateness at p99, ns, if it is the only reason why the trial is invalid.
-pub(super) fn only_late(trial: &ReplayTrial) -> Option<f64> {
+pub(super) fn sole_lateness_ns(trial: &ReplayTrial) -> Option<f64> {
     match trial.invalid.as_slice() {
-        [Invalid::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),
+        [Flaw::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),
         _ => None,
     }
 }
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn only_a_trial_that_was_late_and_nothing_else_is_repeated() {
-        let late = || Invalid::Late {
+        let late = || Flaw::Late {
             p99_ns: 2e6,
             allowed: Nanos(100_000),
             spare_cpus: true,
@@ -262,12 +262,12 @@ mod tests {
             invalid,
             ..ReplayTrial::default()
         };
-        assert_eq!(only_late(&trial(vec![late()])), Some(2e6));
-        assert_eq!(only_late(&trial(Vec::new())), None);
-        let lost = Invalid::CaptureLost { lost: 2, seen: 9 };
-        assert_eq!(only_late(&trial(vec![late(), lost])), None);
+        assert_eq!(sole_lateness_ns(&trial(vec![late()])), Some(2e6));
+        assert_eq!(sole_lateness_ns(&trial(Vec::new())), None);
+        let lost = Flaw::CaptureLost { lost: 2, seen: 9 };
+        assert_eq!(sole_lateness_ns(&trial(vec![late(), lost])), None);
         let mut stopped = trial(vec![late()]);
         stopped.whole = false;
-        assert_eq!(only_late(&stopped), None);
+        assert_eq!(sole_lateness_ns(&stopped), None);
     }
 }

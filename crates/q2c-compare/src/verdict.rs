@@ -4,7 +4,8 @@ use q2c_model::replay::{Change, Changes, Mode};
 use q2c_model::stats::{CLEAR_TRIALS, Ratio};
 use q2c_replay::ReplayFacts;
 use q2c_result::compare::{
-    CompareFinding, CompareMetric, DeviceRun, NoneValid, NotCaptured, Profile, Separation, WorkDone,
+    CompareFinding, CompareMetric, DeviceRun, NoValidReason, NotCaptured, Profile, Separation,
+    WorkDone,
 };
 use q2c_result::replay::{ReplayJob, ReplayTrial};
 
@@ -27,11 +28,11 @@ pub(super) fn verdict(
             findings.push(finding);
             continue;
         }
-        findings.push(of_sum(by_sum));
-        findings.push(of_time(by_time, by_sum, runs, timed));
-        findings.extend(one_disk(run, &runs[0]));
+        findings.push(sum_finding(by_sum));
+        findings.push(time_finding(by_time, by_sum, runs, timed));
+        findings.extend(same_disk(run, &runs[0]));
     }
-    findings.extend(few_to_be_sure(runs, separations));
+    findings.extend(few_trials(runs, separations));
     if let Mode::Outstanding { idle, .. } = job.mode {
         let share = facts.idle_share_of_devices().unwrap_or(0.0);
         findings.push(CompareFinding::TraceIdles { share, idle });
@@ -43,7 +44,7 @@ pub(super) fn verdict(
             not_captured: not_captured.filter(|_| !some_have_q2c).cloned(),
         });
     }
-    findings.extend(runs.iter().filter_map(terms_differ));
+    findings.extend(runs.iter().filter_map(term_finding));
     let without = runs.iter().filter(|run| run.completion_s.trials == 0);
     findings.extend(without.map(|run| CompareFinding::NoValidTrial {
         device: run.target.path.clone(),
@@ -52,30 +53,30 @@ pub(super) fn verdict(
     findings
 }
 
-fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
+fn same_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     let disk = |run: &DeviceRun| Some(run.target.device.as_ref()?.name.clone());
-    let on = disk(run).filter(|on| disk(first).as_ref() == Some(on))?;
+    let disk = disk(run).filter(|name| disk(first).as_ref() == Some(name))?;
     Some(CompareFinding::OneDisk {
         device: run.target.path.clone(),
         with: first.target.path.clone(),
-        disk: on,
+        disk,
     })
 }
 
 /// Returns `None` if nothing separates the devices, or if there are enough trials.
-fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
+fn few_trials(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
     let valid = runs.iter().map(|run| run.completion_s);
     let compared = valid.filter(|interval| interval.trials > 1);
     let fewest = compared.min_by_key(|interval| interval.trials)?;
     let few = fewest.trials < CLEAR_TRIALS && separations.iter().any(|by| by.separates);
     few.then(|| CompareFinding::FewToBeSure {
         trials: fewest.trials,
-        chance: fewest.above_by_chance(&fewest),
+        chance: fewest.chance_above(&fewest),
     })
 }
 
 /// A finding if the number of terms in the sum of Q2C is off the number of requests by over 1 %.
-fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
+fn term_finding(run: &DeviceRun) -> Option<CompareFinding> {
     let shown = run.shown.as_ref()?;
     let excess = shown.q2c_excess;
     let differs = excess.unsigned_abs() * 100 > shown.issued;
@@ -122,33 +123,29 @@ pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<Compa
     })
 }
 
-fn of_sum(by: &Separation) -> CompareFinding {
+fn sum_finding(by: &Separation) -> CompareFinding {
     let Some(ratio) = by.ratio.filter(|_| by.separates) else {
-        return undecided(by);
+        return unseparated_finding(by);
     };
-    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
-    if ratio.ratio < 1.0 {
-        return CompareFinding::Better {
-            device,
-            than: with,
-            metric,
-            ratio,
+    let (mut better, mut worse, mut ratio) = (&by.device, &by.with, ratio);
+    let is_better = ratio.ratio < 1.0;
+    if !is_better {
+        (better, worse) = (worse, better);
+        ratio = Ratio {
+            ratio: 1.0 / ratio.ratio,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
         };
     }
-    let ratio = Ratio {
-        ratio: 1.0 / ratio.ratio,
-        low: 1.0 / ratio.high,
-        high: 1.0 / ratio.low,
-    };
     CompareFinding::Better {
-        device: with,
-        than: device,
-        metric,
+        device: better.clone(),
+        than: worse.clone(),
+        metric: by.metric,
         ratio,
     }
 }
 
-fn undecided(by: &Separation) -> CompareFinding {
+fn unseparated_finding(by: &Separation) -> CompareFinding {
     let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
     match by.ratio {
         Some(ratio) => CompareFinding::Alike {
@@ -165,7 +162,7 @@ fn undecided(by: &Separation) -> CompareFinding {
     }
 }
 
-fn of_time(
+fn time_finding(
     by: &Separation,
     by_sum: &Separation,
     runs: &[DeviceRun],
@@ -193,16 +190,16 @@ fn of_time(
             with,
             ratio,
         },
-        _ => undecided(by),
+        _ => unseparated_finding(by),
     }
 }
 
-fn none_valid(run: &DeviceRun) -> NoneValid {
+fn none_valid(run: &DeviceRun) -> NoValidReason {
     let mut invalid = run.trials.iter().flat_map(|trial| &trial.invalid);
     match (invalid.next(), run.failures.first()) {
-        (Some(reason), _) => NoneValid::Invalid(reason.clone()),
-        (None, Some(reason)) => NoneValid::Failed(reason.clone()),
-        (None, None) => NoneValid::NotRun,
+        (Some(reason), _) => NoValidReason::Invalid(reason.clone()),
+        (None, Some(reason)) => NoValidReason::Failed(reason.clone()),
+        (None, None) => NoValidReason::NotRun,
     }
 }
 

@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let time = clock.into();
     for cpu in q2c_sys::thread::allowed_cpus()? {
         let ns = q2c_engine::floor::measure(&time, cpu)?;
-        let bare = q2c_engine::floor::measure_bare(&time, cpu)?;
+        let bare = q2c_engine::floor::measure_counting(&time, cpu)?;
         let reading = q2c_engine::floor::clock_ns(clock);
         println!(
             "CPU {}: {ns:.1} ns CPU per I/O, recorded; {bare:.1} with nothing kept; a reading of the clock {reading:.1}",

@@ -84,7 +84,7 @@ pub enum Waits {
     /// sleeps once, by a timer.
     Polling,
     /// It does not wait: a request is complete when its submission returns.
-    Not,
+    Never,
 }
 
 /// Facts that an engine reports about itself, as proof of the effective mode.

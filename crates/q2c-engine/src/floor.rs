@@ -11,8 +11,7 @@ use std::sync::atomic::AtomicBool;
 /// Number of runs. Only the run with the most I/Os counts, because other tasks may have disturbed
 /// the rest.
 const RUNS: usize = 5;
-/// Length of a run.
-const LENGTH: Nanos = Nanos::from_millis(8);
+const RUN_LENGTH: Nanos = Nanos::from_millis(8);
 /// Samples of a run: room for every I/O, down to 15 ns each. All must be kept, because a sample
 /// that is only counted costs less.
 const CAPACITY: usize = 1 << 19;
@@ -37,47 +36,43 @@ pub fn clock_ns(clock: Clock) -> f64 {
 /// Thread CPU per I/O, ns, of classic polling on the `null` engine on `cpu`, with every sample
 /// recorded. Measuring takes about 0.1 s.
 pub fn measure(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
-    best(time, cpu, CAPACITY)
+    ns_per_io(time, cpu, CAPACITY)
 }
 
 /// As [`measure`], but I/Os are only counted, with no samples and no times.
-pub fn measure_bare(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
-    best(time, cpu, 0)
+pub fn measure_counting(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
+    ns_per_io(time, cpu, 0)
 }
 
 /// In simulated time an I/O that takes no time costs what the machine says, so no run is needed.
-fn best(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
+fn ns_per_io(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
     if let Some(world) = time.world() {
         return Ok(world.machine().at_speed().turnaround_ns as f64);
     }
     let mut best = PhaseData::default();
     for _ in 0..RUNS {
-        let phase = once(time, cpu, capacity)?;
+        let activities = vec![Activity::Start(Wait::Poll)];
+        let job = JobPlan {
+            name: "floor".to_owned(),
+            cpu,
+            capacity,
+            stop_on_fault: true,
+            ..JobPlan::new(EngineSpec::Null, Medium::None, activities)
+        };
+        let plan = RunPlan {
+            phases: vec![RUN_LENGTH],
+            jobs: vec![job],
+            interval: RUN_LENGTH,
+            sampler_cpu: None,
+            time: time.clone(),
+        };
+        let mut data = run(plan, &mut |_| {}, &AtomicBool::new(false))?;
+        let phase = data.lanes.swap_remove(0).phases.swap_remove(0);
         if phase.ios > best.ios {
             best = phase;
         }
     }
     Ok((best.end.cpu_ns - best.begin.cpu_ns) as f64 / best.ios as f64)
-}
-
-fn once(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError> {
-    let activities = vec![Activity::Start(Wait::Poll)];
-    let job = JobPlan {
-        name: "floor".to_owned(),
-        cpu,
-        capacity,
-        stop_on_fault: true,
-        ..JobPlan::new(EngineSpec::Null, Medium::None, activities)
-    };
-    let plan = RunPlan {
-        phases: vec![LENGTH],
-        jobs: vec![job],
-        interval: LENGTH,
-        sampler_cpu: None,
-        time: time.clone(),
-    };
-    let mut data = run(plan, &mut (), &AtomicBool::new(false))?;
-    Ok(data.lanes.swap_remove(0).phases.swap_remove(0))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(crate) use flights::Flights;
 pub(crate) use paced::{LaneThinkTime, PoissonPace};
 
 use crate::pattern::Offsets;
-use crate::sample::{SampleRecorder, short};
+use crate::sample::{SampleRecorder, clamp_u32};
 use crate::{
     Engine, EngineError, LaneStep, Operation, Request, RingCompletion, Sample, Time, Waits,
 };
@@ -68,21 +68,21 @@ impl<T: Time> EngineLane<'_, T> {
     #[inline(never)]
     pub(crate) fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.pace.is_some() {
-            return self.paced(wait, end);
+            return self.run_paced(wait, end);
         }
         if self.depth > 1 {
             return match wait {
-                Wait::Hybrid(rule) => self.deep_hybrid(rule.as_mut(), end),
-                Wait::Interrupt | Wait::Poll => self.deep(matches!(wait, Wait::Poll), end),
+                Wait::Hybrid(rule) => self.run_deep_hybrid(rule.as_mut(), end),
+                Wait::Interrupt | Wait::Poll => self.run_deep(matches!(wait, Wait::Poll), end),
             };
         }
         match wait {
-            Wait::Interrupt => self.repeat(end, Self::interrupted),
+            Wait::Interrupt => self.repeat(end, Self::interrupt_io),
             // An I/O that one call completes leaves no time to look in.
-            Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
-            Wait::Poll if !self.recorder.keeps() && self.think.is_none() => self.bare(end),
-            Wait::Poll => self.repeat(end, Self::polled),
-            Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
+            Wait::Poll if self.waits == Waits::Never => self.repeat(end, Self::interrupt_io),
+            Wait::Poll if !self.recorder.keeps() && self.think.is_none() => self.count_ios(end),
+            Wait::Poll => self.repeat(end, Self::poll_io),
+            Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid_io(rule.as_mut(), r)),
         }
     }
 
@@ -90,16 +90,16 @@ impl<T: Time> EngineLane<'_, T> {
     fn repeat(
         &mut self,
         end: u64,
-        mut one: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
+        mut do_io: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
     ) -> Result<(), EngineError> {
         loop {
             if let Some(think) = self.think
-                && !self.has_thought(think, end)
+                && !self.finish_thinking(think, end)
             {
                 return Ok(());
             }
             let request = self.next_request(0);
-            let sample = one(self, request)?;
+            let sample = do_io(self, request)?;
             self.record(sample);
             if let Some(think) = &mut self.think {
                 think.begin(sample);
@@ -113,12 +113,12 @@ impl<T: Time> EngineLane<'_, T> {
     /// Polls, counts I/Os and keeps nothing of them, not even their times. Ends when the run's
     /// clock, read once after each I/O, shows `end`.
     #[inline(never)]
-    fn bare(&mut self, end: u64) -> Result<(), EngineError> {
+    fn count_ios(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
             let request = self.next_request(0);
             self.engine.submit(&[request])?;
             let done = self.spin()?;
-            let good = self.recorder.pass(request.offset, done.result, self.length);
+            let good = self.recorder.add(request.offset, done.result, self.length);
             if !good && self.stop_on_fault {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -149,7 +149,7 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    fn interrupted(&mut self, request: Request) -> Result<Sample, EngineError> {
+    fn interrupt_io(&mut self, request: Request) -> Result<Sample, EngineError> {
         let submit_ns = self.time.now();
         let done = self.engine.submit_and_wait(&[request])?;
         let wait_ns = self.time.now() - submit_ns;
@@ -158,7 +158,7 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     #[inline(always)]
-    fn polled(&mut self, request: Request) -> Result<Sample, EngineError> {
+    fn poll_io(&mut self, request: Request) -> Result<Sample, EngineError> {
         let submit_ns = self.time.now();
         self.engine.submit(&[request])?;
         let submitted = self.time.now();
@@ -166,14 +166,14 @@ impl<T: Time> EngineLane<'_, T> {
         let sample = Sample {
             submit_ns,
             offset: request.offset,
-            submit_len_ns: short(submitted - submit_ns),
+            submit_len_ns: clamp_u32(submitted - submit_ns),
             result: done.result,
             ..Sample::default()
         };
         Ok(sample.with_wait(self.time.now() - submitted))
     }
 
-    fn hybrid(
+    fn hybrid_io(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
         request: Request,
@@ -186,7 +186,7 @@ impl<T: Time> EngineLane<'_, T> {
         let mut sample = Sample {
             submit_ns,
             offset: request.offset,
-            submit_len_ns: short(submitted - submit_ns),
+            submit_len_ns: clamp_u32(submitted - submit_ns),
             flags: Sample::HYBRID,
             ..Sample::default()
         };
@@ -243,9 +243,9 @@ impl<T: Time> EngineLane<'_, T> {
         // The rule's time began when the submission returned, so the time since then is subtracted.
         self.time.sleep(asked.0.saturating_sub(call - submitted));
         let woke = self.time.now();
-        sample.asked_ns = short(asked.0);
-        sample.slept_ns = short(woke - call);
-        sample.woke_ns = short(woke - submitted);
+        sample.asked_ns = clamp_u32(asked.0);
+        sample.slept_ns = clamp_u32(woke - call);
+        sample.woke_ns = clamp_u32(woke - submitted);
         sample.flags |= Sample::SLEPT;
         if let Some(done) = self.engine.poll()? {
             sample.flags |= Sample::MISSED;

@@ -22,8 +22,8 @@ pub use pattern::Pattern;
 pub use q2c_policy::Wait;
 pub use q2c_service::SimMachine;
 pub use run::{
-    Activity, JobPlan, LaneData, Live, LiveAnswer, LivePlan, LiveSlice, Mark, Observer, PhaseData,
-    RunData, RunError, RunPlan, live, run,
+    Activity, JobPlan, LaneData, Live, LiveAnswer, LivePlan, LiveSlice, Mark, PhaseData, RunData,
+    RunError, RunPlan, live, run,
 };
 pub use sample::{FailedIo, Sample};
 pub use tally::{IoTally, SleepCounts};

@@ -91,11 +91,11 @@ fn ratio(sum: f64, of: u64) -> f64 {
 
 /// Statistics of phase number `phase` of one lane.
 pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
-    stats_of(&lane.phases[phase], lane.phase_samples(phase))
+    stats_from(&lane.phases[phase], lane.phase_samples(phase))
 }
 
 /// Statistics of a part of one lane's time, from its data and its samples.
-pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
+pub(crate) fn stats_from(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
     let (begin, end) = (data.begin, data.end);
     let mut stats = PhaseStats {
         lanes: 1,
@@ -117,8 +117,8 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
 }
 
 /// The statistics of several lanes in one phase, joined: wall time is the mean over the lanes.
-pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
-    let mut total = summed(lanes);
+pub fn combine_lanes(lanes: &[PhaseStats]) -> PhaseStats {
+    let mut total = sum_lanes(lanes);
     total.lanes = lanes.iter().map(|lane| lane.lanes).sum();
     let wall = lanes.iter().map(|l| l.wall_ns * f64::from(l.lanes));
     total.wall_ns = wall.sum::<f64>() / f64::from(total.lanes.max(1));
@@ -126,15 +126,15 @@ pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
 }
 
 /// The statistics of the same lanes in successive phases, joined: wall times add up.
-pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
-    let mut total = summed(phases);
+pub fn combine_phases(phases: &[PhaseStats]) -> PhaseStats {
+    let mut total = sum_lanes(phases);
     total.lanes = phases.first().map_or(0, |phase| phase.lanes);
     total.wall_ns = phases.iter().map(|phase| phase.wall_ns).sum();
     total
 }
 
 /// Sums everything but lanes and wall time.
-fn summed(lanes: &[PhaseStats]) -> PhaseStats {
+fn sum_lanes(lanes: &[PhaseStats]) -> PhaseStats {
     let mut total = PhaseStats::default();
     for lane in lanes {
         total.ios += lane.ios;
@@ -164,7 +164,7 @@ pub struct IntervalStats {
 /// A last interval that lacks at most this share of its length still counts. A phase begins with a
 /// wake-up and ends with an I/O, so a phase of `n` intervals is a little longer or shorter than
 /// planned. Rates are over the interval's real length.
-const LACKING: f64 = 0.05;
+const MAX_MISSING_SHARE: f64 = 0.05;
 
 /// The complete intervals of a phase. I/Os belong to the interval in which they were reaped. An
 /// incomplete interval at the phase's end is left out.
@@ -173,7 +173,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);
     let samples = lane.phase_samples(phase);
     let length = length.0.max(1);
-    let lacking = (length as f64 * LACKING) as u64;
+    let lacking = (length as f64 * MAX_MISSING_SHARE) as u64;
     let whole = (end - begin + lacking) / length;
     let edge = |n: u64| (begin + n * length).min(end);
     let mut from = 0;
@@ -191,7 +191,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
             };
             IntervalStats {
                 end_s: (edge(n + 1) - begin) as f64 / 1e9,
-                stats: stats_of(&part, inside),
+                stats: stats_from(&part, inside),
                 cpu_pct: cpu_between(&lane.cpu_readings, edge(n), edge(n + 1)),
             }
         })

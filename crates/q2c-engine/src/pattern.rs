@@ -14,6 +14,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Random reads.
+    pub const RANDREAD: Pattern = Pattern {
+        random: true,
+        write: false,
+    };
+
     /// The direction of its requests.
     pub fn direction(&self) -> Direction {
         [Direction::Read, Direction::Write][usize::from(self.write)]
@@ -25,32 +31,26 @@ impl Pattern {
 #[error("expected randread, randwrite, read or write, found `{0}`")]
 pub struct ParsePatternError(pub String);
 
+/// The names of sequential patterns, then of random ones; of each the read, then the write.
+const NAMES: [[&str; 2]; 2] = [["read", "write"], ["randread", "randwrite"]];
+
 impl FromStr for Pattern {
     type Err = ParsePatternError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (random, write) = match text {
-            "randread" => (true, false),
-            "randwrite" => (true, true),
-            "read" => (false, false),
-            "write" => (false, true),
-            _ => return Err(ParsePatternError(text.to_owned())),
-        };
+        let index = NAMES.as_flattened().iter().position(|name| *name == text);
+        let index = index.ok_or_else(|| ParsePatternError(text.to_owned()))?;
+        let (random, write) = (index >= 2, index % 2 == 1);
         Ok(Pattern { random, write })
     }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.random, self.write) {
-            (true, false) => "randread",
-            (true, true) => "randwrite",
-            (false, false) => "read",
-            (false, true) => "write",
-        })
+        f.write_str(NAMES[usize::from(self.random)][usize::from(self.write)])
     }
 }
 
-q2c_model::kept_as_text!(Pattern);
+q2c_model::serde_as_text!(Pattern);
 
 /// The block offsets of one lane, in the order of its requests.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::{EngineError, IoTally};
 use q2c_model::{Bytes, Nanos};
-use q2c_sys::cache::expect_writes_behind;
+use q2c_sys::cache::prefetch_behind;
 
 /// One finished I/O. Times count from the zero of the run's clock, in ns; durations other than the
 /// wait saturate at 4.29 s.
@@ -46,7 +46,7 @@ impl Sample {
     pub const INTERRUPT: u64 = 16;
 
     /// The bits of `flags` that belong to the wait.
-    const LONG: u64 = !(u32::MAX as u64);
+    const WAIT_BITS: u64 = !(u32::MAX as u64);
 
     /// The sample of an I/O whose submission and waiting were one call: all its time is the wait.
     #[inline]
@@ -67,7 +67,7 @@ impl Sample {
     pub(crate) fn with_wait(self, ns: u64) -> Self {
         Sample {
             wait_ns: ns as u32,
-            flags: self.flags & !Sample::LONG | ns & Sample::LONG,
+            flags: self.flags & !Sample::WAIT_BITS | ns & Sample::WAIT_BITS,
             ..self
         }
     }
@@ -75,12 +75,12 @@ impl Sample {
     /// Time from the submission's return to the reaping, ns.
     #[inline]
     pub const fn wait(&self) -> u64 {
-        self.flags & Sample::LONG | self.wait_ns as u64
+        self.flags & Sample::WAIT_BITS | self.wait_ns as u64
     }
 
     /// True if any bit says how the lane waited.
-    pub(crate) const fn waited_in_a_way(&self) -> bool {
-        self.flags & !Sample::LONG & !Sample::ONE_CALL != 0
+    pub(crate) const fn has_wait_flags(&self) -> bool {
+        self.flags & !Sample::WAIT_BITS & !Sample::ONE_CALL != 0
     }
 
     /// True if all bits of `flags` are set.
@@ -102,7 +102,7 @@ impl Sample {
 
 /// The duration in 32 bits; the largest value if it does not fit.
 #[inline]
-pub(crate) fn short(ns: u64) -> u32 {
+pub(crate) fn clamp_u32(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
 
@@ -121,8 +121,8 @@ pub struct FailedIo {
 
 /// An empty vector with room for `capacity` samples. All its pages have been written once, so that
 /// the run has no page faults.
-pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
-    let something = Sample {
+pub(crate) fn prefaulted_samples(capacity: usize) -> Result<Vec<Sample>, EngineError> {
+    let non_zero = Sample {
         flags: 1,
         ..Sample::default()
     };
@@ -132,7 +132,7 @@ pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
         .map_err(|_| EngineError::Samples {
             bytes: Bytes(capacity.saturating_mul(size_of::<Sample>()) as u64),
         })?;
-    samples.resize(capacity, something);
+    samples.resize(capacity, non_zero);
     samples.clear();
     Ok(samples)
 }
@@ -140,7 +140,7 @@ pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
 /// A lane's store of samples. Samples beyond the capacity are counted and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct SampleRecorder {
-    /// In real time, its pages up to the capacity have been written once; see [`touched`].
+    /// In real time, its pages up to the capacity were written once; see [`prefaulted_samples`].
     pub samples: Vec<Sample>,
     pub capacity: usize,
     /// The tally to which every I/O is added.
@@ -161,17 +161,17 @@ impl SampleRecorder {
     /// Counts a finished I/O of `asked` bytes and keeps nothing of it. Returns true if all its
     /// bytes were moved.
     #[inline]
-    pub(crate) fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
+    pub(crate) fn add(&mut self, offset: u64, result: i32, asked: u32) -> bool {
         self.ios += 1;
         let good = result == asked as i32;
         if !good {
-            self.spoilt(offset, result, asked);
+            self.note_fault(offset, result, asked);
         }
         good
     }
 
     /// Takes out the tally of the I/Os since the last call; `None` if no tally is kept.
-    pub(crate) fn cut(&mut self) -> Option<Box<IoTally>> {
+    pub(crate) fn take_tally(&mut self) -> Option<Box<IoTally>> {
         self.tally.as_mut().map(std::mem::take)
     }
 
@@ -180,7 +180,7 @@ impl SampleRecorder {
     pub(crate) fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
             self.samples.push(sample);
-            expect_writes_behind(&self.samples);
+            prefetch_behind(&self.samples);
         }
         if let Some(tally) = &mut self.tally {
             tally.count(&sample);
@@ -188,13 +188,13 @@ impl SampleRecorder {
         self.ios += 1;
         let good = sample.result == asked as i32;
         if !good {
-            self.spoilt(sample.offset, sample.result, asked);
+            self.note_fault(sample.offset, sample.result, asked);
         }
         good
     }
 
     #[cold]
-    fn spoilt(&mut self, offset: u64, result: i32, asked: u32) {
+    fn note_fault(&mut self, offset: u64, result: i32, asked: u32) {
         let fault = FailedIo {
             nth: self.ios - 1,
             offset,
@@ -207,7 +207,7 @@ impl SampleRecorder {
 
     /// Continues with `empty` as its memory, and returns the samples so far. Nothing is allocated
     /// if `empty` has enough capacity.
-    pub(crate) fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
+    pub(crate) fn swap_samples(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
         empty.clear();
         std::mem::replace(&mut self.samples, empty)
     }
@@ -220,7 +220,7 @@ mod tests {
     /// More memory than any address space has is an error, and does not end the process.
     #[test]
     fn samples_that_memory_does_not_hold_are_an_error() {
-        let message = touched(1 << 58).unwrap_err().to_string();
+        let message = prefaulted_samples(1 << 58).unwrap_err().to_string();
         assert!(message.starts_with("allocate"), "{message}");
         assert!(message.contains("of samples for a job"), "{message}");
     }
@@ -235,13 +235,13 @@ mod tests {
             result: 512,
             ..Sample::default()
         };
-        let short = Sample {
+        let clamp_u32 = Sample {
             result: 100,
             offset: 4096,
             ..Sample::default()
         };
         assert!(recorder.push(good, 512));
-        assert!(!recorder.push(short, 512));
+        assert!(!recorder.push(clamp_u32, 512));
         assert_eq!((recorder.ios, recorder.samples.len()), (2, 1));
         let first = FailedIo {
             nth: 1,
@@ -256,11 +256,11 @@ mod tests {
     #[test]
     fn an_hour_saturates_and_an_hour_of_waiting_does_not() {
         const HOUR: u64 = 3_600_000_000_000;
-        assert_eq!(short(HOUR), u32::MAX);
+        assert_eq!(clamp_u32(HOUR), u32::MAX);
         let waited = Sample::one_call(5, 0, HOUR, 4096);
         assert_eq!((waited.wait(), waited.u2c()), (HOUR, Nanos(HOUR)));
         assert_eq!(waited.reaped_ns(), HOUR + 5);
-        assert!(waited.is(Sample::ONE_CALL) && !waited.waited_in_a_way());
+        assert!(waited.is(Sample::ONE_CALL) && !waited.has_wait_flags());
         let less = waited.with_wait(7);
         assert_eq!((less.wait(), less.flags), (7, Sample::ONE_CALL));
     }

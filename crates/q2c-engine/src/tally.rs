@@ -57,7 +57,7 @@ impl IoTally {
     #[inline]
     pub(crate) fn count(&mut self, sample: &Sample) {
         self.latencies.record(sample.u2c().0);
-        if sample.waited_in_a_way() {
+        if sample.has_wait_flags() {
             self.sleeps.count(sample);
         }
     }

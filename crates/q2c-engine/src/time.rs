@@ -5,7 +5,7 @@ use q2c_model::CpuId;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{
-    ContextSwitches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches,
+    ContextSwitches, cpu_ns_of, id, minimize_timer_slack, pin, sleep_until, switches,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +104,7 @@ impl Time for Real {
     fn spend(self, _step: LaneStep) {}
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
-        pin(cpu).and_then(|()| least_timer_slack())
+        pin(cpu).and_then(|()| minimize_timer_slack())
     }
 
     fn thread_id(self) -> u32 {
@@ -134,7 +134,7 @@ impl Time for Real {
 }
 
 /// The longest sleep until `stop` is checked again, ns.
-pub(crate) const NAP_NS: u64 = 50_000_000;
+pub(crate) const MAX_REST_NS: u64 = 50_000_000;
 
 /// Sleeps until the run's clock shows `end`, or `stop` is raised.
 pub(crate) fn rest_until<T: Time>(end: u64, time: T, stop: &AtomicBool) {
@@ -143,7 +143,7 @@ pub(crate) fn rest_until<T: Time>(end: u64, time: T, stop: &AtomicBool) {
         if left == 0 || stop.load(Ordering::Relaxed) {
             return;
         }
-        time.sleep(left.min(NAP_NS));
+        time.sleep(left.min(MAX_REST_NS));
     }
 }
 

@@ -1,27 +1,26 @@
 //! Makes the figures, ratios and warnings of a result from the trials.
 
-use crate::beside::FsMeasurement;
+use crate::disturbance::FsMeasurement;
 use crate::plan::{FsTrial, label};
 use crate::spec::FsSettings;
 use q2c_model::stats::{Interval, Ratio, ratio_of_medians};
 use q2c_result::Warning;
-use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
+use q2c_result::fs::{CreatedFs, FileSystem, FsCell, FsPoint, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 
 type PointRuns = CellRuns<FsPoint, FsMeasurement<FsTrial>>;
 
 pub(crate) fn cells(runs: &[PointRuns]) -> Vec<FsCell> {
-    let known = |runs: &PointRuns, figure: fn(&FsTrial) -> Option<f64>| -> Vec<f64> {
+    let figures = |runs: &PointRuns, figure: fn(&FsTrial) -> Option<f64>| -> Vec<f64> {
         runs.outcomes().filter_map(|t| figure(&t.figures)).collect()
     };
     let cell = |runs: &PointRuns| FsCell {
         point: runs.plan.cell.clone(),
         iops: runs.interval(|trial| trial.figures.iops),
-        in_flight: Interval::from_samples(&known(runs, |trial| trial.in_flight)),
-        from_device: {
-            let shares = known(runs, |trial| trial.from_device);
-            (!shares.is_empty()).then(|| Interval::from_samples(&shares))
-        },
+        in_flight: Interval::from_samples(&figures(runs, |trial| trial.in_flight)),
+        from_device: Some(figures(runs, |trial| trial.from_device))
+            .filter(|shares| !shares.is_empty())
+            .map(|shares| Interval::from_samples(&shares)),
         locks: None,
         profile: None,
         failures: runs.failures().map(str::to_owned).collect(),
@@ -34,9 +33,9 @@ pub(crate) fn ratios(
     control: Option<FileSystem>,
     seed: u64,
 ) -> Vec<SharedRatio> {
-    let shared = runs.iter().map(|runs| &runs.plan.cell);
-    let shared = shared.filter(|point| point.sharing != Sharing::Private);
-    let ratio = |point: &FsPoint| {
+    let points = runs.iter().map(|runs| &runs.plan.cell);
+    let shared = points.filter(|point| point.sharing != Sharing::Private);
+    let shared_ratio = |point: &FsPoint| {
         let control = control.filter(|&control| control != point.fs);
         let control_point = control.map(|fs| FsPoint {
             fs,
@@ -48,7 +47,7 @@ pub(crate) fn ratios(
             of_control: control_point.and_then(|point| ratio(runs, &point, seed)),
         })
     };
-    shared.filter_map(ratio).collect()
+    shared.filter_map(shared_ratio).collect()
 }
 
 fn ratio(runs: &[PointRuns], shared: &FsPoint, seed: u64) -> Option<Ratio> {
@@ -65,8 +64,8 @@ fn ratio(runs: &[PointRuns], shared: &FsPoint, seed: u64) -> Option<Ratio> {
     ratio_of_medians(&iops(shared), &iops(&private), seed)
 }
 
-pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = cached(cells).into_iter().collect();
+pub(crate) fn warnings(spec: &FsSettings, made: &[CreatedFs], cells: &[FsCell]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = cache_warning(cells).into_iter().collect();
     if made.iter().any(|made| made.loop_direct == Some(false)) {
         warnings.push(Warning::new(
             "loop-buffered",
@@ -75,10 +74,10 @@ pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> 
             "put --out on a file system with direct I/O, or name a device",
         ));
     }
-    if spec.program.is_none() && spec.most_jobs() as usize > spec.cpus.len() {
+    if spec.program.is_none() && spec.max_jobs() as usize > spec.cpus.len() {
         warnings.push(Warning::new(
             "oversubscribed",
-            format!("{} jobs run on {} CPUs", spec.most_jobs(), spec.cpus.len()),
+            format!("{} jobs run on {} CPUs", spec.max_jobs(), spec.cpus.len()),
             "jobs wait for CPUs, too, so that throughput ends there whatever the file system does",
             "read the numbers of jobs up to the number of CPUs",
         ));
@@ -87,15 +86,13 @@ pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> 
 }
 
 /// Bytes from the device per byte of a scan, below which the page cache had some of the blocks.
-const FROM_DEVICE: f64 = 0.9;
+const MIN_DEVICE_SHARE: f64 = 0.9;
 
-fn cached(cells: &[FsCell]) -> Option<Warning> {
+fn cache_warning(cells: &[FsCell]) -> Option<Warning> {
     let share = |cell: &FsCell| cell.from_device.map(|share| share.median);
-    let few = || {
-        let cells = cells.iter();
-        cells.filter(|cell| share(cell).is_some_and(|share| share < FROM_DEVICE))
-    };
-    let (count, first) = (few().count(), label(&few().next()?.point));
+    let is_cached = |cell: &&FsCell| share(cell).is_some_and(|share| share < MIN_DEVICE_SHARE);
+    let cached: Vec<&FsCell> = cells.iter().filter(is_cached).collect();
+    let (count, first) = (cached.len(), label(&cached.first()?.point));
     Some(Warning::new(
         "cached",
         format!(
@@ -109,8 +106,8 @@ fn cached(cells: &[FsCell]) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::beside::tests;
-    use crate::spec::tests::good;
+    use crate::disturbance::tests;
+    use crate::spec::tests::valid_settings;
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching};
 
@@ -165,12 +162,10 @@ mod tests {
     #[test]
     fn more_jobs_than_cpus_are_told() {
         let ids = |spec: &FsSettings| -> Vec<String> {
-            warnings(spec, &[], &[])
-                .into_iter()
-                .map(|warning| warning.id)
-                .collect()
+            let warnings = warnings(spec, &[], &[]).into_iter();
+            warnings.map(|warning| warning.id).collect()
         };
-        let mut spec = good();
+        let mut spec = valid_settings();
         assert_eq!(ids(&spec), ["oversubscribed"]);
         spec.cpus = vec![0, 1];
         assert!(ids(&spec).is_empty());

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of one write while files are filled.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// The file of a job at a point, and the part of the file that the job uses.
 #[derive(Debug)]
@@ -22,10 +22,10 @@ pub(crate) struct JobFile {
 
 /// Creates files full of data for up to `jobs` jobs, and writes them to the device.
 pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), Fault> {
-    let chunk = random_data(&mut Rng::new(seed), CHUNK);
-    let private_files = (0..jobs).map(|job| (private(folder, job), size.0));
-    let shared = (shared(folder), size.0 * u64::from(jobs));
-    for (path, size) in private_files.chain([shared]) {
+    let chunk = random_data(&mut Rng::new(seed), CHUNK_BYTES);
+    let private_files = (0..jobs).map(|job| (private_path(folder, job), size.0));
+    let shared_file = (shared_path(folder), size.0 * u64::from(jobs));
+    for (path, size) in private_files.chain([shared_file]) {
         let (name, data) = (path.display(), Bytes(size));
         let tried =
             format_args!("write {name} ({data} of data; --size makes the file system larger)");
@@ -43,23 +43,23 @@ pub(crate) fn random_data(rng: &mut Rng, length: usize) -> Vec<u8> {
 fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     for begin in (0..size).step_by(chunk.len()) {
-        let part = (size - begin).min(chunk.len() as u64);
-        file.write_all(&chunk[..part as usize])?;
+        let length = (size - begin).min(chunk.len() as u64);
+        file.write_all(&chunk[..length as usize])?;
     }
     file.sync_all()
 }
 
 /// Opens a file for each job. A file for appending is empty then.
 pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
-    let open = |job| {
-        let path = path(folder, point, job);
+    let job_file = |job| {
+        let path = job_path(folder, point, job);
         let (caching, access) = (point.caching, point.access);
         let tried = format_args!("open {} for {caching} {access}s", path.display());
-        let file = open_one(&path, point, job).or_fault(Exit::Environment, tried)?;
-        let (base, span) = part(point, job, size);
+        let file = open_file(&path, point, job).or_fault(Exit::Environment, tried)?;
+        let (base, span) = job_part(point, job, size);
         Ok(JobFile { file, base, span })
     };
-    (0..point.jobs).map(open).collect()
+    (0..point.jobs).map(job_file).collect()
 }
 
 /// Removes the files that a point appended to, because the next point needs the room.
@@ -68,7 +68,7 @@ pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
         return Ok(());
     }
     for job in 0..point.jobs {
-        let path = path(folder, point, job);
+        let path = job_path(folder, point, job);
         let tried = format_args!("remove {}", path.display());
         match fs::remove_file(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -78,7 +78,7 @@ pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
     Ok(())
 }
 
-fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
+fn open_file(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
     let direct = match point.caching {
         Caching::Direct => OFlags::DIRECT,
         Caching::Buffered => OFlags::empty(),
@@ -90,33 +90,32 @@ fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
         options.write(true);
     }
     let file = options.custom_flags(direct.bits() as i32).open(path)?;
-    let first = point.sharing == Sharing::Private || job == 0;
-    if append && first {
+    if append && (point.sharing == Sharing::Private || job == 0) {
         file.set_len(0)?;
     }
     Ok(file)
 }
 
-fn private(folder: &Path, job: u32) -> PathBuf {
+fn private_path(folder: &Path, job: u32) -> PathBuf {
     folder.join(format!("job-{job}"))
 }
 
-fn shared(folder: &Path) -> PathBuf {
+fn shared_path(folder: &Path) -> PathBuf {
     folder.join("shared")
 }
 
-fn path(folder: &Path, point: &FsPoint, job: u32) -> PathBuf {
+fn job_path(folder: &Path, point: &FsPoint, job: u32) -> PathBuf {
     let shares = point.sharing != Sharing::Private;
     match (point.access, shares) {
         (Access::Append, false) => folder.join(format!("log-{job}")),
         (Access::Append, true) => folder.join("log"),
-        (_, false) => private(folder, job),
-        (_, true) => shared(folder),
+        (_, false) => private_path(folder, job),
+        (_, true) => shared_path(folder),
     }
 }
 
 /// Start and length of the part of its file that a job uses, bytes.
-fn part(point: &FsPoint, job: u32, size: Bytes) -> (Bytes, Bytes) {
+fn job_part(point: &FsPoint, job: u32, size: Bytes) -> (Bytes, Bytes) {
     match point.sharing {
         Sharing::Private => (Bytes(0), size),
         Sharing::Blocks => (Bytes(size.0 * u64::from(job)), size),
@@ -144,7 +143,7 @@ mod tests {
 
     const SIZE: Bytes = Bytes(8 * 4096);
 
-    fn opened(point: &FsPoint) -> Vec<JobFile> {
+    fn open_files(point: &FsPoint) -> Vec<JobFile> {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path(), 3, SIZE, 1).unwrap();
         open(folder.path(), point, SIZE).unwrap()
@@ -161,27 +160,30 @@ mod tests {
 
     #[test]
     fn jobs_have_files_parts_or_a_block() {
-        let private = opened(&point(Sharing::Private, Access::Read));
+        let private = open_files(&point(Sharing::Private, Access::Read));
         assert_eq!((inodes(&private), private[2].base), (3, Bytes(0)));
-        let blocks = opened(&point(Sharing::Blocks, Access::Write));
+        let blocks = open_files(&point(Sharing::Blocks, Access::Write));
         assert_eq!(inodes(&blocks), 1);
         let parts = [0, 1, 2].map(|n| (n * SIZE.0, SIZE.0));
         assert_eq!(places(&blocks), parts);
         let length = blocks[0].file.metadata().unwrap().len();
         assert_eq!(length, 3 * SIZE.0);
-        let same = opened(&point(Sharing::Same, Access::Read));
+        let same = open_files(&point(Sharing::Same, Access::Read));
         assert_eq!((inodes(&same), places(&same)), (1, vec![(0, 4096); 3]));
     }
 
     /// Writes at any offset are appended.
     #[test]
     fn a_file_that_is_appended_to_begins_empty() {
-        let files = opened(&point(Sharing::Same, Access::Append));
+        let files = open_files(&point(Sharing::Same, Access::Append));
         assert_eq!(inodes(&files), 1);
         for file in &files {
             assert_eq!(file.file.write_at(&[1; 10], 0).unwrap(), 10);
         }
         assert_eq!(files[0].file.metadata().unwrap().len(), 30);
-        assert_eq!(inodes(&opened(&point(Sharing::Private, Access::Append))), 3);
+        assert_eq!(
+            inodes(&open_files(&point(Sharing::Private, Access::Append))),
+            3
+        );
     }
 }

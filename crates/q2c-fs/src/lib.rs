@@ -3,34 +3,34 @@
 //! kernel removes them.
 #![forbid(unsafe_code)]
 
-mod beside;
 mod conclude;
-mod counted;
+mod disturbance;
 mod files;
 mod locks;
-mod made;
 mod maker;
 mod mix;
+mod mounted_fs;
+mod op_counter;
 mod plan;
 mod program;
 mod readahead;
 mod scan;
 mod spec;
 
-pub use made::{MountContext, OneFile};
-pub use maker::{MakerFound, makers};
+pub use maker::{MakerLookup, makers};
+pub use mounted_fs::{MountContext, MountedFile};
 pub use spec::FsSettings;
 
-use beside::FsMeasurement;
-use made::MountedFs;
+use disturbance::FsMeasurement;
 use maker::FsMaker;
 use mix::MixPlan;
+use mounted_fs::MountedFs;
 use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::target::WriteLeave;
-use q2c_model::{Bytes, CpuId, Fault};
+use q2c_model::{Bytes, Fault};
 use q2c_result::fs::{
     FileSystem, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, ProgramPoint, SCHEMA,
 };
@@ -45,7 +45,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Length of the measurement of the machine at rest.
-const REST: Duration = Duration::from_millis(250);
+const REST_TIME: Duration = Duration::from_millis(250);
 
 /// A benchmark of file systems.
 pub struct FsBench<'a> {
@@ -65,34 +65,28 @@ pub struct FsBench<'a> {
 
 /// The file systems of a run. Dropping this value removes them.
 #[derive(Debug)]
-pub struct MadeAll {
+pub struct FileSystemSet {
     made: Vec<MountedFs>,
     left_out: Vec<FsLeftOut>,
 }
 
-impl MadeAll {
-    fn kinds(&self) -> Vec<FileSystem> {
-        self.made.iter().map(|made| made.facts.fs).collect()
-    }
-}
-
 /// What plans run on: the benchmark's settings and its file systems.
 #[derive(Clone, Copy)]
-struct Bed<'a> {
+struct BenchTarget<'a> {
     bench: &'a FsBench<'a>,
     made: &'a [MountedFs],
 }
 
-impl<'a> Bed<'a> {
+impl<'a> BenchTarget<'a> {
     fn find(self, fs: FileSystem) -> Result<&'a MountedFs, CellError> {
-        let made = self.made.iter().find(|made| made.facts.fs == fs);
-        made.ok_or_else(|| CellError::Cell(format!("find {fs}")))
+        let mounted = self.made.iter().find(|mounted| mounted.facts.fs == fs);
+        mounted.ok_or_else(|| CellError::Cell(format!("find {fs}")))
     }
 }
 
 /// The outcome of a run that has a result.
 #[derive(Debug)]
-pub struct Done {
+pub struct FsOutcome {
     /// The result.
     pub result: FsResult,
     /// How the run ended.
@@ -103,12 +97,12 @@ impl FsBench<'_> {
     /// Makes the file systems and their files, on the plan's device or on loop devices over files
     /// in `folder`. From then on the calling thread has mounts of its own. After an error nothing
     /// is left but the content of a named device.
-    pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, Fault> {
+    pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<FileSystemSet, Fault> {
         self.spec.check()?;
         for &fs in self.spec.fs.iter().flatten() {
             FsMaker::for_file_system(fs).find()?;
         }
-        made::own_mounts()?;
+        mounted_fs::unshare_mounts()?;
         let (mut made, mut left_out) = (Vec::new(), Vec::new());
         for &fs in &self.spec.file_systems {
             if self.spec.device.is_none() {
@@ -131,7 +125,7 @@ impl FsBench<'_> {
             let text = format_args!("find a file system to measure: {reason}");
             return Err(Fault::environment(text));
         }
-        Ok(MadeAll { made, left_out })
+        Ok(FileSystemSet { made, left_out })
     }
 
     fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<MountedFs, Fault> {
@@ -140,26 +134,26 @@ impl FsBench<'_> {
             roots: self.roots,
             journal: self.restore_dir,
         };
-        let made = match &spec.device {
+        let mounted = match &spec.device {
             None => {
-                let least = Bytes(FsMaker::for_file_system(fs).least_mib << 20);
-                MountedFs::on_loop(context, fs, folder, spec.size.max(least))?
+                let min_size = Bytes(FsMaker::for_file_system(fs).least_mib << 20);
+                MountedFs::on_loop(context, fs, folder, spec.size.max(min_size))?
             }
             Some(device) => MountedFs::on_device(context, fs, Path::new(device), self.leave)?,
         };
         if spec.program.is_none() && !spec.mix {
-            files::prepare(made.path(), spec.most_jobs(), spec.file, spec.run.seed)?;
+            files::prepare(mounted.path(), spec.max_jobs(), spec.file, spec.run.seed)?;
         }
-        Ok(made)
+        Ok(mounted)
     }
 
     /// Runs all trials, and makes the result.
     pub fn run(
         &self,
-        all: &MadeAll,
+        all: &FileSystemSet,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<Done, Fault> {
+    ) -> Result<FsOutcome, Fault> {
         let begun = Instant::now();
         let spec = self.spec;
         let settings = Settings {
@@ -169,11 +163,11 @@ impl FsBench<'_> {
             ..Settings::default()
         };
         let mut run = FsRun {
-            bed: Bed {
+            target: BenchTarget {
                 bench: self,
                 made: &all.made,
             },
-            idle: busy_at_rest(self.roots, REST).unwrap_or(0.0),
+            idle: busy_at_rest(self.roots, REST_TIME).unwrap_or(0.0),
             runner: Runner {
                 settings: &settings,
                 cancel: self.stop,
@@ -184,25 +178,25 @@ impl FsBench<'_> {
             result: self.empty_result(all),
         };
         let state = if spec.mix {
-            run.by_program(MixPlan(run.bed), None, MixPlan::UNIT)?
+            run.run_program(MixPlan(run.target), None, MixPlan::UNIT)?
         } else if let Some(command) = &spec.program {
-            let plan = ProgramPlan::new(run.bed, command)?;
-            run.by_program(plan, Some(command.clone()), spec.metric())?
+            let plan = ProgramPlan::new(run.target, command)?;
+            run.run_program(plan, Some(command.clone()), spec.metric())?
         } else {
-            run.by_jobs()?
+            run.run_jobs()?
         };
         let mut result = run.result;
         let warnings = conclude::warnings(spec, &result.file_systems, &result.cells);
-        let warnings = warnings.into_iter().chain(self.of_machine());
+        let warnings = warnings.into_iter().chain(self.machine_warnings());
         result.warnings.splice(0..0, warnings);
         result.left_out.extend_from_slice(&all.left_out);
         result.seconds = begun.elapsed().as_secs_f64();
         result.complete = state == RunState::Complete;
-        Ok(Done { result, state })
+        Ok(FsOutcome { result, state })
     }
 
     /// The result before it has figures.
-    fn empty_result(&self, all: &MadeAll) -> FsResult {
+    fn empty_result(&self, all: &FileSystemSet) -> FsResult {
         let spec = self.spec;
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         FsResult {
@@ -212,22 +206,23 @@ impl FsBench<'_> {
             seed: spec.run.seed,
             machine: self.machine.clone(),
             file_systems: all.made.iter().map(|made| made.facts.clone()).collect(),
-            control: spec.control.filter(|fs| all.kinds().contains(fs)),
+            control: spec
+                .control
+                .filter(|&fs| all.made.iter().any(|made| made.facts.fs == fs)),
             job: FsJob {
                 trial_seconds: spec.seconds,
                 warm_up_seconds: spec.warm_up,
                 trials: spec.trials,
                 file: spec.file,
-                cpus: spec.cpus.iter().copied().map(CpuId).collect(),
+                cpus: spec.cpu_ids(),
             },
             ..FsResult::default()
         }
     }
 
     /// A warning for each check of the doctor that invalidates throughput on this machine.
-    fn of_machine(&self) -> Vec<Warning> {
-        let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
-        let report = examine(self.roots, None, &cpus, &Clock::new().into());
+    fn machine_warnings(&self) -> Vec<Warning> {
+        let report = examine(self.roots, None, &self.spec.cpu_ids(), &Clock::new().into());
         let checks = report.checks.into_iter();
         let bad = checks.filter(|check| check.invalidates("iops"));
         bad.map(|check| Warning {
@@ -242,7 +237,7 @@ impl FsBench<'_> {
 
 /// A run in progress, and the result that it fills.
 struct FsRun<'a, 'r> {
-    bed: Bed<'a>,
+    target: BenchTarget<'a>,
     /// Number of CPUs that were busy before the plan.
     idle: f64,
     runner: Runner<'r>,
@@ -251,12 +246,12 @@ struct FsRun<'a, 'r> {
 }
 
 impl FsRun<'_, '_> {
-    fn by_jobs(&mut self) -> Result<RunState, Fault> {
-        let spec = self.bed.bench.spec;
+    fn run_jobs(&mut self) -> Result<RunState, Fault> {
+        let spec = self.target.bench.spec;
         let kinds = self.result.file_systems.iter().map(|made| made.fs);
         let (points, left_out) = spec.points(&kinds.collect::<Vec<_>>());
         let mut plan = FsPlan {
-            bed: self.bed,
+            target: self.target,
             points: &points,
             clock: Clock::new(),
         };
@@ -269,19 +264,19 @@ impl FsRun<'_, '_> {
         let control = self.result.control;
         self.result.ratios = conclude::ratios(&summary.cells, control, spec.run.seed);
         self.result.left_out = left_out;
-        self.result.warnings = beside::warnings(self.idle, &summary.cells, |point| point.jobs);
+        self.result.warnings = disturbance::warnings(self.idle, &summary.cells, |point| point.jobs);
         self.result.warnings.extend(summary.warnings);
         Ok(state)
     }
 
     /// Runs each point once more with its waits for locks watched. Returns how the runs ended.
     fn watch_locks(&mut self, points: &FsPlan<'_>) -> Result<RunState, Fault> {
-        let once = Settings {
+        let single_trial = Settings {
             trials: 1,
             ..self.runner.settings.clone()
         };
         let mut runner = Runner {
-            settings: &once,
+            settings: &single_trial,
             cancel: self.runner.cancel,
             clock: self.runner.clock,
             progress: &mut *self.runner.progress,
@@ -298,7 +293,7 @@ impl FsRun<'_, '_> {
     }
 
     /// Runs a command or the built-in mix, and adds its figures and the disturbances of its trials.
-    fn by_program(
+    fn run_program(
         &mut self,
         mut plan: impl Plan<Cell = ProgramPoint, Outcome = FsMeasurement<f64>>,
         command: Option<String>,
@@ -310,7 +305,7 @@ impl FsRun<'_, '_> {
             metric: metric.to_owned(),
             cells: program::cells(&summary.cells),
         });
-        self.result.warnings = beside::warnings(self.idle, &summary.cells, |point| point.cpus);
+        self.result.warnings = disturbance::warnings(self.idle, &summary.cells, |point| point.cpus);
         let state = summary.state();
         self.result.warnings.extend(summary.warnings);
         Ok(state)

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 /// Name prefixes of functions that report a wait. The functions above them in a stack are the
 /// probe's own, which have no names.
-const TELLING: &str = "bpf_trace_ __bpf_trace_ __traceiter_ trace_contention_";
+const REPORTING: &str = "bpf_trace_ __bpf_trace_ __traceiter_ trace_contention_";
 
 /// Name prefixes of the functions of locks.
-const LOCKS: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv_ do_raw_ mutex_ __mutex_ \
+const LOCK_PREFIXES: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv_ do_raw_ mutex_ __mutex_ \
                      rwsem_ down_ __down_ up_ __up_ percpu_ __percpu_ rt_ __rt_ osq_ ww_ __ww_ \
                      __lock_ lock_acquire";
 
 /// Name prefixes of a layer's functions, for layers that are in the kernel itself.
-const LAYERS: [(LockLayer, &str); 8] = [
+const LAYER_PREFIXES: [(LockLayer, &str); 8] = [
     (LockLayer::Ext4, "ext4_ __ext4_ jbd2_ __jbd2_"),
     (LockLayer::Xfs, "xfs_ xlog_"),
     (LockLayer::Btrfs, "btrfs_ __btrfs_"),
@@ -34,7 +34,7 @@ const LAYERS: [(LockLayer, &str); 8] = [
     (LockLayer::Vfs, "iomap_ vfs_ inode_ touch_atime"),
 ];
 
-const MODULES: [(LockLayer, &str); 5] = [
+const LAYER_MODULES: [(LockLayer, &str); 5] = [
     (LockLayer::Ext4, "ext4 jbd2"),
     (LockLayer::Xfs, "xfs"),
     (LockLayer::Btrfs, "btrfs"),
@@ -69,10 +69,10 @@ fn kind(flags: u32) -> LockKind {
 fn layer(function: &Function) -> Option<LockLayer> {
     let of_module = function.module.as_deref().and_then(|module| {
         let holds = |names: &str| names.split(' ').any(|name| name == module);
-        MODULES.iter().find(|(_, names)| holds(names))
+        LAYER_MODULES.iter().find(|(_, names)| holds(names))
     });
-    let mut known = LAYERS.iter();
-    let by_name = || known.find(|(_, begins)| begins_with_one_of(&function.name, begins));
+    let mut layers = LAYER_PREFIXES.iter();
+    let by_name = || layers.find(|(_, begins)| begins_with_one_of(&function.name, begins));
     of_module.or_else(by_name).map(|(layer, _)| *layer)
 }
 
@@ -81,26 +81,26 @@ fn begins_with_one_of(name: &str, begins: &str) -> bool {
 }
 
 /// The part of a stack from the function that wanted the lock to its outermost caller.
-fn below(stack: &[Function]) -> &[Function] {
+fn wanting_part(stack: &[Function]) -> &[Function] {
     let begins = |function: &Function, with| begins_with_one_of(&function.name, with);
-    let last_telling = stack.iter().rposition(|function| begins(function, TELLING));
-    let stack = &stack[last_telling.map_or(0, |at| at + 1)..];
-    let wanted = stack.iter().position(|function| !begins(function, LOCKS));
+    let reporting = stack.iter().rposition(|f| begins(f, REPORTING));
+    let stack = &stack[reporting.map_or(0, |last| last + 1)..];
+    let wanted = stack.iter().position(|f| !begins(f, LOCK_PREFIXES));
     &stack[wanted.unwrap_or(stack.len())..]
 }
 
 /// The innermost function of a stack, and the first known layer from there outwards.
-fn place(stack: &[Function]) -> (String, LockLayer) {
+fn innermost(stack: &[Function]) -> (String, LockLayer) {
     let function = stack.first().map_or("unknown", |function| &function.name);
     let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
     (function.to_owned(), layer)
 }
 
 /// Adds up waits by the code that wanted the lock, the longest total first.
-pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
+pub(crate) fn sum_waits(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
     let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for wait in &counts.waits {
-        let (site, layer) = place(below(&wait.stack));
+        let (site, layer) = innermost(wanting_part(&wait.stack));
         let key = (site, layer, kind(wait.flags));
         let sum = waits_by_site.entry(key).or_default();
         *sum = (sum.0 + wait.waits, sum.1 + wait.ns);
@@ -122,10 +122,10 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
 }
 
 /// Adds up samples by function, the most frequent first.
-pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
+pub(crate) fn sum_samples(counts: &CpuProfileCounts) -> SeenProfile {
     let mut samples_by_function: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
     for StackSamples { stack, samples } in &counts.kernel {
-        *samples_by_function.entry(place(stack)).or_default() += samples;
+        *samples_by_function.entry(innermost(stack)).or_default() += samples;
     }
     let function = |((function, layer), samples)| ProfiledFunction {
         function,
@@ -193,7 +193,7 @@ mod tests {
             ],
             lost: 3,
         };
-        let seen = attributed(&counts, 2.0);
+        let seen = sum_waits(&counts, 2.0);
         let row = |s: &LockSite| (s.site.clone(), s.layer, s.kind, s.waits, s.wait_ns);
         let rows: Vec<_> = seen.sites.iter().map(row).collect();
         use LockKind::{Mutex, RwsemWrite, Spinlock};
@@ -225,7 +225,7 @@ mod tests {
             user: 10,
             lost: 1,
         };
-        let seen = profiled(&counts);
+        let seen = sum_samples(&counts);
         let rows: Vec<_> = seen
             .functions
             .iter()

@@ -54,7 +54,7 @@ const MAKERS: [FsMaker; 4] = [
 ];
 
 /// Folders of administrators' programs, which a user's PATH may lack.
-const ALSO: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+const ADMIN_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 impl FsMaker {
     pub(crate) fn for_file_system(fs: FileSystem) -> &'static FsMaker {
@@ -64,8 +64,8 @@ impl FsMaker {
 
     pub(crate) fn find(&self) -> Result<PathBuf, Fault> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
-        let mut programs = named.map(|folder| folder.join(self.program));
+        let folders = std::env::split_paths(&path).chain(ADMIN_FOLDERS.map(PathBuf::from));
+        let mut programs = folders.map(|folder| folder.join(self.program));
         let FsMaker {
             fs,
             program,
@@ -88,26 +88,26 @@ impl FsMaker {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        let last = last.unwrap_or("nothing").trim();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let reason = messages.lines().rev().find(|line| !line.trim().is_empty());
+        let reason = reason.unwrap_or("nothing").trim();
         let (fs, device, status) = (self.fs, device.display(), output.status);
-        let text = format_args!("make {fs} on {device}: {program} ended with {status}: {last}");
+        let text = format_args!("make {fs} on {device}: {program} ended with {status}: {reason}");
         Err(Fault::environment(text))
     }
 
     pub(crate) fn version(&self, program: &Path) -> String {
         let output = Command::new(program).arg(self.version).output();
-        let both = output.map(|output| [output.stdout, output.stderr].concat());
-        let text = String::from_utf8_lossy(&both.unwrap_or_default()).into_owned();
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty());
-        first.unwrap_or(self.program).to_owned()
+        let streams = output.map(|output| [output.stdout, output.stderr].concat());
+        let text = String::from_utf8_lossy(&streams.unwrap_or_default()).into_owned();
+        let first_line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        first_line.unwrap_or(self.program).to_owned()
     }
 }
 
 /// The program for a file system, if it is installed.
 #[derive(Debug)]
-pub struct MakerFound {
+pub struct MakerLookup {
     /// The file system.
     pub fs: FileSystem,
     /// Debian's package that contains the program.
@@ -117,13 +117,13 @@ pub struct MakerFound {
 }
 
 /// Looks for the programs of all file systems.
-pub fn makers() -> Vec<MakerFound> {
-    let looked_up = |maker: &FsMaker| MakerFound {
+pub fn makers() -> Vec<MakerLookup> {
+    let look_up = |maker: &FsMaker| MakerLookup {
         fs: maker.fs,
         package: maker.package,
         program: maker.find(),
     };
-    MAKERS.iter().map(looked_up).collect()
+    MAKERS.iter().map(look_up).collect()
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_refuses_is_told_with_its_last_line() {
+    fn a_program_that_refuses_is_told_with_its_reason() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("mkfs.no");
         let script = "#!/bin/sh\necho first >&2\necho it is too small >&2\nexit 3\n";

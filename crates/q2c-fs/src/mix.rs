@@ -4,10 +4,10 @@
 //! the trial ends. Jobs per minute are computed from operations, so an unfinished job counts in
 //! part.
 
-use crate::beside::FsMeasurement;
-use crate::counted::{OperationCounter, in_threads};
+use crate::disturbance::FsMeasurement;
 use crate::files::random_data;
-use crate::{Bed, program};
+use crate::op_counter::{OpCounter, run_in_threads};
+use crate::{BenchTarget, program};
 use q2c_model::Bytes;
 use q2c_model::stats::Rng;
 use q2c_result::fs::ProgramPoint;
@@ -17,14 +17,14 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Number of small files of a job.
-const SMALL: u32 = 20;
+const SMALL_FILES: u32 = 20;
 /// Sizes of small files as log2 of bytes, both ends included: 1 to 64 KiB, all equally likely.
-const SMALL_SIZES: (u32, u32) = (10, 16);
+const SMALL_SIZE_BITS: (u32, u32) = (10, 16);
 /// Size of the large file.
-const LARGE: Bytes = Bytes(8 << 20);
-/// Bytes of a call on the large file; `BLOCK` has those of a read or write at a random place.
-const PIECE: usize = 64 << 10;
-const BLOCK: usize = 4096;
+const LARGE_SIZE: Bytes = Bytes(8 << 20);
+/// Bytes of a call on the large file; `BLOCK_BYTES` has those of a read or write at a random place.
+const PIECE_BYTES: usize = 64 << 10;
+const BLOCK_BYTES: usize = 4096;
 /// Number of reads at random places of the large file.
 const RANDOM_READS: u64 = 64;
 /// One of this many small files is written to the disk at once.
@@ -32,9 +32,9 @@ const SYNC_EVERY: u32 = 5;
 
 /// Number of operations in a job. On each small file: create, read, overwrite, copy, remove both.
 /// On the large file: create, write to the disk, read, read at random places, copy, remove both.
-const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
+const OPERATIONS: u64 = SMALL_FILES as u64 * 5 + 6;
 
-pub(crate) struct MixPlan<'a>(pub Bed<'a>);
+pub(crate) struct MixPlan<'a>(pub BenchTarget<'a>);
 
 impl Plan for MixPlan<'_> {
     type Cell = ProgramPoint;
@@ -43,7 +43,7 @@ impl Plan for MixPlan<'_> {
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
         let spec = self.0.bench.spec;
-        program::plans(self.0, spec.warm_up + spec.seconds + 0.1, |point| {
+        program::cell_plans(self.0, spec.warm_up + spec.seconds + 0.1, |point| {
             let s = if point.cpus == 1 { "" } else { "s" };
             format!("{} mix, {} task{s}", point.fs, point.cpus)
         })
@@ -59,14 +59,14 @@ impl Plan for MixPlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<FsMeasurement<f64>, CellError> {
         let failed = |error: io::Error| CellError::Trial(format!("run the mix: {error}"));
-        let done = program::in_folder(self.0, cell.cell.fs, "mix", failed, |folder| {
+        let measured = program::run_in_folder(self.0, cell.cell.fs, "mix", failed, |folder| {
             let trial = self.trial(folder, cell.cell.cpus, context);
             trial.map_err(failed)
         });
-        match done {
-            Err(CellError::Cell(_)) => done,
+        match measured {
+            Err(CellError::Cell(_)) => measured,
             _ if context.cancelled() => Err(CellError::Cancelled),
-            _ => done,
+            _ => measured,
         }
     }
 }
@@ -75,14 +75,14 @@ impl MixPlan<'_> {
     /// Jobs per minute over all tasks.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let spec = self.0.bench.spec;
-        let counted = OperationCounter::new(spec, context.cancel);
+        let counter = OpCounter::new(spec, context.cancel);
         let work = |task: usize| {
             let folder = folder.join(format!("task-{task}"));
             let rng = Rng::new(context.seed ^ (task as u64).wrapping_mul(7919));
             fs::create_dir(&folder)?;
-            MixTask::new(folder, rng, counted.clone()).jobs_per_minute()
+            MixTask::new(folder, rng, counter.clone()).jobs_per_minute()
         };
-        let (tasks, ()) = in_threads(("task", tasks as usize), &spec.cpus, work, || ())?;
+        let (tasks, ()) = run_in_threads(("task", tasks as usize), &spec.cpus, work, || ())?;
         Ok(tasks.iter().sum())
     }
 }
@@ -91,22 +91,22 @@ struct MixTask<'a> {
     folder: PathBuf,
     rng: Rng,
     data: Vec<u8>,
-    counted: OperationCounter<'a>,
+    counter: OpCounter<'a>,
 }
 
 /// An operation on the file, or pair of files, with this number.
 type MixOperation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
 
 /// A job: each operation in turn, on this number of files. Copies are numbered after small files.
-const JOB: [(u32, MixOperation); 11] = [
-    (SMALL, |task, n| task.create_small(n)),
-    (SMALL, |task, n| fs::read(task.small(n)).map(drop)),
-    (SMALL, |task, n| task.overwrite_small(n)),
-    (SMALL, |task, n| {
-        copy(&task.small(n), &task.small(SMALL + n), &mut task.data)
+const JOB_OPERATIONS: [(u32, MixOperation); 11] = [
+    (SMALL_FILES, |task, n| task.create_small(n)),
+    (SMALL_FILES, |task, n| fs::read(task.small(n)).map(drop)),
+    (SMALL_FILES, |task, n| task.overwrite_small(n)),
+    (SMALL_FILES, |task, n| {
+        copy(&task.small(n), &task.small(SMALL_FILES + n), &mut task.data)
     }),
-    (SMALL, |task, n| {
-        remove(&[task.small(n), task.small(SMALL + n)])
+    (SMALL_FILES, |task, n| {
+        remove(&[task.small(n), task.small(SMALL_FILES + n)])
     }),
     (1, |task, n| task.create_large(n)),
     (1, |task, n| File::open(task.large(n))?.sync_all()),
@@ -119,36 +119,32 @@ const JOB: [(u32, MixOperation); 11] = [
 ];
 
 impl<'a> MixTask<'a> {
-    fn new(folder: PathBuf, mut rng: Rng, counted: OperationCounter<'a>) -> Self {
+    fn new(folder: PathBuf, mut rng: Rng, counter: OpCounter<'a>) -> Self {
         MixTask {
             folder,
-            data: random_data(&mut rng, PIECE),
+            data: random_data(&mut rng, PIECE_BYTES),
             rng,
-            counted,
+            counter,
         }
     }
 
     /// Does job after job until the time is over.
     fn jobs_per_minute(mut self) -> io::Result<f64> {
         while self.job()? {}
-        let (operations, seconds) = self.counted.finish();
-        let jobs = operations as f64 / OPERATIONS as f64;
-        Ok(if operations > 0 {
-            jobs / seconds * 60.0
-        } else {
-            0.0
-        })
+        let (operations, seconds) = self.counter.finish();
+        let per_minute = operations as f64 / OPERATIONS as f64 / seconds * 60.0;
+        Ok(if operations > 0 { per_minute } else { 0.0 })
     }
 
     /// Does one job. Returns false if the time ended during it.
     fn job(&mut self) -> io::Result<bool> {
-        for (files, operation) in JOB {
+        for (files, operation) in JOB_OPERATIONS {
             for n in 0..files {
-                if !self.counted.goes_on() {
+                if !self.counter.start_operation() {
                     return Ok(false);
                 }
                 operation(self, n)?;
-                self.counted.done += 1;
+                self.counter.done += 1;
             }
         }
         Ok(true)
@@ -163,28 +159,26 @@ impl<'a> MixTask<'a> {
     }
 
     fn create_small(&mut self, n: u32) -> io::Result<()> {
-        let (least, most) = SMALL_SIZES;
-        let power = least + self.rng.below(u64::from(most - least + 1)) as u32;
+        let (min, max) = SMALL_SIZE_BITS;
+        let power = min + self.rng.below(u64::from(max - min + 1)) as u32;
         let mut file = File::create(self.small(n))?;
         file.write_all(&self.data[..1 << power])?;
-        match n % SYNC_EVERY {
-            0 => file.sync_all(),
-            _ => Ok(()),
-        }
+        let syncs = n.is_multiple_of(SYNC_EVERY);
+        if syncs { file.sync_all() } else { Ok(()) }
     }
 
     fn overwrite_small(&mut self, n: u32) -> io::Result<()> {
         let mut file = File::options().write(true).open(self.small(n))?;
         let length = file.metadata()?.len();
-        let part = length.min(BLOCK as u64);
-        let at = self.rng.below(length - part + 1);
-        file.seek(SeekFrom::Start(at))?;
+        let part = length.min(BLOCK_BYTES as u64);
+        let offset = self.rng.below(length - part + 1);
+        file.seek(SeekFrom::Start(offset))?;
         file.write_all(&self.data[..part as usize])
     }
 
     fn create_large(&mut self, n: u32) -> io::Result<()> {
         let mut file = File::create(self.large(n))?;
-        let pieces = LARGE.0 as usize / PIECE;
+        let pieces = LARGE_SIZE.0 as usize / PIECE_BYTES;
         (0..pieces).try_for_each(|_| file.write_all(&self.data))
     }
 
@@ -197,9 +191,9 @@ impl<'a> MixTask<'a> {
     fn read_at_random(&mut self, n: u32) -> io::Result<()> {
         let mut file = File::open(self.large(n))?;
         for _ in 0..RANDOM_READS {
-            let block = self.rng.below(LARGE.0 / BLOCK as u64);
-            file.seek(SeekFrom::Start(block * BLOCK as u64))?;
-            file.read_exact(&mut self.data[..BLOCK])?;
+            let block = self.rng.below(LARGE_SIZE.0 / BLOCK_BYTES as u64);
+            file.seek(SeekFrom::Start(block * BLOCK_BYTES as u64))?;
+            file.read_exact(&mut self.data[..BLOCK_BYTES])?;
         }
         Ok(())
     }
@@ -225,7 +219,7 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::spec::FsSettings;
-    use crate::spec::tests::good;
+    use crate::spec::tests::valid_settings;
     use std::sync::atomic::AtomicBool;
 
     static GO_ON: AtomicBool = AtomicBool::new(false);
@@ -233,13 +227,9 @@ mod tests {
     fn task(folder: &Path, stop: &'static AtomicBool) -> MixTask<'static> {
         let spec = FsSettings {
             seconds: 600.0,
-            ..good()
+            ..valid_settings()
         };
-        MixTask::new(
-            folder.to_owned(),
-            Rng::new(1),
-            OperationCounter::new(&spec, stop),
-        )
+        MixTask::new(folder.to_owned(), Rng::new(1), OpCounter::new(&spec, stop))
     }
 
     #[test]
@@ -247,7 +237,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut task = task(folder.path(), &GO_ON);
         assert!(task.job().unwrap());
-        assert_eq!(task.counted.done, OPERATIONS);
+        assert_eq!(task.counter.done, OPERATIONS);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -256,20 +246,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut task = task(folder.path(), &GO_ON);
         let small = |n| fs::read(folder.path().join(format!("small-{n}"))).unwrap();
-        for n in 0..SMALL {
+        for n in 0..SMALL_FILES {
             task.create_small(n).unwrap();
-            let made = small(n).len();
-            assert!((1 << 10..=1 << 16).contains(&made), "{made}");
-            assert!(made.is_power_of_two(), "{made}");
+            let length = small(n).len();
+            assert!((1 << 10..=1 << 16).contains(&length), "{length}");
+            assert!(length.is_power_of_two(), "{length}");
             task.overwrite_small(n).unwrap();
-            assert_eq!(small(n).len(), made);
-            copy(&task.small(n), &task.small(SMALL + n), &mut task.data).unwrap();
-            assert_eq!(small(n), small(SMALL + n));
+            assert_eq!(small(n).len(), length);
+            copy(&task.small(n), &task.small(SMALL_FILES + n), &mut task.data).unwrap();
+            assert_eq!(small(n), small(SMALL_FILES + n));
         }
         task.create_large(0).unwrap();
         copy(&task.large(0), &task.large(1), &mut task.data).unwrap();
         let large = fs::metadata(folder.path().join("large-1")).unwrap().len();
-        assert_eq!(large, LARGE.0);
+        assert_eq!(large, LARGE_SIZE.0);
     }
 
     #[test]
@@ -278,6 +268,6 @@ mod tests {
         static STOP: AtomicBool = AtomicBool::new(true);
         let mut task = task(folder.path(), &STOP);
         assert!(!task.job().unwrap());
-        assert_eq!(task.counted.done, 0);
+        assert_eq!(task.counter.done, 0);
     }
 }

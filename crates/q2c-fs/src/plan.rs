@@ -1,14 +1,14 @@
 //! The points of a benchmark as a plan of the runner.
 
-use crate::beside::{FsMeasurement, watched};
+use crate::disturbance::{FsMeasurement, measure};
 use crate::files::{self, JobFile};
-use crate::locks::{attributed, profiled};
-use crate::readahead::HeldReadahead;
-use crate::{Bed, scan};
+use crate::locks::{sum_samples, sum_waits};
+use crate::readahead::ReadaheadGuard;
+use crate::{BenchTarget, scan};
 use q2c_capture::cpu_profile::CpuProfile;
 use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
-    Activity, EngineSpec, JobPlan, LaneData, Medium, Observer, Pattern, RunData, RunPlan, Wait,
+    Activity, EngineSpec, JobPlan, LaneData, Medium, Pattern, RunData, RunPlan, Wait,
 };
 use q2c_host::block::DiskStats;
 use q2c_model::{CpuId, Nanos};
@@ -21,10 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Time between two readings of the threads' CPU time.
-const INTERVAL: Nanos = Nanos::from_millis(250);
+const SAMPLE_INTERVAL: Nanos = Nanos::from_millis(250);
 
 /// The system's error text for a full file system.
-const FULL: &str = "No space left on device";
+const FULL_ERROR: &str = "No space left on device";
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsTrial {
@@ -36,7 +36,7 @@ pub struct FsTrial {
 }
 
 pub(crate) struct FsPlan<'a> {
-    pub bed: Bed<'a>,
+    pub target: BenchTarget<'a>,
     pub points: &'a [FsPoint],
     pub clock: Clock,
 }
@@ -45,10 +45,10 @@ impl Plan for FsPlan<'_> {
     type Cell = FsPoint;
     type Outcome = FsMeasurement<FsTrial>;
     const UNIT: &'static str = "IOPS";
-    const MOST: f64 = 1e24;
+    const MAX_NUMBER: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
-        let spec = self.bed.bench.spec;
+        let spec = self.target.bench.spec;
         let cell = |point: &FsPoint| CellPlan {
             key: label(point),
             label: label(point),
@@ -59,7 +59,7 @@ impl Plan for FsPlan<'_> {
     }
 
     fn owns(&self, key: &str) -> bool {
-        !key.starts_with(LOCKS_OF)
+        !key.starts_with(LOCK_RUN_PREFIX)
     }
 
     fn metric(&self, trial: &Self::Outcome) -> f64 {
@@ -71,8 +71,8 @@ impl Plan for FsPlan<'_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<Self::Outcome, CellError> {
-        let roots = self.bed.bench.roots;
-        watched(roots, || Ok(self.run_trial(&cell.cell, context)?.0))
+        let roots = self.target.bench.roots;
+        measure(roots, || Ok(self.run_trial(&cell.cell, context)?.0))
     }
 }
 
@@ -83,28 +83,28 @@ impl FsPlan<'_> {
         point: &FsPoint,
         context: &Context<'_>,
     ) -> Result<(FsTrial, f64), CellError> {
-        let made = self.bed.find(point.fs)?;
-        let bench = self.bed.bench;
-        let setting = made.readahead.as_deref();
+        let mounted = self.target.find(point.fs)?;
+        let bench = self.target.bench;
+        let setting = mounted.readahead.as_deref();
         let readahead =
-            HeldReadahead::begin(bench.roots, bench.restore_dir, setting, point.readahead);
+            ReadaheadGuard::set(bench.roots, bench.restore_dir, setting, point.readahead);
         let readahead = readahead.map_err(CellError::Cell)?;
-        let files = files::open(made.path(), point, bench.spec.file);
+        let files = files::open(mounted.path(), point, bench.spec.file);
         let files = files.map_err(|error| CellError::Cell(error.to_string()))?;
-        let done = if (point.access, point.caching) == (Access::Scan, Caching::Buffered) {
+        let outcome = if (point.access, point.caching) == (Access::Scan, Caching::Buffered) {
             let spec = bench.spec;
             let jobs_s = f64::from(point.jobs) * (spec.warm_up + spec.seconds);
-            let done = scan::trial(&files, point.bs, spec, &made.statistics, context.cancel);
-            done.map(|trial| (trial, jobs_s))
+            let outcome = scan::trial(&files, point.bs, spec, &mounted.statistics, context.cancel);
+            outcome.map(|trial| (trial, jobs_s))
         } else {
             let jobs = self.jobs(point, files, context.seed >> 1)?;
-            self.trial(jobs, &made.statistics, context)
+            self.trial(jobs, &mounted.statistics, context)
         };
-        readahead.end().map_err(CellError::Trial)?;
-        let removed = files::remove_logs(made.path(), point);
+        readahead.restore().map_err(CellError::Trial)?;
+        let removed = files::remove_logs(mounted.path(), point);
         removed.map_err(|error| CellError::Trial(error.to_string()))?;
-        done.map_err(|error| match error {
-            CellError::Trial(reason) if reason.contains(FULL) => CellError::Trial(format!(
+        outcome.map_err(|error| match error {
+            CellError::Trial(reason) if reason.contains(FULL_ERROR) => CellError::Trial(format!(
                 "{reason}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
             )),
             other => other,
@@ -120,7 +120,7 @@ impl FsPlan<'_> {
         // One system call per I/O, as in programs that share files.
         let engine = "pvsync2".parse::<EngineSpec>();
         let engine = engine.map_err(|error| CellError::Cell(format!("{error}")))?;
-        let cpus = &self.bed.bench.spec.cpus;
+        let cpus = &self.target.bench.spec.cpus;
         let plan = |(job, file): (usize, JobFile)| JobPlan {
             name: format!("job {job}"),
             engine: engine.clone(),
@@ -148,21 +148,21 @@ impl FsPlan<'_> {
         statistics: &Path,
         context: &Context<'_>,
     ) -> Result<(FsTrial, f64), CellError> {
-        let mut readings = Readings {
+        let mut readings = DiskReadings {
             statistics,
             clock: self.clock,
-            all: Vec::with_capacity(3),
+            readings: Vec::with_capacity(3),
         };
-        let spec = self.bed.bench.spec;
+        let spec = self.target.bench.spec;
         let lengths = [spec.warm_up.max(0.01), spec.seconds];
         let plan = RunPlan {
             phases: lengths.map(Nanos::from_secs_f64).to_vec(),
             jobs,
-            interval: INTERVAL,
+            interval: SAMPLE_INTERVAL,
             sampler_cpu: None,
             time: self.clock.into(),
         };
-        let data = q2c_engine::run(plan, &mut readings, context.cancel);
+        let data = q2c_engine::run(plan, &mut |_| readings.read(), context.cancel);
         let data = data.map_err(|error| CellError::Trial(error.to_string()))?;
         if let Some(fault) = first_fault(&data) {
             return Err(CellError::Trial(fault));
@@ -172,9 +172,9 @@ impl FsPlan<'_> {
         }
         let trial = FsTrial {
             iops: iops(&data).ok_or_else(|| {
-                let asked = spec.seconds;
+                let seconds = spec.seconds;
                 CellError::Trial(format!(
-                    "measure: a job had no I/O that ended in the {asked} s; raise --seconds"
+                    "measure: a job had no I/O that ended in the {seconds} s; raise --seconds"
                 ))
             })?,
             in_flight: readings.in_flight(),
@@ -186,13 +186,13 @@ impl FsPlan<'_> {
 
 pub(crate) fn label(point: &FsPoint) -> String {
     let (p, jobs) = (point, point.jobs);
-    let place = format!(
+    let workload = format!(
         "{} {} {} {}, {}",
         p.fs, p.caching, p.access, p.bs, p.sharing
     );
     let ahead = p.readahead.map(|bytes| format!(", readahead {bytes}"));
     let (ahead, s) = (ahead.unwrap_or_default(), if jobs == 1 { "" } else { "s" });
-    format!("{place}{ahead}, {jobs} job{s}")
+    format!("{workload}{ahead}, {jobs} job{s}")
 }
 
 fn pattern(access: Access) -> Pattern {
@@ -206,8 +206,8 @@ fn pattern(access: Access) -> Pattern {
 fn iops(data: &RunData) -> Option<f64> {
     let of_lane = |lane: &LaneData| {
         let phase = &lane.phases[1];
-        let counted = phase.end.t_ns - phase.begin.t_ns;
-        (phase.ios > 0 && counted > 0).then(|| phase.ios as f64 / counted as f64 * 1e9)
+        let counted_ns = phase.end.t_ns - phase.begin.t_ns;
+        (phase.ios > 0 && counted_ns > 0).then(|| phase.ios as f64 / counted_ns as f64 * 1e9)
     };
     data.lanes.iter().map(of_lane).sum()
 }
@@ -221,7 +221,7 @@ fn thread_seconds(data: &RunData) -> f64 {
 }
 
 /// Prefix of the keys of runs with the locks watched; no trial's key has it.
-const LOCKS_OF: &str = "locks of ";
+const LOCK_RUN_PREFIX: &str = "locks of ";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FsLockProfile {
@@ -239,15 +239,15 @@ impl Plan for LocksPlan<'_, '_> {
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
         let named = |cell: CellPlan<FsPoint>| CellPlan {
-            key: format!("{LOCKS_OF}{}", cell.key),
-            label: format!("{LOCKS_OF}{}", cell.label),
+            key: format!("{LOCK_RUN_PREFIX}{}", cell.key),
+            label: format!("{LOCK_RUN_PREFIX}{}", cell.label),
             ..cell
         };
         self.0.cells().into_iter().map(named).collect()
     }
 
     fn owns(&self, key: &str) -> bool {
-        key.starts_with(LOCKS_OF)
+        key.starts_with(LOCK_RUN_PREFIX)
     }
 
     fn metric(&self, watched: &FsLockProfile) -> f64 {
@@ -262,38 +262,36 @@ impl Plan for LocksPlan<'_, '_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<FsLockProfile, CellError> {
-        let roots = self.0.bed.bench.roots;
+        let roots = self.0.target.bench.roots;
         let (locks, profile) = (LockWaits::attach(roots), CpuProfile::attach(roots));
         let mut thread_seconds = 0.0;
         if locks.is_ok() || profile.is_ok() {
             (_, thread_seconds) = self.0.run_trial(&cell.cell, context)?;
         }
         let locks = locks.and_then(|probe| probe.read());
-        let locks = locks.map(|counts| attributed(&counts, thread_seconds));
+        let locks = locks.map(|counts| sum_waits(&counts, thread_seconds));
         let profile = profile.and_then(|probe| probe.read());
-        let profile = profile.map(|counts| profiled(&counts));
+        let profile = profile.map(|counts| sum_samples(&counts));
         let (locks, profile) = (locks.into(), profile.into());
         Ok(FsLockProfile { locks, profile })
     }
 }
 
-struct Readings<'a> {
+struct DiskReadings<'a> {
     statistics: &'a Path,
     clock: Clock,
-    all: Vec<(u64, Option<DiskStats>)>,
+    readings: Vec<(u64, Option<DiskStats>)>,
 }
 
-impl Observer for Readings<'_> {
-    fn boundary(&mut self, _phase: usize) {
+impl DiskReadings<'_> {
+    fn read(&mut self) {
         let read = DiskStats::read(self.statistics).ok();
-        self.all.push((self.clock.now(), read));
+        self.readings.push((self.clock.now(), read));
     }
-}
 
-impl Readings<'_> {
     /// Mean requests in flight in the counted phase, from the kernel's sum of request milliseconds.
     fn in_flight(&self) -> Option<f64> {
-        let [.., (from, before), (to, after)] = self.all.as_slice() else {
+        let [.., (from, before), (to, after)] = self.readings.as_slice() else {
             return None;
         };
         let (before, after) = (before.as_ref()?, after.as_ref()?);
@@ -316,14 +314,14 @@ mod tests {
     /// Two requests were in flight during the second that counts.
     #[test]
     fn requests_in_flight_are_those_of_the_counted_phase() {
-        let mut readings = Readings {
+        let mut readings = DiskReadings {
             statistics: Path::new("/nowhere"),
             clock: Clock::monotonic(),
-            all: vec![(0, stats(0)), (500_000_000, stats(900))],
+            readings: vec![(0, stats(0)), (500_000_000, stats(900))],
         };
-        readings.all.push((1_500_000_000, stats(2900)));
+        readings.readings.push((1_500_000_000, stats(2900)));
         assert_eq!(readings.in_flight(), Some(2.0));
-        readings.all.push((2_500_000_000, None));
+        readings.readings.push((2_500_000_000, None));
         assert_eq!(readings.in_flight(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The user's program on the file systems, on several numbers of CPUs.
 
-use crate::Bed;
-use crate::beside::{FsMeasurement, watched};
+use crate::BenchTarget;
+use crate::disturbance::{FsMeasurement, measure};
 use q2c_host::program::{shell, start_on, wait};
 use q2c_model::{CpuId, Exit, Fault, OrFault};
 use q2c_result::fs::{FileSystem, ProgramCell, ProgramPoint};
@@ -14,35 +14,35 @@ use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 
 /// Expected length of a trial before the first one has been measured, seconds.
-const EXPECTED_S: f64 = 10.0;
+const EXPECTED_TRIAL_S: f64 = 10.0;
 /// Number of the last output lines that an error shows.
-const LAST: usize = 3;
+const SHOWN_LINES: usize = 3;
 
 /// The runner's plan. Its metric is the figure that the program prints.
 pub(crate) struct ProgramPlan<'a> {
-    bed: Bed<'a>,
+    target: BenchTarget<'a>,
     command: &'a str,
     metric: Regex,
 }
 
 impl<'a> ProgramPlan<'a> {
-    pub(crate) fn new(bed: Bed<'a>, command: &'a str) -> Result<Self, Fault> {
+    pub(crate) fn new(target: BenchTarget<'a>, command: &'a str) -> Result<Self, Fault> {
         Ok(ProgramPlan {
-            bed,
+            target,
             command,
-            metric: metric(bed.bench.spec.metric())?,
+            metric: metric(target.bench.spec.metric())?,
         })
     }
 }
 
 /// The cells of `work`: each file system with each number of CPUs.
-pub(crate) fn plans(
-    bed: Bed<'_>,
+pub(crate) fn cell_plans(
+    target: BenchTarget<'_>,
     seconds: f64,
     label: impl Fn(&ProgramPoint) -> String,
 ) -> Vec<CellPlan<ProgramPoint>> {
-    let numbers = bed.bench.spec.jobs();
-    let points = bed.made.iter().flat_map(|made| {
+    let numbers = target.bench.spec.jobs();
+    let points = target.made.iter().flat_map(|made| {
         let fs = made.facts.fs;
         numbers.iter().map(move |&cpus| ProgramPoint { fs, cpus })
     });
@@ -56,19 +56,19 @@ pub(crate) fn plans(
 }
 
 /// Runs `work` in an empty folder of a file system, and then removes the folder.
-pub(crate) fn in_folder(
-    bed: Bed<'_>,
+pub(crate) fn run_in_folder(
+    target: BenchTarget<'_>,
     fs: FileSystem,
     name: &str,
     failed: impl Fn(io::Error) -> CellError,
     work: impl FnOnce(&Path) -> Result<f64, CellError>,
 ) -> Result<FsMeasurement<f64>, CellError> {
-    let folder = bed.find(fs)?.path().join(name);
+    let folder = target.find(fs)?.path().join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).map_err(&failed)?;
-    let done = watched(bed.bench.roots, || work(&folder));
+    let measured = measure(target.bench.roots, || work(&folder));
     fs::remove_dir_all(&folder).map_err(failed)?;
-    done
+    measured
 }
 
 /// Compiles the expression, which must have a group.
@@ -76,8 +76,8 @@ pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
     let tried = format_args!("understand --metric `{text}`");
     let regex = Regex::new(text).or_fault(Exit::Usage, tried)?;
     let grouped = (regex.captures_len() > 1).then_some(regex);
-    let none = "expected a group in parentheses around the number, found none";
-    grouped.ok_or(none).or_fault(Exit::Usage, tried)
+    let no_group = "expected a group in parentheses around the number, found none";
+    grouped.ok_or(no_group).or_fault(Exit::Usage, tried)
 }
 
 impl Plan for ProgramPlan<'_> {
@@ -86,7 +86,7 @@ impl Plan for ProgramPlan<'_> {
     const UNIT: &'static str = "as printed";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
-        plans(self.bed, EXPECTED_S, |point| {
+        cell_plans(self.target, EXPECTED_TRIAL_S, |point| {
             let cpus = if point.cpus == 1 { "CPU" } else { "CPUs" };
             format!("{} on {} {cpus}", point.fs, point.cpus)
         })
@@ -102,30 +102,30 @@ impl Plan for ProgramPlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<FsMeasurement<f64>, CellError> {
         let failed = |error: io::Error| CellError::Trial(format!("run the program: {error}"));
-        in_folder(self.bed, cell.cell.fs, "program", failed, |folder| {
-            let cpus = &self.bed.bench.spec.cpus[..cell.cell.cpus as usize];
+        run_in_folder(self.target, cell.cell.fs, "program", failed, |folder| {
+            let cpus = &self.target.bench.spec.cpus[..cell.cell.cpus as usize];
             let ended = run(self.command, folder, cpus, context.cancel).map_err(failed)?;
             let (status, output) = ended.ok_or(CellError::Cancelled)?;
-            read(&self.metric, status, &output).map_err(CellError::Trial)
+            read_figure(&self.metric, status, &output).map_err(CellError::Trial)
         })
     }
 }
 
 /// The figure in the output of a program that ended with `status`: the last match.
-fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
+fn read_figure(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
     let lines = output.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
-    let last = match lines.len() {
+    let tail = match lines.len() {
         0 => "and it printed nothing".to_owned(),
-        count => lines[count.saturating_sub(LAST)..].join(" / "),
+        count => lines[count.saturating_sub(SHOWN_LINES)..].join(" / "),
     };
     if !status.success() {
-        return Err(format!("run the program: it ended with {status}: {last}"));
+        return Err(format!("run the program: it ended with {status}: {tail}"));
     }
     let last_match = metric.captures_iter(output).last();
     let number = last_match.and_then(|groups| Some(groups.get(1)?.as_str()));
-    let none = || format!("find the metric `{metric}` in what the program printed: {last}");
-    let number = number.ok_or_else(none)?;
+    let no_match = || format!("find the metric `{metric}` in what the program printed: {tail}");
+    let number = number.ok_or_else(no_match)?;
     let value: Option<f64> = number.replace(',', "").parse().ok();
     value
         .filter(|value| value.is_finite())
@@ -170,36 +170,36 @@ pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>]) -> Vec<
 mod tests {
     use super::*;
 
-    fn ended(command: &str) -> Result<f64, String> {
+    fn figure_of(command: &str) -> Result<f64, String> {
         let folder = tempfile::tempdir().unwrap();
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
         let go_on = AtomicBool::new(false);
         let ended = run(command, folder.path(), &[cpus[0].0], &go_on).unwrap();
         let (status, output) = ended.unwrap();
-        read(&metric(r"Throughput ([0-9.,]+)").unwrap(), status, &output)
+        read_figure(&metric(r"Throughput ([0-9.,]+)").unwrap(), status, &output)
     }
 
     #[test]
     fn the_last_figure_that_fits_is_read() {
-        let printed = ended("echo Throughput 1.5; echo 'Throughput 1,234.5 MB/sec'; echo done");
+        let printed = figure_of("echo Throughput 1.5; echo 'Throughput 1,234.5 MB/sec'; echo done");
         assert_eq!(printed, Ok(1234.5));
     }
 
     #[test]
     fn a_program_runs_on_its_cpus_and_knows_their_number() {
-        let printed = ended("echo Throughput $Q2C_CPUS; echo Throughput $(nproc)");
+        let printed = figure_of("echo Throughput $Q2C_CPUS; echo Throughput $(nproc)");
         assert_eq!(printed, Ok(1.0));
     }
 
     #[test]
-    fn what_went_wrong_is_told_with_the_last_lines() {
-        let failed = ended("echo no space left >&2; exit 3").unwrap_err();
+    fn what_went_wrong_is_told_with_the_tail() {
+        let failed = figure_of("echo no space left >&2; exit 3").unwrap_err();
         assert!(failed.contains("exit status: 3"), "{failed}");
         assert!(failed.ends_with("no space left"), "{failed}");
-        let silent = ended("echo finished").unwrap_err();
+        let silent = figure_of("echo finished").unwrap_err();
         assert!(silent.starts_with("find the metric"), "{silent}");
         assert!(silent.ends_with("finished"), "{silent}");
-        let none = ended("echo Throughput ...").unwrap_err();
+        let none = figure_of("echo Throughput ...").unwrap_err();
         assert!(none.contains("expected a number"), "{none}");
         assert!(metric("Throughput").is_err() && metric("(").is_err());
     }

@@ -8,18 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A setting in force. Dropping this value restores the old one.
-pub(crate) struct HeldReadahead(Option<Guard>);
+pub(crate) struct ReadaheadGuard(Option<Guard>);
 
-impl HeldReadahead {
+impl ReadaheadGuard {
     /// Sets how far the kernel reads ahead in files that are opened from then on.
-    pub(crate) fn begin(
+    pub(crate) fn set(
         roots: &Roots,
         journal: Option<&Path>,
         setting: Option<&Path>,
         wanted: Option<Bytes>,
     ) -> Result<Self, String> {
         let Some(wanted) = wanted else {
-            return Ok(HeldReadahead(None));
+            return Ok(ReadaheadGuard(None));
         };
         let setting =
             setting.ok_or("set readahead: this kernel has no such setting for the file system")?;
@@ -31,16 +31,16 @@ impl HeldReadahead {
             Ok(guard)
         });
         let guard = guard.map_err(|error| error.to_string())?;
-        Ok(HeldReadahead(Some(guard)))
+        Ok(ReadaheadGuard(Some(guard)))
     }
 
-    pub(crate) fn end(self) -> Result<(), String> {
+    pub(crate) fn restore(self) -> Result<(), String> {
         let Some(mut guard) = self.0 else {
             return Ok(());
         };
         let mut outcomes = guard.undo().into_iter();
-        let left = outcomes.find(|(_, outcome)| !outcome.is_final());
-        left.map_or(Ok(()), |(file, outcome)| {
+        let failed = outcomes.find(|(_, outcome)| !outcome.is_final());
+        failed.map_or(Ok(()), |(file, outcome)| {
             Err(format!("put {} back: {outcome}", file.display()))
         })
     }
@@ -103,14 +103,14 @@ mod tests {
         put(&file);
         let journal = folder.path().join("journal");
         fs::create_dir(&journal).unwrap();
-        let begin =
-            |setting, wanted| HeldReadahead::begin(&Roots::live(), Some(&journal), setting, wanted);
-        let wanted = Some(Bytes(512 << 10));
-        let held = begin(Some(&file), wanted).unwrap();
+        let roots = Roots::live();
+        let set = |setting, bytes| ReadaheadGuard::set(&roots, Some(&journal), setting, bytes);
+        let bytes = Some(Bytes(512 << 10));
+        let guard = set(Some(&file), bytes).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap().trim(), "512");
-        held.end().unwrap();
+        guard.restore().unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap().trim(), "128");
-        begin(None, None).unwrap().end().unwrap();
-        assert!(begin(None, wanted).is_err());
+        set(None, None).unwrap().restore().unwrap();
+        assert!(set(None, bytes).is_err());
     }
 }

@@ -4,7 +4,7 @@ use crate::program::metric;
 use clap::Args;
 use itertools::iproduct;
 use q2c_model::{
-    Bytes, CpuId, Exit, Fault, List, parse_counts, parse_cpus, parse_size, seconds_within,
+    Bytes, CpuId, Exit, Fault, List, parse_counts, parse_cpus, parse_seconds_in, parse_size,
 };
 use q2c_result::fs::{Access, Caching, FileSystem, FsLeftOut, FsPoint, Sharing};
 use q2c_run::arguments::RunArgs;
@@ -40,13 +40,13 @@ pub struct FsSettings {
     pub io: Vec<Caching>,
     /// Numbers of threads, with one request in flight each: 1,2,4 or 1..8 or 5..120/5 [default: 1
     /// to the number of CPUs]
-    #[arg(long, value_name = "LIST", value_parser = parse_counts::<u32>)]
+    #[ arg ( long , value_name = "LIST" , value_parser = parse_counts :: < u32 > ) ]
     pub jobs: Option<List<u32>>,
     /// Run a built-in mix of work on many files instead
     ///
     /// Run a built-in mix of what programs do with many small files and a large one: jobs per
     /// minute, with as many tasks as --jobs says
-    #[arg(long, conflicts_with_all = ["program", "locks"])]
+    #[ arg ( long , conflicts_with_all = [ "program" , "locks" ] ) ]
     pub mix: bool,
     /// Run this shell command on each file system instead
     ///
@@ -61,20 +61,20 @@ pub struct FsSettings {
     #[arg(long, value_name = "REGEX", requires = "program")]
     pub metric: Option<String>,
     /// Block sizes
-    #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    #[ arg ( long , default_value = "4k" , value_delimiter = ',' , value_parser = parse_size ) ]
     pub bs: Vec<Bytes>,
     /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as
     /// it is]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_or_none)]
+    #[ arg ( long , value_name = "LIST" , value_delimiter = ',' , value_parser = size_or_none ) ]
     pub readahead: Vec<Bytes>,
     /// CPUs of the threads, in this order [default: each core before any SMT sibling]
-    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    #[ arg ( long , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
     pub cpus: List<u32>,
     /// Size of each file system on a loop device
-    #[arg(long, default_value = "1g", value_parser = parse_size)]
+    #[ arg ( long , default_value = "1g" , value_parser = parse_size ) ]
     pub size: Bytes,
     /// Bytes of the file, or of the part of the shared one, that each thread uses
-    #[arg(long, default_value = "16m", value_parser = parse_size)]
+    #[ arg ( long , default_value = "16m" , value_parser = parse_size ) ]
     pub file: Bytes,
     /// Also name the locks that jobs wait for, in a run of its own
     ///
@@ -91,11 +91,11 @@ pub struct FsSettings {
     pub all_trials: bool,
     /// Length of the counted part of a trial
     #[arg(long, value_name = "DURATION", default_value = "1s")]
-    #[arg(value_parser = |text: &str| seconds_within(text, 0.01..=LONGEST))]
+    #[ arg ( value_parser = | text : & str | parse_seconds_in ( text , 0.01 ..= MAX_S ) ) ]
     pub seconds: f64,
     /// Length of the part before it
     #[arg(long, value_name = "DURATION", default_value = "300ms")]
-    #[arg(value_parser = |text: &str| seconds_within(text, 0.0..=LONGEST))]
+    #[ arg ( value_parser = | text : & str | parse_seconds_in ( text , 0.0 ..= MAX_S ) ) ]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Place of the run.
@@ -115,9 +115,9 @@ fn size_or_none(text: &str) -> Result<Bytes, String> {
 }
 
 /// The longest counted part or warm-up of a trial, seconds.
-const LONGEST: f64 = 3600.0;
-const JOBS: u32 = 1024;
-const TRIALS: u32 = 10_000;
+const MAX_S: f64 = 3600.0;
+const MAX_JOBS: u32 = 1024;
+const MAX_TRIALS: u32 = 10_000;
 
 impl FsSettings {
     /// Fills in the defaults that depend on the CPUs, so that the plan has no choice left.
@@ -146,21 +146,22 @@ impl FsSettings {
 
     /// Checks that the settings make sense together.
     pub fn check(&self) -> Result<(), Fault> {
-        each_once("--fs", &self.file_systems)?;
-        each_once("--sharing", &self.sharing)?;
-        each_once("--rw", &self.rw)?;
-        each_once("--io", &self.io)?;
-        each_once("--jobs", self.jobs())?;
-        each_once("--bs", &self.bs)?;
-        if self.jobs().iter().any(|jobs| !(1..=JOBS).contains(jobs)) {
-            return usage(format_args!("expected 1 to {JOBS} jobs"));
+        check_each_once("--fs", &self.file_systems)?;
+        check_each_once("--sharing", &self.sharing)?;
+        check_each_once("--rw", &self.rw)?;
+        check_each_once("--io", &self.io)?;
+        check_each_once("--jobs", self.jobs())?;
+        check_each_once("--bs", &self.bs)?;
+        let valid_jobs = 1..=MAX_JOBS;
+        if !self.jobs().iter().all(|jobs| valid_jobs.contains(jobs)) {
+            return usage(format_args!("expected 1 to {MAX_JOBS} jobs"));
         }
-        if !(0.05..=LONGEST).contains(&self.seconds) || !(0.0..=LONGEST).contains(&self.warm_up) {
-            return usage(format_args!("expected trials of 0.05 to {LONGEST} s"));
+        if !(0.05..=MAX_S).contains(&self.seconds) || !(0.0..=MAX_S).contains(&self.warm_up) {
+            return usage(format_args!("expected trials of 0.05 to {MAX_S} s"));
         }
         self.check_readahead()?;
-        if !(1..=TRIALS).contains(&self.trials) {
-            return usage(format_args!("expected 1 to {TRIALS} trials"));
+        if !(1..=MAX_TRIALS).contains(&self.trials) {
+            return usage(format_args!("expected 1 to {MAX_TRIALS} trials"));
         }
         if let Some(bs) = self.bs.iter().find(|bs| bs.0 == 0 || **bs > self.file) {
             return usage(format_args!(
@@ -175,11 +176,11 @@ impl FsSettings {
             return self.check_program();
         }
         self.check_pairs()?;
-        let needed = if self.mix { Bytes(0) } else { self.room() };
+        let needed = self.needed_bytes();
         if self.device.is_none() && needed > self.size {
             return usage(format_args!(
                 "the files of {} jobs need {needed}, and the file system has {}; raise --size or lower --file",
-                self.most_jobs(),
+                self.max_jobs(),
                 self.size
             ));
         }
@@ -190,7 +191,7 @@ impl FsSettings {
         if self.readahead.is_empty() {
             return Ok(());
         }
-        each_once("--readahead", &self.readahead)?;
+        check_each_once("--readahead", &self.readahead)?;
         let wrong = if !(self.rw.contains(&Access::Scan) && self.io.contains(&Caching::Buffered)) {
             "only scans through the page cache read ahead: --rw scan --io buffered"
         } else if self.readahead.iter().all(|bytes| bytes.0 % 4096 == 0) {
@@ -212,22 +213,27 @@ impl FsSettings {
         }
     }
 
+    pub(crate) fn cpu_ids(&self) -> Vec<CpuId> {
+        self.cpus.iter().copied().map(CpuId).collect()
+    }
+
     /// The largest number of jobs.
-    pub(crate) fn most_jobs(&self) -> u32 {
+    pub(crate) fn max_jobs(&self) -> u32 {
         self.jobs().iter().copied().max().unwrap_or(1)
     }
 
     /// Bytes that the files need: one per job, and a shared one as large as all of them together.
-    fn room(&self) -> Bytes {
-        Bytes(2 * self.file.0 * u64::from(self.most_jobs()))
+    fn needed_bytes(&self) -> Bytes {
+        let sets = if self.mix { 0 } else { 2 };
+        Bytes(sets * self.file.0 * u64::from(self.max_jobs()))
     }
 
     /// All points on these file systems, and those that make no sense, with the reason.
     pub(crate) fn points(&self, made: &[FileSystem]) -> (Vec<FsPoint>, Vec<FsLeftOut>) {
         let (mut points, mut left_out) = (Vec::new(), Vec::new());
         for (&fs, &access, &sharing) in iproduct!(made, &self.rw, &self.sharing) {
-            match senseless(access, sharing) {
-                None => points.extend(self.points_of(fs, sharing, access)),
+            match senseless_reason(access, sharing) {
+                None => points.extend(self.points_with(fs, sharing, access)),
                 Some(reason) => left_out.push(FsLeftOut {
                     fs,
                     what: Some(format!("{access} {sharing}")),
@@ -238,7 +244,7 @@ impl FsSettings {
         (points, left_out)
     }
 
-    fn points_of(&self, fs: FileSystem, sharing: Sharing, access: Access) -> Vec<FsPoint> {
+    fn points_with(&self, fs: FileSystem, sharing: Sharing, access: Access) -> Vec<FsPoint> {
         let mut points = Vec::new();
         for &caching in &self.io {
             let ahead = match (access, caching) {
@@ -265,7 +271,7 @@ impl FsSettings {
     fn check_pairs(&self) -> Result<(), Fault> {
         let reasons_by_level = |&access: &Access| {
             let levels = self.sharing.iter();
-            levels.map(move |&sharing| senseless(access, sharing))
+            levels.map(move |&sharing| senseless_reason(access, sharing))
         };
         let reasons: Option<Vec<&str>> = self.rw.iter().flat_map(reasons_by_level).collect();
         match reasons.as_deref() {
@@ -278,7 +284,7 @@ impl FsSettings {
 }
 
 /// Why this access makes no sense at a level of sharing; `None` if it does.
-fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
+fn senseless_reason(access: Access, sharing: Sharing) -> Option<&'static str> {
     match (access, sharing) {
         (Access::Append, Sharing::Blocks) => {
             Some("jobs that append have no blocks of their own in a shared file")
@@ -288,13 +294,13 @@ fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
     }
 }
 
-fn each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Fault> {
-    let twice = |&(at, value): &(usize, &T)| values[..at].contains(value);
+fn check_each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Fault> {
+    let is_repeated = |&(i, value): &(usize, &T)| values[..i].contains(value);
     if values.is_empty() {
         usage(format_args!(
             "{option}: expected an entry at least, found none"
         ))
-    } else if let Some((_, value)) = values.iter().enumerate().find(twice) {
+    } else if let Some((_, value)) = values.iter().enumerate().find(is_repeated) {
         usage(format_args!(
             "{option}: expected each entry once, found {value} twice"
         ))
@@ -313,7 +319,7 @@ pub(crate) mod tests {
     use q2c_run::arguments::from_words;
 
     /// Settings with all accesses, two file systems and one CPU.
-    pub(crate) fn good() -> FsSettings {
+    pub(crate) fn valid_settings() -> FsSettings {
         let arguments = "--fs ext4,xfs --rw read,write,scan,append --jobs 1,2";
         let mut settings: FsSettings = from_words(arguments).unwrap();
         settings.settle(&[CpuId(0)]);
@@ -322,7 +328,7 @@ pub(crate) mod tests {
 
     #[test]
     fn points_are_all_but_appended_blocks() {
-        let spec = good();
+        let spec = valid_settings();
         let (points, left_out) = spec.points(&spec.file_systems);
         // Factors: file systems; levels times accesses, minus two pairs; numbers of jobs.
         assert_eq!(points.len(), 2 * (3 * 4 - 2) * 2);
@@ -334,7 +340,7 @@ pub(crate) mod tests {
     /// Only scans through the page cache have an axis of readahead.
     #[test]
     fn readahead_multiplies_scans_through_the_page_cache() {
-        let mut spec = good();
+        let mut spec = valid_settings();
         spec.sharing = vec![Sharing::Private];
         spec.rw = vec![Access::Read, Access::Scan];
         spec.io = vec![Caching::Direct, Caching::Buffered];
@@ -354,7 +360,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_in_words() {
-        good().check().unwrap();
+        valid_settings().check().unwrap();
         type Change = fn(&mut FsSettings);
         let wrong: [(Change, &str); 8] = [
             (|s| s.jobs = Some(vec![0]), "1 to 1024 jobs"),
@@ -367,7 +373,7 @@ pub(crate) mod tests {
             (|s| s.device = Some("/dev/x".into()), "one file system"),
         ];
         for (change, excerpt) in wrong {
-            let mut spec = good();
+            let mut spec = valid_settings();
             change(&mut spec);
             let error = spec.check().unwrap_err().to_string();
             assert!(error.contains(excerpt), "{error}");

@@ -8,7 +8,7 @@
 
 use q2c_host::Roots;
 use q2c_host::cpu_time::{BusySource, CpuTimes, TaskTimes};
-use q2c_host::target::{Scratch, Wanted, WriteLeave, open};
+use q2c_host::target::{Scratch, TargetRequirements, WriteLeave, open};
 use q2c_model::{Bytes, CpuId, Nanos};
 use std::error::Error;
 use std::fs::File;
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn direct_file(path: &Path) -> Result<(Scratch, File), Box<dyn Error>> {
     let scratch = Scratch::create(path, Bytes(64 << 20), 1, &mut |_| true)?;
-    let wanted = Wanted {
+    let wanted = TargetRequirements {
         path: path.to_owned(),
         write: false,
         block: Bytes(4096),

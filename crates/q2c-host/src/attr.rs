@@ -27,31 +27,27 @@ pub(crate) fn cpus(path: &Path) -> Option<Vec<CpuId>> {
 
 /// Returns the rest, trimmed, of the first line that begins with `start`.
 pub(crate) fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(start))
-        .map(str::trim)
+    Some(text.lines().find_map(|l| l.strip_prefix(start))?.trim())
 }
 
 /// The selected word of a list of choices: `b` of `a [b] c` or `a (b) c`. Text without brackets is
 /// returned whole.
-pub(crate) fn selected(text: &str) -> &str {
-    let within = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
-    within('[', ']')
-        .or_else(|| within('(', ')'))
-        .unwrap_or(text)
-        .trim()
+pub(crate) fn selected_choice(text: &str) -> &str {
+    let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
+    let choice = between('[', ']').or_else(|| between('(', ')'));
+    choice.unwrap_or(text).trim()
 }
 
-/// Paths of a folder's entries, in the order of [`sort`]; empty when it cannot be read.
+/// Paths of a folder's entries, in the order of [`sort_by_number`]; empty when it cannot be read.
 pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(dir).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
-    sort(&mut paths);
+    sort_by_number(&mut paths);
     paths
 }
 
 /// Sorts names of letters and a number (`cpu10`) by the number, after all other names.
-pub(crate) fn sort(paths: &mut [PathBuf]) {
+pub(crate) fn sort_by_number(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(|p| {
         let name = name(p);
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -67,10 +63,8 @@ pub(crate) fn open(path: &Path, write: bool, flags: OFlags) -> io::Result<File> 
 }
 
 pub fn name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -79,8 +73,8 @@ mod tests {
 
     #[test]
     fn the_choice_in_force() {
-        assert_eq!(selected("[none] mq-deadline kyber"), "none");
-        assert_eq!(selected("none (voluntary) full"), "voluntary");
-        assert_eq!(selected(" write back\n"), "write back");
+        assert_eq!(selected_choice("[none] mq-deadline kyber"), "none");
+        assert_eq!(selected_choice("none (voluntary) full"), "voluntary");
+        assert_eq!(selected_choice(" write back\n"), "write back");
     }
 }

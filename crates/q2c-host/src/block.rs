@@ -13,7 +13,7 @@ pub use device::{
 pub use interrupts::{Interrupts, IrqLine};
 pub use stats::{DiskStats, OpStats};
 pub use target_disk::{
-    Disk, NoDisk, TargetDisk, is_pci_address, of_device, of_disk_name, of_path, of_path_or_name,
-    pci_address, pci_node,
+    Disk, NoDisk, TargetDisk, disk_by_name, disk_of_device, disk_of_path, disk_of_path_or_name,
+    is_pci_address, pci_address, pci_node,
 };
-pub(crate) use target_disk::{device_number, number_of, of_metadata, parse_dev};
+pub(crate) use target_disk::{device_number, disk_of_metadata, number_of, parse_dev};

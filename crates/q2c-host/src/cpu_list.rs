@@ -4,7 +4,7 @@ use itertools::Itertools;
 use q2c_model::CpuId;
 
 /// Greatest CPU number that is accepted. Linux is built for at most 8192 CPUs so far.
-const GREATEST: u32 = 65_535;
+const MAX_CPU: u32 = 65_535;
 
 /// The CPUs of a list, in the list's order; `None` when `text` is no list or names a CPU that no
 /// machine has. Empty text is an empty list.
@@ -13,7 +13,7 @@ pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     for part in text.trim().split(',').filter(|p| !p.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first || last > GREATEST {
+        if last < first || last > MAX_CPU {
             return None;
         }
         cpus.extend((first..=last).map(CpuId));
@@ -30,14 +30,14 @@ pub fn show(cpus: &[CpuId]) -> String {
             _ => runs.push((n, n)),
         }
     }
-    let shown = |&(a, b): &(u32, u32)| {
+    let range_text = |&(a, b): &(u32, u32)| {
         if a == b {
             a.to_string()
         } else {
             format!("{a}-{b}")
         }
     };
-    runs.iter().map(shown).join(",")
+    runs.iter().map(range_text).join(",")
 }
 
 #[cfg(test)]

@@ -21,4 +21,4 @@ mod tool;
 pub use abilities::{Ability, MachineAbilities, MakerAbility};
 pub use facts::{DoctorFacts, RingProbe, ToolCosts};
 pub use fix::{FixPlan, plan};
-pub use registry::{by_use, run};
+pub use registry::{run, sort_by_use};

@@ -8,7 +8,7 @@ use std::io::Read;
 
 /// Most bytes that are unpacked from `config.gz`. The options of a kernel are below 1 MiB of text;
 /// the bound keeps a damaged file from filling the memory.
-const MOST: u64 = 8 << 20;
+const MAX_UNPACKED_BYTES: u64 = 8 << 20;
 
 /// The build options that are set, by name without `CONFIG_`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,9 +23,8 @@ impl KernelConfig {
         let release = attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default();
         let boot = || attr::text(&roots.boot.join(format!("config-{release}")));
         let modules = || attr::text(&roots.modules.join(&release).join("config"));
-        Some(KernelConfig::parse(
-            &packed(roots).or_else(boot).or_else(modules)?,
-        ))
+        let text = unpack_config(roots).or_else(boot).or_else(modules)?;
+        Some(KernelConfig::parse(&text))
     }
 
     /// Parses lines `CONFIG_X=y`. Options that are not set stand in comments and are left out.
@@ -50,10 +49,10 @@ impl KernelConfig {
     }
 }
 
-fn packed(roots: &Roots) -> Option<String> {
+fn unpack_config(roots: &Roots) -> Option<String> {
     let file = File::open(roots.proc("config.gz")).ok()?;
     let mut text = String::new();
-    let mut unpacked = flate2::read::GzDecoder::new(file).take(MOST);
+    let mut unpacked = flate2::read::GzDecoder::new(file).take(MAX_UNPACKED_BYTES);
     unpacked.read_to_string(&mut text).ok()?;
     Some(text)
 }

@@ -5,6 +5,7 @@ use itertools::Itertools;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::Machine;
 use q2c_service::SimMachine;
+use rustix::system::uname;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ const COMMAND_LINE_ITEMS: [&str; 19] = [
 pub fn read(roots: &Roots) -> Machine {
     let cpuinfo = fs::read_to_string(roots.proc("cpuinfo")).unwrap_or_default();
     let cpus_online = online(roots);
-    let first = cpus_online.first().copied().unwrap_or_default();
+    let first_cpu = cpus_online.first().copied().unwrap_or_default();
     let idle = |name| attr::text(&roots.sys(&format!("devices/system/cpu/cpuidle/{name}")));
     let nodes = attr::cpus(&roots.sys("devices/system/node/online"));
     let mut model_fields = ["model name", "Model", "cpu"].iter();
@@ -47,16 +48,16 @@ pub fn read(roots: &Roots) -> Machine {
         cpu_model: model_fields.find_map(|f| field(&cpuinfo, f)),
         threads_per_core: threads_per_core(roots, &cpus_online),
         numa_nodes: nodes.map(|nodes| nodes.len() as u32),
-        memory: of_memory(roots, "MemTotal"),
+        memory: memory_field(roots, "MemTotal"),
         hypervisor: hypervisor(roots, &cpuinfo),
         governor: governors(roots, &cpus_online),
         idle_driver: idle("current_driver"),
         idle_governor: idle("current_governor").or_else(|| idle("current_governor_ro")),
-        idle_states: idle_states(roots, first),
+        idle_states: idle_states(roots, first_cpu),
         clocksource: clocksource(roots, "current"),
         tsc_invariant: tsc_invariant(&cpuinfo),
         preempt: preempt(roots),
-        other: other(roots),
+        other: other_facts(roots),
         simulated: None,
         cpus_online,
     }
@@ -111,12 +112,7 @@ pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
 
 fn arch(roots: &Roots) -> String {
     // The file exists since Linux 6.1; older kernels have only `uname`.
-    let by_uname = || {
-        rustix::system::uname()
-            .machine()
-            .to_string_lossy()
-            .into_owned()
-    };
+    let by_uname = || uname().machine().to_string_lossy().into_owned();
     attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(by_uname)
 }
 
@@ -133,7 +129,7 @@ fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
     lists.map(|list| list.len() as u32).max()
 }
 
-pub(crate) fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
+pub(crate) fn memory_field(roots: &Roots, name: &str) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
     let kib: u64 = field(&text, name)?.strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes(kib * 1024))
@@ -143,13 +139,13 @@ pub(crate) fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
 /// estimate (`MemAvailable`) and the room below the limits of its cgroup (version 2) and those
 /// above. `None` where the kernel gives no estimate.
 pub fn free_memory(roots: &Roots) -> Option<Bytes> {
-    let available = of_memory(roots, "MemAvailable")?;
-    Some(limits_leave(roots).fold(available, Ord::min))
+    let available = memory_field(roots, "MemAvailable")?;
+    Some(room_below_limits(roots).fold(available, Ord::min))
 }
 
 /// Bytes that are left below the memory limit of each cgroup that has one, from this process's own
 /// cgroup upwards.
-fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
+fn room_below_limits(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let groups = fs::read_to_string(roots.proc("self/cgroup")).unwrap_or_default();
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let root = roots.sys("fs/cgroup");
@@ -157,9 +153,9 @@ fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let upwards = std::iter::successors(own_group, |group| Some(group.parent()?.to_owned()));
     let groups = upwards.take_while(move |group| group.starts_with(&root));
     groups.filter_map(|group| {
-        let most: u64 = attr::value(&group.join("memory.max"))?;
+        let limit: u64 = attr::value(&group.join("memory.max"))?;
         let used = attr::value(&group.join("memory.current"))?;
-        Some(Bytes(most.saturating_sub(used)))
+        Some(Bytes(limit.saturating_sub(used)))
     })
 }
 
@@ -191,20 +187,19 @@ fn tsc_invariant(cpuinfo: &str) -> Option<bool> {
 /// it is the model that the kernel was built with, from its version string.
 fn preempt(roots: &Roots) -> Option<String> {
     if let Some(text) = attr::text(&roots.sys("kernel/debug/sched/preempt")) {
-        return Some(attr::selected(&text).to_owned());
+        return Some(attr::selected_choice(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let model = version
-        .split_whitespace()
-        .find(|w| w.starts_with("PREEMPT"));
+    let mut words = version.split_whitespace();
+    let model = words.find(|w| w.starts_with("PREEMPT"));
     Some(model.unwrap_or("none or voluntary").to_owned())
 }
 
-fn other(roots: &Roots) -> BTreeMap<String, String> {
-    let mut other = BTreeMap::new();
+fn other_facts(roots: &Roots) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
     for path in attr::entries(&roots.sys("devices/system/cpu/vulnerabilities")) {
         if let Some(text) = attr::text(&path) {
-            other.insert(format!("vulnerability {}", attr::name(&path)), text);
+            facts.insert(format!("vulnerability {}", attr::name(&path)), text);
         }
     }
     let line = attr::text(&roots.proc("cmdline")).unwrap_or_default();
@@ -212,8 +207,8 @@ fn other(roots: &Roots) -> BTreeMap<String, String> {
         let (key, value) = item.split_once('=').unwrap_or((item, ""));
         let wanted = |w: &&str| key == *w || (w.ends_with('.') && key.starts_with(*w));
         if COMMAND_LINE_ITEMS.iter().any(wanted) {
-            other.insert(format!("command line {key}"), value.to_owned());
+            facts.insert(format!("command line {key}"), value.to_owned());
         }
     }
-    other
+    facts
 }

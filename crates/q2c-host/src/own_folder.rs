@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-const OTHERS_WRITE: u32 = 0o002;
+const OTHERS_WRITE_BIT: u32 = 0o002;
 /// In a folder with this bit only the owner of an entry can remove or rename it.
-const STICKY: u32 = 0o1000;
+const STICKY_BIT: u32 = 0o1000;
 
 /// Checks that `folder` and all folders above it belong to this user or to root, and that others
 /// cannot change them. Parts of the path that do not exist yet are not checked.
@@ -33,9 +33,9 @@ fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
     for part in folder.ancestors() {
         match fs::symlink_metadata(part) {
             Ok(link) => {
-                check_one(part, &link, users)?;
+                check_entry(part, &link, users)?;
                 // What a link leads to may belong to another user than the link.
-                check_one(part, &fs::metadata(part)?, users)?;
+                check_entry(part, &fs::metadata(part)?, users)?;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -48,29 +48,29 @@ fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
 pub(crate) fn check_file(file: &fs::File) -> io::Result<()> {
     let (user, owner) = (geteuid().as_raw(), file.metadata()?.uid());
     if owner != user {
-        return denied(format!("it belongs to user {owner}, expected {user}"));
+        return deny(format!("it belongs to user {owner}, expected {user}"));
     }
     Ok(())
 }
 
-fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
+fn check_entry(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     let owner = meta.uid();
     if owner != 0 && !users.contains(&owner) {
         let (path, users) = (path.display(), users.iter().join(" or "));
-        return denied(format!(
+        return deny(format!(
             "{path} belongs to user {owner}, expected {users} or root: another user could put links there"
         ));
     }
-    let sticky = meta.is_dir() && meta.mode() & STICKY != 0;
-    let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE != 0;
+    let sticky = meta.is_dir() && meta.mode() & STICKY_BIT != 0;
+    let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE_BIT != 0;
     if open && !sticky {
         let what = "what is there may be another user's";
-        return denied(format!("everybody may write to {}: {what}", path.display()));
+        return deny(format!("everybody may write to {}: {what}", path.display()));
     }
     Ok(())
 }
 
-fn denied(why: String) -> io::Result<()> {
+fn deny(why: String) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 

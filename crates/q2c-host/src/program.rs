@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Time between looks at whether a program has ended.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A shell for a user's command, in a process group of its own and without input.
 pub fn shell(command: &str) -> Command {
@@ -50,7 +50,7 @@ pub fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus
             child.wait()?;
             return Ok(None);
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
             let began = Instant::now();
             while std::fs::read_to_string(&pid).unwrap_or_default().is_empty() {
                 assert!(began.elapsed().as_secs() < 20, "the program did not begin");
-                thread::sleep(LOOK);
+                thread::sleep(POLL_INTERVAL);
             }
             stop.store(true, Ordering::Relaxed);
             assert!(waits.join().expect("no panic").expect("a wait").is_none());
@@ -86,7 +86,7 @@ mod tests {
         let began = Instant::now();
         while !gone() {
             assert!(began.elapsed().as_secs() < 20, "it is still there");
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 

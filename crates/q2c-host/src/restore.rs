@@ -22,10 +22,10 @@ mod setting_file;
 mod sweep;
 mod task_affinity;
 
-pub use entry::{ChangeKind, Followed, Owner, RestoreChange, RestoreError};
+pub use entry::{ChangeKind, LeaderSetting, Owner, RestoreChange, RestoreError};
 pub use guard::{Guard, SetOutcome};
 pub use journal::DamagedLine;
-pub(crate) use made::{delete_device, is_gone, patiently, wait_until_gone};
+pub(crate) use made::{delete_device, is_gone, retry, wait_until_gone};
 pub use setting_file::UndoOutcome;
 pub(crate) use setting_file::read as value_of;
 pub use sweep::{Pending, RestoreItem, RestoreReport, pending, restore_all};

@@ -11,7 +11,8 @@
 //! Not everything looks at the flag in time: a read from a pipe that nobody writes to, or a long
 //! simulation. So the same thread ends the program itself. It does so [`GRACE`] after the first
 //! signal if nothing has to end in order (see [`Orderly`]), and at once at a second signal. Signals
-//! within [`TOGETHER`] are one: timeout(1) sends its own to the program, then to its group.
+//! within [`SAME_SIGNAL_WINDOW`] are one: timeout(1) sends its own to the program, then to its
+//! group.
 
 use q2c_result::Exit;
 use q2c_sys::signal::{self, SignalFd, SignalSet};
@@ -25,12 +26,12 @@ use std::time::{Duration, Instant};
 /// How long a program that has nothing to end in order may go on after a signal.
 pub(crate) const GRACE: Duration = Duration::from_millis(600);
 /// Signals that come this soon after the first count as one with it.
-const TOGETHER: Duration = Duration::from_millis(100);
+const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 /// Time between two looks at whether something still has to end in order.
-const LOOK: Duration = Duration::from_millis(50);
+const ORDERLY_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of [`Orderly`] values.
-static TO_END: AtomicUsize = AtomicUsize::new(0);
+static ORDERLY_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Something that a signal must let end in order, as long as this value lives: a changed setting, a
 /// run whose finished trials are to be kept, a child, a file that is to be removed. The program
@@ -42,19 +43,19 @@ impl Orderly {
     /// Registers something that has to end in order, until the value is dropped.
     #[must_use]
     pub fn begin() -> Orderly {
-        TO_END.fetch_add(1, Ordering::AcqRel);
+        ORDERLY_COUNT.fetch_add(1, Ordering::AcqRel);
         Orderly(())
     }
 }
 
 impl Drop for Orderly {
     fn drop(&mut self) {
-        TO_END.fetch_sub(1, Ordering::AcqRel);
+        ORDERLY_COUNT.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// Function that is called with the message for the user just before the program exits at once.
-pub type LastDeed = fn(&str);
+pub type ExitMessageHook = fn(&str);
 
 /// The signals that ask q2c to stop: all that end a program unless it handles them, except KILL,
 /// PIPE, and those that report a fault of the program. Batch systems send some, as do limits of CPU
@@ -88,9 +89,9 @@ pub struct Signals {
 
 impl Signals {
     /// Blocks the signals and starts the thread that waits for them. Call it before any other
-    /// thread exists, as threads inherit the mask. `last_deed` is called in that thread where it
+    /// thread exists, as threads inherit the mask. `exit_hook` is called in that thread where it
     /// ends the program.
-    pub fn install(last_deed: LastDeed) -> io::Result<Signals> {
+    pub fn install(exit_hook: ExitMessageHook) -> io::Result<Signals> {
         let named = STOPPING.map(Signal::as_raw);
         let numbers: Vec<i32> = named.into_iter().chain(REAL_TIME).collect();
         let set = SignalSet::from_numbers(&numbers)?;
@@ -103,7 +104,7 @@ impl Signals {
         let shared = signals.clone();
         thread::Builder::new()
             .name("q2c-signals".into())
-            .spawn(move || shared.watch(&fd, last_deed))?;
+            .spawn(move || shared.watch(&fd, exit_hook))?;
         Ok(signals)
     }
 
@@ -125,45 +126,45 @@ impl Signals {
 
     /// Waits for signals in a loop. If the descriptor fails, it raises the flag as well, because no
     /// later signal could stop the run, and ends.
-    fn watch(&self, fd: &SignalFd, last_deed: LastDeed) {
+    fn watch(&self, fd: &SignalFd, exit_hook: ExitMessageHook) {
         let mut first: Option<Instant> = None;
         loop {
             let signal = fd.wait();
             let first = first.get_or_insert_with(Instant::now);
-            if signal.is_ok() && self.stopped() && first.elapsed() < TOGETHER {
+            if signal.is_ok() && self.stopped() && first.elapsed() < SAME_SIGNAL_WINDOW {
                 continue;
             }
             self.last
                 .store(*signal.as_ref().unwrap_or(&0), Ordering::Release);
-            let again = self.stop.swap(true, Ordering::AcqRel);
+            let is_second = self.stop.swap(true, Ordering::AcqRel);
             if signal.is_err() {
                 return;
             }
-            if again {
-                end(last_deed, "end in order: a second signal came");
+            if is_second {
+                exit_now(exit_hook, "end in order: a second signal came");
             }
             // Without this thread the program ends when it looks at the flag.
             let patient = thread::Builder::new().name("q2c-grace".into());
-            patient.spawn(move || end_after_grace(last_deed)).ok();
+            patient.spawn(move || end_after_grace(exit_hook)).ok();
         }
     }
 }
 
 /// Ends the program when [`GRACE`] is over and nothing has to be ended in order.
-fn end_after_grace(last_deed: LastDeed) {
+fn end_after_grace(exit_hook: ExitMessageHook) {
     thread::sleep(GRACE);
-    while TO_END.load(Ordering::Acquire) > 0 {
-        thread::sleep(LOOK);
+    while ORDERLY_COUNT.load(Ordering::Acquire) > 0 {
+        thread::sleep(ORDERLY_CHECK_INTERVAL);
     }
-    end(last_deed, "go on: stopped by a signal");
+    exit_now(exit_hook, "go on: stopped by a signal");
 }
 
 /// Ends the program. No drop runs.
-fn end(last_deed: LastDeed, why: &str) -> ! {
-    let left = match TO_END.load(Ordering::Acquire) {
+fn exit_now(exit_hook: ExitMessageHook, action: &str) -> ! {
+    let hint = match ORDERLY_COUNT.load(Ordering::Acquire) {
         0 => "",
         _ => "; what was begun is left as it is: `q2c restore` puts changed settings back",
     };
-    last_deed(&format!("q2c: failed to {why}{left}"));
+    exit_hook(&format!("q2c: failed to {action}{hint}"));
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

@@ -20,11 +20,11 @@ pub use error::TargetError;
 pub use leave::{FileId, WriteLeave};
 pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
-pub use open::{OpenTarget, Wanted, check_size, open};
+pub use open::{OpenTarget, TargetRequirements, check_size, open};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
 pub use scratch::Scratch;
-pub(crate) use written::UNASKED;
+pub(crate) use written::FILL_UNKNOWN;
 pub use written::never_written;
 
 /// Size of a simulated target.

@@ -126,17 +126,15 @@ fn folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
             named.then_some(path)
         })
     };
-    let first = group("cpuset").map(|path| roots.sys("fs/cgroup/cpuset").join(path));
-    let first = first.filter(|folder| folder.exists());
-    first.or_else(|| group("").map(|path| roots.sys("fs/cgroup").join(path)))
+    let version_1 = group("cpuset").map(|path| roots.sys("fs/cgroup/cpuset").join(path));
+    let version_1 = version_1.filter(|folder| folder.exists());
+    version_1.or_else(|| group("").map(|path| roots.sys("fs/cgroup").join(path)))
 }
 
 /// The effective CPUs of the nearest group that has the controller.
 fn effective(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
     let names = ["cpus.effective", "effective_cpus", "cpus"];
-    let groups = folder
-        .ancestors()
-        .take_while(|group| group.starts_with(root));
+    let groups = folder.ancestors().take_while(|g| g.starts_with(root));
     let mut files = groups.flat_map(|group| names.map(|name| group.join(format!("cpuset.{name}"))));
     files.find_map(|file| attr::cpus(&file))
 }
@@ -150,7 +148,7 @@ pub fn isolated(roots: &Roots) -> Vec<CpuId> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kin {
     /// It is the first one, or descends from it.
-    Of,
+    Member,
     /// It does not descend from it, or no longer: its parents have ended.
     Other,
     /// It had ended before it was asked for.
@@ -168,14 +166,14 @@ pub struct ProcessFamily {
 
 impl ProcessFamily {
     /// Most generations that are followed. Ids are used again, so a chain may never end.
-    const GENERATIONS: usize = 64;
+    const MAX_GENERATIONS: usize = 64;
 
     /// The family of the process `first`.
     pub fn new(roots: &Roots, first: u32) -> Self {
         ProcessFamily {
             roots: roots.clone(),
             first,
-            known: HashMap::from([(0, Kin::Other), (first, Kin::Of)]),
+            known: HashMap::from([(0, Kin::Other), (first, Kin::Member)]),
         }
     }
 
@@ -184,24 +182,24 @@ impl ProcessFamily {
         if let Some(kin) = self.known.get(&id) {
             return *kin;
         }
-        let kin = self.looked_up(id);
+        let kin = self.find_kin(id);
         self.known.insert(id, kin);
         kin
     }
 
-    fn looked_up(&self, id: u32) -> Kin {
-        let mut at = id;
-        for _ in 0..Self::GENERATIONS {
-            let Some((process, parent)) = self.process_and_parent(at) else {
+    fn find_kin(&self, id: u32) -> Kin {
+        let mut ancestor = id;
+        for _ in 0..Self::MAX_GENERATIONS {
+            let Some((process, parent)) = self.process_and_parent(ancestor) else {
                 return Kin::Gone;
             };
             if process == self.first {
-                return Kin::Of;
+                return Kin::Member;
             }
             if let Some(kin) = self.known.get(&parent) {
                 return *kin;
             }
-            at = parent;
+            ancestor = parent;
         }
         Kin::Other
     }
@@ -303,11 +301,11 @@ mod tests {
             tree.add(&format!("proc/{}/status = {status}", ids[0]));
         }
         let mut family = ProcessFamily::new(&roots, 10);
-        assert_eq!([10, 11, 12, 13].map(|id| family.kin(id)), [Kin::Of; 4]);
+        assert_eq!([10, 11, 12, 13].map(|id| family.kin(id)), [Kin::Member; 4]);
         assert_eq!([0, 1, 20].map(|id| family.kin(id)), [Kin::Other; 3]);
         assert_eq!(family.kin(30), Kin::Gone);
         // A result is kept after the process has ended.
         fs::remove_dir_all(roots.proc("12")).unwrap();
-        assert_eq!(family.kin(12), Kin::Of);
+        assert_eq!(family.kin(12), Kin::Member);
     }
 }

@@ -24,20 +24,20 @@ use std::time::Duration;
 fn main() {
     let args: Vec<String> = env::args().collect();
     if args.get(1).is_some_and(|a| a == "own") {
-        return own(Path::new(&args[2]), Path::new(&args[3]), &args[4]);
+        return run_owner(Path::new(&args[2]), Path::new(&args[3]), &args[4]);
     }
     let made = tempfile::tempdir().unwrap();
     let file = made.path().join("setting");
     fs::write(&file, "128\n").unwrap();
-    every_signal(&file, "256");
+    check_every_signal(&file, "256");
     match TestLoopDevice::new(made.path(), 1 << 20) {
         Some(device) => {
             let queue = Path::new("/sys/block").join(&device.name).join("queue");
-            every_signal(&queue.join("read_ahead_kb"), "256");
+            check_every_signal(&queue.join("read_ahead_kb"), "256");
             // The kernel rounds this value to whole pages: the value read back counts as the
             // owner's.
-            killed(&queue.join("read_ahead_kb"), "261");
-            every_signal(&queue.join("nomerges"), "2");
+            check_kill(&queue.join("read_ahead_kb"), "261");
+            check_every_signal(&queue.join("nomerges"), "2");
         }
         None => q2c_testkit::skip("killed owners of a queue setting", "no loop device"),
     }
@@ -45,7 +45,7 @@ fn main() {
 }
 
 /// The owner: changes the setting, prints `changed`, and runs until a signal asks it to stop.
-fn own(journal: &Path, file: &Path, value: &str) {
+fn run_owner(journal: &Path, file: &Path, value: &str) {
     let signals = Signals::install(|_| ()).unwrap();
     let mut guard = Guard::new(&Roots::live(), journal).unwrap();
     guard.set(file, value).unwrap();
@@ -57,44 +57,44 @@ fn own(journal: &Path, file: &Path, value: &str) {
     std::process::exit(signals.received().unwrap());
 }
 
-fn every_signal(file: &Path, value: &str) {
+fn check_every_signal(file: &Path, value: &str) {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
-        asked_to_stop(file, value, signal);
+        check_orderly_stop(file, value, signal);
     }
-    killed(file, value);
+    check_kill(file, value);
 }
 
 /// An owner that a signal asked to stop has put the setting back when it ends.
-fn asked_to_stop(file: &Path, value: &str, signal: Signal) {
-    let old = read(file);
+fn check_orderly_stop(file: &Path, value: &str, signal: Signal) {
+    let old = read_setting(file);
     let mut owner = OwnerProcess::start(file, value);
-    assert_ne!(read(file), old);
+    assert_ne!(read_setting(file), old);
     assert_eq!(owner.end(signal).code(), Some(signal.as_raw()));
-    assert_eq!(read(file), old, "after {signal:?}");
+    assert_eq!(read_setting(file), old, "after {signal:?}");
     let mut left = fs::read_dir(&owner.journal).unwrap();
     assert!(!left.any(|entry| entry.unwrap().path().is_file()));
 }
 
 /// An owner that was killed leaves the setting changed, and `restore_all` puts it back, but never
 /// while the owner lives.
-fn killed(file: &Path, value: &str) {
-    let old = read(file);
+fn check_kill(file: &Path, value: &str) {
+    let old = read_setting(file);
     let mut owner = OwnerProcess::start(file, value);
-    let ours = read(file);
+    let ours = read_setting(file);
     let alive = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert_eq!(alive.items[0].outcome, UndoOutcome::OwnerAlive);
-    assert_eq!(read(file), ours);
+    assert_eq!(read_setting(file), ours);
     owner.end(Signal::KILL);
-    assert_eq!(read(file), ours);
+    assert_eq!(read_setting(file), ours);
     let report = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert!(report.is_complete(), "{report:?}");
     assert_eq!(report.items[0].outcome, UndoOutcome::Restored);
-    assert_eq!(read(file), old);
+    assert_eq!(read_setting(file), old);
     let again = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert!(again.items.is_empty());
 }
 
-fn read(file: &Path) -> String {
+fn read_setting(file: &Path) -> String {
     fs::read_to_string(file).unwrap().trim().to_owned()
 }
 

@@ -26,24 +26,24 @@ impl Curve {
         }
     }
 
-    /// The value at `at`; 0 for an empty curve.
+    /// The value at `x`; 0 for an empty curve.
     #[inline]
-    pub fn delay_at(&self, at: f64) -> f64 {
+    pub fn value_at(&self, x: f64) -> f64 {
         match self.y.as_slice() {
             [] => 0.0,
-            [always] => *always,
-            _ => self.between(at),
+            [constant] => *constant,
+            _ => self.interpolate(x),
         }
     }
 
-    fn between(&self, at: f64) -> f64 {
-        let after = self.x.partition_point(|&x| x <= at);
-        match (after.checked_sub(1), self.x.get(after)) {
+    fn interpolate(&self, x: f64) -> f64 {
+        let next = self.x.partition_point(|&corner| corner <= x);
+        match (next.checked_sub(1), self.x.get(next)) {
             (None, _) => self.y.first().copied().unwrap_or(0.0),
             (Some(last), None) => self.y[last],
-            (Some(i), Some(&next)) => {
-                let share = (at - self.x[i]) / (next - self.x[i]);
-                self.y[i] + share * (self.y[after] - self.y[i])
+            (Some(i), Some(&next_x)) => {
+                let share = (x - self.x[i]) / (next_x - self.x[i]);
+                self.y[i] + share * (self.y[next] - self.y[i])
             }
         }
     }
@@ -125,9 +125,9 @@ const PUBLISHED_ADDED_NS: f64 = 400.0;
 /// Latency that an interrupt adds, ns: published are 1.7 to 2.1 us on three devices.
 const PUBLISHED_INTERRUPT_NS: f64 = 2_000.0;
 /// The largest time in a cost model, ns: 1000 s.
-const MOST_NS: f64 = 1e12;
+const MAX_NS: f64 = 1e12;
 /// Most corner points of a curve, and draws of a delay. Calibrations have some thousands.
-const MOST_POINTS: usize = 1 << 20;
+const MAX_POINTS: usize = 1 << 20;
 
 impl CostModel {
     /// A machine on which every sleep ends `delay` late and nothing else costs time, as the
@@ -176,44 +176,42 @@ impl CostModel {
             ("other_cpu_sleep_ns", self.other_cpu_sleep_ns),
             ("other_cpu_interrupt_ns", self.other_cpu_interrupt_ns),
         ] {
-            within(name, value, 0.0)?;
+            check_ns(name, value, 0.0)?;
         }
-        for (name, curve, least) in [
+        for (name, curve, min) in [
             ("sleep_cpu_clear_ns", &self.sleep_cpu_clear_ns, 0.0),
             ("sleep_cpu_hit_ns", &self.sleep_cpu_hit_ns, 0.0),
-            ("added_latency_ns", &self.added_latency_ns, -MOST_NS),
-            ("added_submit_ns", &self.added_submit_ns, -MOST_NS),
+            ("added_latency_ns", &self.added_latency_ns, -MAX_NS),
+            ("added_submit_ns", &self.added_submit_ns, -MAX_NS),
         ] {
-            curve.check(name, least)?;
+            curve.check(name, min)?;
         }
         self.wake_clear.check("wake_clear")?;
         self.wake_hit.check("wake_hit")
     }
 }
 
-/// Checks that a number is between `least` and [`MOST_NS`], both included.
-fn within(name: &str, value: f64, least: f64) -> Result<(), String> {
-    if (least..=MOST_NS).contains(&value) {
+/// Checks that a number is between `min` and [`MAX_NS`], both included.
+fn check_ns(name: &str, value: f64, min: f64) -> Result<(), String> {
+    if (min..=MAX_NS).contains(&value) {
         return Ok(());
     }
-    let message = format!("{name}: expected {least} to {MOST_NS} ns, found {value}");
+    let message = format!("{name}: expected {min} to {MAX_NS} ns, found {value}");
     Err(message)
 }
 
 impl Curve {
-    fn check(&self, name: &str, least: f64) -> Result<(), String> {
-        let (x, y) = (&self.x, &self.y);
-        if x.len() != y.len() || x.len() > MOST_POINTS {
-            let message = format!(
-                "{name}: expected up to {MOST_POINTS} points, found {} x and {} y",
-                x.len(),
-                y.len()
-            );
-            return Err(message);
+    fn check(&self, name: &str, min: f64) -> Result<(), String> {
+        let (xs, ys) = (self.x.len(), self.y.len());
+        if xs != ys || xs > MAX_POINTS {
+            return Err(format!(
+                "{name}: expected up to {MAX_POINTS} points, found {xs} x and {ys} y"
+            ));
         }
-        x.iter().try_for_each(|&x| within(name, x, -MOST_NS))?;
-        y.iter().try_for_each(|&y| within(name, y, least))?;
-        if x.is_sorted() {
+        let (mut xs, mut ys) = (self.x.iter(), self.y.iter());
+        xs.try_for_each(|&x| check_ns(name, x, -MAX_NS))?;
+        ys.try_for_each(|&y| check_ns(name, y, min))?;
+        if self.x.is_sorted() {
             return Ok(());
         }
         Err(format!("{name}: expected x ascending, found others"))
@@ -222,37 +220,33 @@ impl Curve {
 
 impl WakeDelay {
     fn check(&self, name: &str) -> Result<(), String> {
-        let part = |part: &str| format!("{name}.{part}");
-        self.base_ns.check(&part("base_ns"), -MOST_NS)?;
+        let part = |field: &str| format!("{name}.{field}");
+        self.base_ns.check(&part("base_ns"), -MAX_NS)?;
         self.spread_ns.check(&part("spread_ns"), 0.0)?;
-        self.least_ns.check(&part("least_ns"), -MOST_NS)?;
-        self.most_ns.check(&part("most_ns"), -MOST_NS)?;
+        self.least_ns.check(&part("least_ns"), -MAX_NS)?;
+        self.most_ns.check(&part("most_ns"), -MAX_NS)?;
         let draws = self.z.len();
-        if draws > MOST_POINTS {
-            let message = format!("{name}.z: expected up to {MOST_POINTS} draws, found {draws}");
+        if draws > MAX_POINTS {
+            let message = format!("{name}.z: expected up to {MAX_POINTS} draws, found {draws}");
             return Err(message);
         }
         let z = part("z");
         let mut draws = self.z.iter();
-        draws.try_for_each(|&draw| within(&z, draw, -MOST_NS))
+        draws.try_for_each(|&draw| check_ns(&z, draw, -MAX_NS))
     }
 
     /// The delay at `x` for the draw `z`, ns.
-    pub fn value_at(&self, x: f64, z: f64) -> f64 {
-        let (least, most) = self.bounds(x);
-        let delay = self.base_ns.delay_at(x) + self.spread_ns.delay_at(x) * z;
-        delay.min(most).max(least)
+    pub fn delay_at(&self, x: f64, z: f64) -> f64 {
+        let (min, max) = self.bounds(x);
+        let delay = self.base_ns.value_at(x) + self.spread_ns.value_at(x) * z;
+        delay.min(max).max(min)
     }
 
     /// Smallest and largest delay at `x`, ns. The largest is infinite if `most_ns` is empty.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
-        let bounded = !self.most_ns.x.is_empty();
-        let most = if bounded {
-            self.most_ns.delay_at(x)
-        } else {
-            f64::INFINITY
-        };
-        (self.least_ns.delay_at(x).max(0.0), most)
+        let max = Some(&self.most_ns).filter(|max| !max.x.is_empty());
+        let max = max.map_or(f64::INFINITY, |max| max.value_at(x));
+        (self.least_ns.value_at(x).max(0.0), max)
     }
 }
 
@@ -277,7 +271,7 @@ mod tests {
             x: vec![10.0, 20.0],
             y: vec![1.0, 3.0],
         };
-        let values = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.delay_at(x));
+        let values = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.value_at(x));
         assert_eq!(values, [1.0, 1.0, 2.0, 3.0, 3.0]);
     }
 }

@@ -57,7 +57,7 @@ impl Exit {
 
     /// The exit if a file or folder for output cannot be made: its name is wrong, the machine
     /// forbids it, or its disk fails.
-    pub fn of_output(error: &io::Error) -> Exit {
+    pub fn from_output_error(error: &io::Error) -> Exit {
         match error.kind() {
             io::ErrorKind::NotFound
             | io::ErrorKind::NotADirectory
@@ -65,24 +65,21 @@ impl Exit {
             | io::ErrorKind::AlreadyExists
             | io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidFilename => Exit::Usage,
-            _ if Exit::is_of_disk(error) => Exit::Device,
-            _ => Exit::Environment,
+            _ if is_full(error) => Exit::Device,
+            // A disk fails or is full: EIO, ENXIO, ENODEV, ENOSPC, EBADMSG, ETIMEDOUT, ESTALE,
+            // EUCLEAN, EREMOTEIO, EDQUOT. Other errors come from permissions or from missing
+            // features of a file system. An error without a number comes from q2c's own reading or
+            // writing.
+            _ => match error.raw_os_error() {
+                None | Some(5 | 6 | 19 | 28 | 74 | 110 | 116 | 117 | 121 | 122) => Exit::Device,
+                Some(_) => Exit::Environment,
+            },
         }
-    }
-
-    /// True if a disk fails or is full: EIO, ENXIO, ENODEV, ENOSPC, EBADMSG, ETIMEDOUT, ESTALE,
-    /// EUCLEAN, EREMOTEIO, EDQUOT. Other errors come from permissions or from missing features of a
-    /// file system. An error without a number comes from q2c's own reading or writing.
-    fn is_of_disk(error: &io::Error) -> bool {
-        let number = error.raw_os_error();
-        is_full(error)
-            || number
-                .is_none_or(|n| matches!(n, 5 | 6 | 19 | 28 | 74 | 110 | 116 | 117 | 121 | 122))
     }
 
     /// The exit if rows that exceed the memory cannot be spilled: disk full, or no file can be
     /// made.
-    pub fn of_spill(error: &io::Error) -> Exit {
+    pub fn from_spill_error(error: &io::Error) -> Exit {
         if is_full(error) {
             Exit::Device
         } else {
@@ -95,9 +92,8 @@ impl Exit {
     pub fn is_limit(error: &(dyn Error + 'static)) -> bool {
         let mut causes = std::iter::successors(Some(error), |error| (*error).source());
         causes.any(|cause| {
-            let system = cause.downcast_ref::<io::Error>();
-            let number = system.and_then(io::Error::raw_os_error);
-            matches!(number, Some(23 | 24))
+            let error = cause.downcast_ref::<io::Error>();
+            matches!(error.and_then(io::Error::raw_os_error), Some(23 | 24))
         })
     }
 
@@ -132,7 +128,7 @@ mod tests {
                 .iter()
                 .map(|errno| io::Error::from_raw_os_error(*errno))
             {
-                assert_eq!(Exit::of_output(&error), exit, "{error}");
+                assert_eq!(Exit::from_output_error(&error), exit, "{error}");
             }
         }
     }

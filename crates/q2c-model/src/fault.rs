@@ -73,7 +73,7 @@ impl Fault {
 
     /// Returns the fault with more text after its message, such as further advice.
     #[must_use]
-    pub fn followed_by(self, more: &str) -> Self {
+    pub fn with_advice(self, more: &str) -> Self {
         Fault {
             message: self.message + more,
             ..self
@@ -83,7 +83,7 @@ impl Fault {
     /// Converts the fault for a resumed run: a usage error becomes an input error, because its
     /// values come from the run's plan and not from the command line.
     #[must_use]
-    pub fn of_plan(self) -> Self {
+    pub fn for_plan(self) -> Self {
         match self.exit {
             Exit::Usage => self.with_exit(Exit::Input),
             _ => self,

@@ -46,6 +46,7 @@ mod cost;
 mod exit;
 pub mod facts;
 mod fault;
+mod interpretation;
 pub mod lost;
 mod op;
 mod rates;
@@ -54,7 +55,6 @@ pub mod replay;
 mod size;
 pub mod stats;
 pub mod stored;
-mod taken;
 mod trace_summary;
 mod units;
 mod values;
@@ -62,18 +62,18 @@ mod values;
 pub use cost::{CostModel, Curve, WakeDelay};
 pub use exit::Exit;
 pub use fault::{Fault, OrFault};
+pub use interpretation::{AssumedValues, DeviceTime, Interpretation, LanesBy, LeftOutReason};
 pub use op::{Direction, Layer, Op, OpFlags};
 pub use rates::{Latencies, Rates, SimulatedFigures, U2cParts};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseTextError, parse_duration, parse_percent, parse_size, parse_time};
-pub use taken::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 pub use trace_summary::{FleetMeta, TraceLatency, TraceSummary};
 pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};
 pub use values::{
-    List, parse_budget, parse_counts, parse_cpus, parse_names, parse_numbers, seconds_within,
-    time_within,
+    List, parse_budget, parse_counts, parse_cpus, parse_names, parse_numbers, parse_seconds_in,
+    parse_time_in,
 };
 
-/// Re-exported for the macro [`kept_as_text`].
+/// Re-exported for the macro [`serde_as_text`].
 #[doc(hidden)]
 pub use serde;

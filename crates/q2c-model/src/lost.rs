@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Advice for recordings that lack ends which the kernel does not show to BPF programs.
-pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
+pub const TAKE_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
 
 struct LossReason {
     /// The key in `unmatched`.
@@ -16,7 +16,7 @@ struct LossReason {
 }
 
 /// Reasons that count lost I/Os. Other reasons in `unmatched` are not losses.
-const IOS: [LossReason; 4] = [
+const LOST_IOS: [LossReason; 4] = [
     LossReason {
         reason: "never completed",
         cause: "in flight at the end, or with an end that was not shown",
@@ -25,7 +25,7 @@ const IOS: [LossReason; 4] = [
     LossReason {
         reason: "queued again, its end not seen",
         cause: "without an end, as the kernel did not run q2c's program there",
-        remedy: BY_TRACEFS,
+        remedy: TAKE_TRACEFS,
     },
     LossReason {
         reason: "lost: ring full",
@@ -40,14 +40,14 @@ const IOS: [LossReason; 4] = [
 ];
 
 /// The reason that counts lost events, of which recordings by tracefs consist, not I/Os.
-const EVENTS: LossReason = LossReason {
+const LOST_EVENTS: LossReason = LossReason {
     reason: "lost: event overwritten in the kernel's buffer",
     cause: "written over before q2c had read them",
     remedy: "record while the disk and the CPUs do less, or by BPF",
 };
 
 /// Says how many I/Os have no record.
-pub fn without_record(ios: u64) -> String {
+pub fn unrecorded_text(ios: u64) -> String {
     match ios {
         1 => "1 I/O has no record".to_owned(),
         n => format!("{n} I/Os have no record"),
@@ -67,15 +67,14 @@ pub struct Losses {
 impl Losses {
     /// Returns the losses among the reasons in `unmatched`; `None` if there are none.
     pub fn from_counts(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
-        let of_ios = !unmatched.contains_key(EVENTS.reason);
+        let of_ios = !unmatched.contains_key(LOST_EVENTS.reason);
         // A recording that fell back to tracefs has both kinds. "never completed" counts as a loss
         // only with BPF, of which another loss of I/Os is the sign.
-        let mut others = IOS[1..].iter();
+        let mut others = LOST_IOS[1..].iter();
         let by_bpf = others.any(|loss| unmatched.contains_key(loss.reason));
-        let ios = if of_ios || by_bpf { &IOS[..] } else { &[] };
-        let known = ios.iter().chain([&EVENTS]);
-        let counted = known.map(|loss| (loss, unmatched.get(loss.reason)));
-        let counted = counted.filter_map(|(loss, n)| Some((loss, *n?)));
+        let ios = if of_ios || by_bpf { &LOST_IOS[..] } else { &[] };
+        let losses = ios.iter().chain([&LOST_EVENTS]);
+        let counted = losses.filter_map(|loss| Some((loss, *unmatched.get(loss.reason)?)));
         let mut losses: Vec<(&LossReason, u64)> = counted.collect();
         losses.sort_by_key(|(_, n)| Reverse(*n));
         let causes = losses.iter().map(|(loss, n)| format!("{n} {}", loss.cause));
@@ -88,8 +87,8 @@ impl Losses {
     }
 
     /// True if a reason counts lost I/Os or events.
-    pub fn counts(reason: &str) -> bool {
-        let mut losses = IOS.iter().chain([&EVENTS]);
+    pub fn is_loss(reason: &str) -> bool {
+        let mut losses = LOST_IOS.iter().chain([&LOST_EVENTS]);
         losses.any(|loss| loss.reason == reason)
     }
 }
@@ -139,8 +138,8 @@ mod tests {
              --op, --pid or --min-size; record until the device is idle"
         );
         assert!(losses(&[("completion without queue", 7)]).is_none());
-        let said = [1, 2].map(without_record);
-        assert_eq!(said, ["1 I/O has no record", "2 I/Os have no record"]);
+        let texts = [1, 2].map(unrecorded_text);
+        assert_eq!(texts, ["1 I/O has no record", "2 I/Os have no record"]);
     }
 
     /// I/Os in flight at the end of a recording by tracefs are not among its lost events.

@@ -67,7 +67,7 @@ pub struct SimulatedFigures {
     pub cpu_ns_per_io: f64,
     /// Thousand I/Os per second / busy CPUs of the machine. Infinite if no CPU was busy, which JSON
     /// stores as `null`.
-    #[serde(deserialize_with = "or_infinite")]
+    #[serde(deserialize_with = "null_as_infinity")]
     pub kiops_per_core: f64,
     /// Time from completion to reaping / latency, both summed over all I/Os (T_over of the PAS
     /// simulators).
@@ -80,7 +80,7 @@ pub struct SimulatedFigures {
 }
 
 /// Reads a number; `null` in JSON means infinity.
-fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+fn null_as_infinity<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     if !from.is_human_readable() {
         return f64::deserialize(from);
     }
@@ -90,17 +90,17 @@ fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 impl SimulatedFigures {
     /// The mean of each figure over several runs; NaN without runs.
     pub fn mean(runs: &[SimulatedFigures]) -> SimulatedFigures {
-        let n = runs.len() as f64;
-        let mean = |figure: fn(&SimulatedFigures) -> f64| runs.iter().map(figure).sum::<f64>() / n;
+        let mean_of = |values: Vec<f64>| values.iter().sum::<f64>() / runs.len() as f64;
+        let mean = |get: fn(&SimulatedFigures) -> f64| mean_of(runs.iter().map(get).collect());
         let rates: Rates<Vec<f64>> = runs.iter().map(|run| run.rates).collect();
         let latencies: Latencies<Vec<f64>> = runs.iter().map(|run| run.latencies).collect();
         SimulatedFigures {
-            rates: rates.map(|values| values.iter().sum::<f64>() / n),
+            rates: rates.map(mean_of),
             cpu_ns_per_io: mean(|run| run.cpu_ns_per_io),
             kiops_per_core: mean(|run| run.kiops_per_core),
             t_over: mean(|run| run.t_over),
             t_under: mean(|run| run.t_under),
-            latencies: latencies.map(|values| values.iter().sum::<f64>() / n),
+            latencies: latencies.map(mean_of),
         }
     }
 }

@@ -107,29 +107,31 @@ impl IoRecord {
     /// The times (submit, submit end, reap) and (Q, G, I, D, C), in the order of a request's life.
     pub fn times(&self) -> ([Option<Nanos>; 3], [Option<Nanos>; 5]) {
         let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
-        let (getrq, insert, issue) = (self.getrq_ns, self.insert_ns, self.issue_ns);
-        let block = [self.queue_ns, getrq, insert, issue, self.complete_ns];
-        (user, block)
+        let (queue, getrq, insert) = (self.queue_ns, self.getrq_ns, self.insert_ns);
+        (
+            user,
+            [queue, getrq, insert, self.issue_ns, self.complete_ns],
+        )
     }
 
     /// U2C, from just before the submission to the reaping; `None` if a time is missing or no
     /// figure may use the times.
     pub fn u2c(&self) -> Option<Nanos> {
-        self.between(self.submit_ns, self.reap_ns)
+        self.latency(self.submit_ns, self.reap_ns)
     }
 
     /// Q2C, from queueing to completion; `None` if a time is missing or no figure may use the
     /// times.
     pub fn q2c(&self) -> Option<Nanos> {
-        self.between(self.queue_ns, self.complete_ns)
+        self.latency(self.queue_ns, self.complete_ns)
     }
 
     /// D2C, from issue to completion; `None` if a time is missing or no figure may use the times.
     pub fn d2c(&self) -> Option<Nanos> {
-        self.between(self.issue_ns, self.complete_ns)
+        self.latency(self.issue_ns, self.complete_ns)
     }
 
-    fn between(&self, from: Option<Nanos>, to: Option<Nanos>) -> Option<Nanos> {
+    fn latency(&self, from: Option<Nanos>, to: Option<Nanos>) -> Option<Nanos> {
         let (from, to) = (from?, to?);
         (!self.is_untimed()).then(|| to - from)
     }

@@ -24,7 +24,7 @@ impl ParseTextError {
 }
 
 /// Splits a number and its unit; `None` if the number is missing, negative or not finite.
-fn split(text: &str) -> Option<(f64, &str)> {
+fn split_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(unit_at.unwrap_or(text.len()));
@@ -32,13 +32,13 @@ fn split(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then_some((number, unit.trim()))
 }
 
-fn scaled(
+fn parse_scaled(
     text: &str,
     expected: &'static str,
     unit: impl Fn(&str) -> Option<f64>,
 ) -> Result<f64, ParseTextError> {
     let error = || ParseTextError::new(expected, text);
-    let (number, suffix) = split(text).ok_or_else(error)?;
+    let (number, suffix) = split_unit(text).ok_or_else(error)?;
     let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(error)?;
     (value <= 2f64.powi(63)).then_some(value).ok_or_else(error)
 }
@@ -47,7 +47,7 @@ fn scaled(
 /// Zero is an error.
 pub fn parse_size(text: &str) -> Result<Bytes, ParseTextError> {
     const EXPECTED: &str = "a size such as 4k, 64k or 1m";
-    let bytes = scaled(text, EXPECTED, |unit| {
+    let bytes = parse_scaled(text, EXPECTED, |unit| {
         Some(match unit {
             "" | "b" => 1.0,
             "k" | "kb" | "kib" => 1024.0,
@@ -70,7 +70,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, ParseTextError> {
     if text.trim() == "0" {
         return Ok(Nanos::ZERO);
     }
-    let ns = scaled(text, EXPECTED, |unit| {
+    let ns = parse_scaled(text, EXPECTED, |unit| {
         Some(match unit {
             "ns" => 1.0,
             "us" | "µs" => 1e3,
@@ -100,7 +100,7 @@ pub fn parse_time(text: &str) -> Result<Nanos, ParseTextError> {
 pub fn parse_percent(text: &str) -> Result<f64, ParseTextError> {
     const EXPECTED: &str = "a share such as 70% or 0.7";
     let error = || ParseTextError::new(EXPECTED, text);
-    match split(text).ok_or_else(error)? {
+    match split_unit(text).ok_or_else(error)? {
         (number, "%") => Ok(number / 100.0),
         (number, "") if number <= 1.0 => Ok(number),
         _ => Err(error()),

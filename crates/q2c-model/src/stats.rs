@@ -19,7 +19,7 @@ mod samples;
 pub mod scaling;
 mod shape;
 
-pub use histogram::{Histogram, HistogramError, HistogramStep, coarser};
+pub use histogram::{Histogram, HistogramError, HistogramStep, join_steps};
 pub use rng::Rng;
 pub use samples::{
     CLEAR_TRIALS, Interval, Ratio, ResampledRange, mean, median, percentile, quantiles,

@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Length of the header, bytes.
-const HEADER: usize = 24;
+/// Length of the header, bytes: eight letters, then its numbers.
+const HEADER: usize = 8 + NUMBERS;
+const NUMBERS: usize = 16;
 
 /// One kind of stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +23,17 @@ pub struct StoredForm {
 
 /// An error for bytes that are not of a stored form, or for a value that cannot be stored.
 #[derive(Debug, Error)]
-#[error("read {what}: {why}")]
+#[error("read {what}: {reason}")]
 pub struct StoredError {
     /// Description of the value that was to be read.
     pub what: &'static str,
     /// What is wrong with the bytes.
-    pub why: Unstored,
+    pub reason: StoredMistake,
 }
 
 /// What is wrong with stored bytes.
 #[derive(Debug, Error)]
-pub enum Unstored {
+pub enum StoredMistake {
     /// The bytes begin with something else.
     #[error(
         "expected bytes that begin with \"{letters}\" and {HEADER} bytes at least, found {found} bytes of another kind"
@@ -90,7 +91,7 @@ pub enum Unstored {
 impl StoredForm {
     /// Serialises a value. Fails if the format cannot hold its type.
     pub fn to_bytes<T: Serialize>(&self, value: &T) -> Result<Vec<u8>, StoredError> {
-        let body = postcard::to_allocvec(value).map_err(|source| self.body(source))?;
+        let body = postcard::to_allocvec(value).map_err(|source| self.body_error(source))?;
         let mut bytes = Vec::with_capacity(HEADER + body.len());
         bytes.extend(self.letters.as_bytes());
         bytes.extend(self.version.to_le_bytes());
@@ -102,57 +103,46 @@ impl StoredForm {
 
     /// Restores a value from the bytes of [`StoredForm::to_bytes`].
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
-        let body = self.checked(bytes).map_err(|reason| self.error(reason))?;
-        let taken = postcard::take_from_bytes(body);
-        let (value, rest) = taken.map_err(|source| self.body(source))?;
+        let body = self.body(bytes).map_err(|reason| self.error(reason))?;
+        let decoded = postcard::take_from_bytes(body);
+        let (value, rest) = decoded.map_err(|source| self.body_error(source))?;
         match (rest.len(), self.version) {
             (0, _) => Ok(value),
-            (found, version) => Err(self.error(Unstored::More { version, found })),
+            (found, version) => Err(self.error(StoredMistake::More { version, found })),
         }
     }
 
     /// Returns the body if the header agrees with it.
-    fn checked<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], Unstored> {
-        let foreign = Unstored::Foreign {
-            letters: self.letters,
-            found: bytes.len(),
+    fn body<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], StoredMistake> {
+        let rest = bytes.strip_prefix(self.letters.as_bytes());
+        let Some((header, body)) = rest.and_then(<[u8]>::split_first_chunk::<NUMBERS>) else {
+            let (letters, found) = (self.letters, bytes.len());
+            return Err(StoredMistake::Foreign { letters, found });
         };
-        let Some((header, body)) = bytes.split_at_checked(HEADER) else {
-            return Err(foreign);
-        };
-        let Some(rest) = header.strip_prefix(self.letters.as_bytes()) else {
-            return Err(foreign);
-        };
-        let number = |from: usize| -> u32 {
-            let bytes = rest.get(from..).and_then(<[u8]>::first_chunk);
-            u32::from_le_bytes(bytes.copied().unwrap_or_default())
-        };
+        let number = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| header[from + i]));
         let (expected, found) = (self.version, number(0));
         if found != expected {
-            return Err(Unstored::Version { expected, found });
+            return Err(StoredMistake::Version { expected, found });
         }
-        let expected = u64::from(number(8)) | u64::from(number(12)) << 32;
-        let length = body.len() as u64;
-        if length != expected {
-            return Err(Unstored::Length {
-                expected,
-                found: length,
-            });
+        let length = u64::from(number(8)) | u64::from(number(12)) << 32;
+        let (expected, found) = (length, body.len() as u64);
+        if found != expected {
+            return Err(StoredMistake::Length { expected, found });
         }
         match (number(4), crc32fast::hash(body)) {
-            (expected, found) if expected != found => Err(Unstored::Damaged { expected, found }),
-            _ => Ok(body),
+            (expected, found) if expected == found => Ok(body),
+            (expected, found) => Err(StoredMistake::Damaged { expected, found }),
         }
     }
 
-    fn body(&self, source: postcard::Error) -> StoredError {
+    fn body_error(&self, source: postcard::Error) -> StoredError {
         let version = self.version;
-        self.error(Unstored::Body { version, source })
+        self.error(StoredMistake::Body { version, source })
     }
 
-    fn error(&self, why: Unstored) -> StoredError {
+    fn error(&self, reason: StoredMistake) -> StoredError {
         let what = self.what;
-        StoredError { what, why }
+        StoredError { what, reason }
     }
 }
 

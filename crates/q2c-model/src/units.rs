@@ -138,12 +138,10 @@ impl Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        for (size, name) in UNITS {
-            if self.0 >= size && self.0.is_multiple_of(size) {
-                return write!(f, "{} {name}", self.0 / size);
-            }
-        }
-        write!(f, "{} B", self.0)
+        let fits = |size: u64| self.0 >= size && self.0.is_multiple_of(size);
+        let unit = UNITS.into_iter().find(|(size, _)| fits(*size));
+        let (size, name) = unit.unwrap_or((1, "B"));
+        write!(f, "{} {name}", self.0 / size)
     }
 }
 
@@ -181,12 +179,11 @@ impl FromStr for DevId {
     type Err = ParseTextError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const EXPECTED: &str = "the numbers of a device as MAJOR:MINOR, such as 259:0";
-        let numbers = text.split_once(':');
-        let parsed = numbers.and_then(|(major, minor)| {
+        let device = text.split_once(':').and_then(|(major, minor)| {
             let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
             Some(DevId { major, minor })
         });
-        parsed.ok_or_else(|| ParseTextError::new(EXPECTED, text))
+        device.ok_or_else(|| ParseTextError::new(EXPECTED, text))
     }
 }
 

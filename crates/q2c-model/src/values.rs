@@ -8,23 +8,22 @@ use std::ops::RangeInclusive;
 pub type List<T> = Vec<T>;
 
 /// Parses seconds within a range: `10`, `10s`, `500ms` or `2m`.
-pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
-    let time = parse_time(text).ok();
-    let seconds = time.map(|time| time.0 as f64 / 1e9);
+pub fn parse_seconds_in(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let seconds = parse_time(text).ok().map(|time| time.0 as f64 / 1e9);
     seconds.filter(|s| range.contains(s)).ok_or_else(|| {
-        let (least, most) = (range.start(), range.end());
-        format!("expected {least} s to {most} s, such as 10, 10s or 500ms, found `{text}`")
+        let (min, max) = (range.start(), range.end());
+        format!("expected {min} s to {max} s, such as 10, 10s or 500ms, found `{text}`")
     })
 }
 
-/// Parses a time within a range, with the syntax of [`seconds_within`].
-pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
+/// Parses a time within a range, with the syntax of [`parse_seconds_in`].
+pub fn parse_time_in(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if range.contains(&time) {
         return Ok(time);
     }
-    let (least, most) = (range.start(), range.end());
-    Err(format!("expected {least} to {most}, found `{text}`"))
+    let (min, max) = (range.start(), range.end());
+    Err(format!("expected {min} to {max}, found `{text}`"))
 }
 
 /// Parses the time budget for all trials of a run, at least 1 s. Returns seconds.
@@ -42,15 +41,14 @@ pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
     if text == "auto" {
         return Ok(Vec::new());
     }
-    let number = |part: &str| {
-        let wrong = || format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`");
-        part.trim().parse().map_err(|_| wrong())
-    };
-    let cpus: Vec<u32> = text.split(',').map(number).collect::<Result<_, _>>()?;
-    let again = |(at, cpu): (usize, &u32)| cpus[..at].contains(cpu).then_some(*cpu);
-    match cpus.iter().enumerate().find_map(again) {
+    let cpus = text.split(',').map(|part| part.trim().parse());
+    let cpus: Vec<u32> = cpus
+        .collect::<Result<_, _>>()
+        .map_err(|_| format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`"))?;
+    let mut numbered = cpus.iter().enumerate();
+    match numbered.find(|(i, cpu)| cpus[..*i].contains(cpu)) {
         // Jobs beyond the last CPU start again at the first one, so nobody needs to repeat a CPU.
-        Some(cpu) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
+        Some((_, cpu)) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
         None => Ok(cpus),
     }
 }
@@ -66,27 +64,27 @@ pub fn parse_numbers(text: &str) -> Result<List<u32>, String> {
     whole_numbers(text, 65_536)
 }
 
-fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, most: u32) -> Result<List<T>, String> {
-    let wrong = || {
+fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, max: u32) -> Result<List<T>, String> {
+    let message = || {
         format!(
-            "expected whole numbers from 1 to {most}, such as 1,2,4 or 1..8 or 5..120/5, found `{text}`"
+            "expected whole numbers from 1 to {max}, such as 1,2,4 or 1..8 or 5..120/5, found `{text}`"
         )
     };
-    let one = |part: &str| {
+    let number = |part: &str| {
         let n: Option<u32> = part.trim().parse().ok();
-        n.filter(|n| (1..=most).contains(n)).ok_or_else(wrong)
+        n.filter(|n| (1..=max).contains(n)).ok_or_else(message)
     };
     let mut numbers: Vec<T> = Vec::new();
     for part in text.split(',') {
         let (from, rest) = part.split_once("..").unwrap_or((part, part));
         let with_step = rest.split_once('/').filter(|_| part.contains(".."));
         let (to, step) = with_step.unwrap_or((rest, "1"));
-        let (from, to, step) = (one(from)?, one(to)?, one(step)?);
+        let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         if from > to {
-            return Err(wrong());
+            return Err(message());
         }
         for n in (from..=to).step_by(step as usize) {
-            let n = T::try_from(n).map_err(|_| wrong())?;
+            let n = T::try_from(n).map_err(|_| message())?;
             if !numbers.contains(&n) {
                 numbers.push(n);
             }
@@ -116,15 +114,15 @@ pub fn parse_names<T: std::str::FromStr>(
 
 /// Serialises a type as its text, which `Display` writes and `FromStr` reads.
 #[macro_export]
-macro_rules! kept_as_text {
-    ($($kept:ty),+) => {$(
-        impl $crate::serde::Serialize for $kept {
+macro_rules! serde_as_text {
+    ($($value:ty),+) => {$(
+        impl $crate::serde::Serialize for $value {
             fn serialize<S: $crate::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)
             }
         }
 
-        impl<'de> $crate::serde::Deserialize<'de> for $kept {
+        impl<'de> $crate::serde::Deserialize<'de> for $value {
             fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let text: String = $crate::serde::Deserialize::deserialize(from)?;
                 text.parse().map_err($crate::serde::de::Error::custom)
@@ -140,22 +138,22 @@ mod tests {
     #[test]
     fn a_bare_number_is_of_seconds() {
         let texts = ["10", "10s", "500ms", "2m", "0.25"];
-        let seconds = texts.map(|text| seconds_within(text, 0.1..=3600.0).unwrap());
+        let seconds = texts.map(|text| parse_seconds_in(text, 0.1..=3600.0).unwrap());
         assert_eq!(seconds, [10.0, 10.0, 0.5, 120.0, 0.25]);
-        let message = seconds_within("50ms", 0.1..=3600.0).unwrap_err();
+        let message = parse_seconds_in("50ms", 0.1..=3600.0).unwrap_err();
         assert_eq!(
             message,
             "expected 0.1 s to 3600 s, such as 10, 10s or 500ms, found `50ms`"
         );
         for wrong in ["", "s", "-1", "nan", "inf", "10 parsecs"] {
-            assert!(seconds_within(wrong, 0.0..=1e7).is_err(), "{wrong}");
+            assert!(parse_seconds_in(wrong, 0.0..=1e7).is_err(), "{wrong}");
         }
         let second = Nanos::from_millis(1_000);
         assert_eq!(parse_budget("1s"), Ok(1.0));
         for wrong in ["0", "999ms"] {
             assert!(parse_budget(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(time_within("1", Nanos::ZERO..=second), Ok(second));
+        assert_eq!(parse_time_in("1", Nanos::ZERO..=second), Ok(second));
     }
 
     #[test]

@@ -32,11 +32,8 @@ pub(crate) fn poll_latency(sharing: &[PollSharing], times: PollTimes) -> Option<
     let mut parts: Vec<(f64, f64)> = Vec::new();
     for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {
         let io_us = times.io_us * shared.ran_s / shared.work_s;
-        let cut = if others == 0 {
-            0.0
-        } else {
-            (io_us / times.slice_us).min(1.0)
-        };
+        let cut = (io_us / times.slice_us).min(1.0);
+        let cut = if others == 0 { 0.0 } else { cut };
         let waits_us = others as f64 * times.slice_us.max(io_us);
         parts.push((io_us, shared.work_s * (1.0 - cut)));
         parts.push((io_us + waits_us, shared.work_s * cut));

@@ -35,7 +35,7 @@ pub struct SmtMap {
     cores: Vec<Vec<CpuIndex>>,
     caches: Vec<u32>,
     cache_of: Vec<usize>,
-    within: Vec<[usize; 2]>,
+    cpus_within: Vec<[usize; 2]>,
 }
 
 impl SmtMap {
@@ -54,13 +54,13 @@ impl SmtMap {
                 map.caches.push(core.llc);
             }
         }
-        let mut of_cache = vec![0; map.caches.len()];
+        let mut cache_cpus = vec![0; map.caches.len()];
         for (cpus, cache) in map.cores.iter().zip(&map.cache_of) {
-            of_cache[*cache] += cpus.len();
+            cache_cpus[*cache] += cpus.len();
         }
         let cores = map.cores.iter().zip(&map.cache_of);
-        let within = cores.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
-        map.within = within.collect();
+        let within = cores.map(|(cpus, cache)| [cpus.len(), cache_cpus[*cache]]);
+        map.cpus_within = within.collect();
         map
     }
 
@@ -96,17 +96,14 @@ impl SmtMap {
         self.ids.iter().position(|other| *other == id)
     }
 
-    /// The physical core of a CPU.
     pub(crate) fn core_of(&self, cpu: CpuIndex) -> CoreIndex {
         self.core_of[cpu]
     }
 
-    /// The CPUs of a core.
     pub(crate) fn cpus_of(&self, core: CoreIndex) -> &[CpuIndex] {
         &self.cores[core]
     }
 
-    /// Number of last-level caches.
     pub(crate) fn caches(&self) -> usize {
         self.caches.len()
     }
@@ -117,8 +114,8 @@ impl SmtMap {
     }
 
     /// The number of CPUs within a distance of a CPU, itself included.
-    pub(crate) fn within(&self, cpu: CpuIndex, distance: Distance) -> usize {
-        let [core, cache] = self.within[self.core_of[cpu]];
+    pub(crate) fn cpus_within(&self, cpu: CpuIndex, distance: Distance) -> usize {
+        let [core, cache] = self.cpus_within[self.core_of[cpu]];
         match distance {
             Distance::Core => core,
             Distance::Cache => cache,
@@ -126,7 +123,6 @@ impl SmtMap {
         }
     }
 
-    /// How far apart two CPUs are.
     pub(crate) fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
         let (a, b) = (self.core_of[a], self.core_of[b]);
         if a == b {
@@ -152,7 +148,7 @@ mod tests {
         assert_eq!(map.distance(3, 4), Distance::Machine);
         assert_eq!(map.cpus_of(3), [6, 7]);
         let within = [Distance::Core, Distance::Cache, Distance::Machine];
-        assert_eq!(within.map(|distance| map.within(5, distance)), [2, 4, 8]);
+        assert_eq!(within.map(|level| map.cpus_within(5, level)), [2, 4, 8]);
     }
 
     #[test]

@@ -15,14 +15,14 @@ pub(crate) fn place_tasks(
     polling: u32,
 ) -> Option<TaskPlacement> {
     let cores = map.cores();
-    let room = (compute + polling).div_ceil(map.cpus().max(1) as u32) as usize;
+    let tasks_per_cpu = (compute + polling).div_ceil(map.cpus().max(1) as u32) as usize;
     let of_core = |core: usize, side: usize| {
         let cpus = map.cpus_of(core);
         cpus[side % cpus.len()]
     };
     let cpu_of: &dyn Fn(usize) -> CpuIndex = match policy {
         // On both threads of as few cores as possible.
-        PolicyName::Bunch => &|nth| bunched(map, nth, room),
+        PolicyName::Bunch => &|nth| bunch_cpu(map, nth, tasks_per_cpu),
         // Even over the cores, on the first logical CPU of each.
         PolicyName::Colocate => &|nth| of_core(nth % cores, 0),
         // Even over the cores and then over their logical CPUs.
@@ -43,14 +43,14 @@ pub(crate) fn place_tasks(
     Some(TaskPlacement { compute, polling })
 }
 
-fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
+fn bunch_cpu(map: &SmtMap, nth: usize, tasks_per_cpu: usize) -> CpuIndex {
     let mut before = 0;
     for core in (0..map.cores()).cycle() {
         let cpus = map.cpus_of(core);
-        if nth < before + room * cpus.len() {
+        if nth < before + tasks_per_cpu * cpus.len() {
             return cpus[(nth - before) % cpus.len()];
         }
-        before += room * cpus.len();
+        before += tasks_per_cpu * cpus.len();
     }
     0
 }
@@ -61,7 +61,6 @@ fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
     (0..map.cpus()).min_by_key(load).unwrap_or(0)
 }
 
-/// The CPUs of tasks.
 pub(crate) struct TaskPlacement {
     /// The CPU of each C task.
     pub compute: Vec<CpuIndex>,
@@ -90,7 +89,7 @@ pub(crate) struct Extremes {
     pub worst: (Vec<RunQueueCounts>, f64),
 }
 
-const MOST_PLACEMENTS: usize = 25_000;
+const MAX_PLACEMENTS: usize = 25_000;
 
 /// Tries all placements whose loads differ by at most one task. Placements that differ only by an
 /// exchange of cores or threads are tried once. `None` if they are too many, or without C tasks.
@@ -111,10 +110,10 @@ pub(crate) fn extremes(
         base: tasks / cpus,
         tried: 0,
         queues: Vec::with_capacity(map.cpus()),
-        found: None,
+        extremes: None,
     };
-    let whole = search.place(tasks % cpus, polling);
-    search.found.filter(|_| whole)
+    let complete = search.place(tasks % cpus, polling);
+    search.extremes.filter(|_| complete)
 }
 
 struct PlacementSearch<'a> {
@@ -123,7 +122,7 @@ struct PlacementSearch<'a> {
     base: u32,
     tried: usize,
     queues: Vec<RunQueueCounts>,
-    found: Option<Extremes>,
+    extremes: Option<Extremes>,
 }
 
 impl PlacementSearch<'_> {
@@ -135,18 +134,18 @@ impl PlacementSearch<'_> {
         }
         let next = self.queues.len();
         if next == self.map.cpus() {
-            return self.take(larger == 0 && polling == 0);
+            return self.rate(larger == 0 && polling == 0);
         }
         for more in 0..=1.min(larger) {
             let load = self.base + more;
-            for here in 0..=load.min(polling) {
+            for polling_here in 0..=load.min(polling) {
                 self.queues.push(RunQueueCounts {
-                    compute: load - here,
-                    polling: here,
+                    compute: load - polling_here,
+                    polling: polling_here,
                 });
-                let went = self.place(larger - more, polling - here);
+                let goes_on = self.place(larger - more, polling - polling_here);
                 self.queues.pop();
-                if !went {
+                if !goes_on {
                     return false;
                 }
             }
@@ -175,13 +174,13 @@ impl PlacementSearch<'_> {
             || self.queues[first - before.len()..first] <= self.queues[first..]
     }
 
-    fn take(&mut self, all_placed: bool) -> bool {
+    fn rate(&mut self, all_placed: bool) -> bool {
         self.tried += 1;
         let tally = || Tally::from_counts(self.map, &self.queues);
         let slowdown = || speed::c_slowdown(self.speeds, &tally());
         if let Some(time) = all_placed.then(slowdown).flatten() {
             let placement = || (self.queues.clone(), time);
-            let extremes = self.found.get_or_insert_with(|| Extremes {
+            let extremes = self.extremes.get_or_insert_with(|| Extremes {
                 best: placement(),
                 worst: placement(),
             });
@@ -191,7 +190,7 @@ impl PlacementSearch<'_> {
                 extremes.worst = placement();
             }
         }
-        self.tried < MOST_PLACEMENTS
+        self.tried < MAX_PLACEMENTS
     }
 }
 

@@ -19,8 +19,8 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Predictor(u8);
 
-const MOST: u8 = 3;
-const POLLS_FROM: u8 = 2;
+const MAX_COUNT: u8 = 3;
+const MIN_POLLING_COUNT: u8 = 2;
 
 impl Default for Predictor {
     fn default() -> Self {
@@ -30,17 +30,16 @@ impl Default for Predictor {
 
 impl Predictor {
     /// Takes in a window of time, in which the task polled or did not.
-    pub(crate) fn window(&mut self, polled: bool) {
+    pub(crate) fn update(&mut self, polled: bool) {
         self.0 = if polled {
-            (self.0 + 1).min(MOST)
+            (self.0 + 1).min(MAX_COUNT)
         } else {
             self.0.saturating_sub(1)
         };
     }
 
-    /// The kind of the task.
     pub(crate) fn class(self) -> Class {
-        if self.0 >= POLLS_FROM {
+        if self.0 >= MIN_POLLING_COUNT {
             Class::Polling
         } else {
             Class::Compute
@@ -54,7 +53,7 @@ mod tests {
 
     fn after(windows: &[bool]) -> Predictor {
         let mut predictor = Predictor::default();
-        windows.iter().for_each(|polled| predictor.window(*polled));
+        windows.iter().for_each(|polled| predictor.update(*polled));
         predictor
     }
 

@@ -62,9 +62,9 @@ pub trait Movable {
 
 /// Every task may run on every CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Anywhere;
+pub struct AllMovable;
 
-impl Movable for Anywhere {
+impl Movable for AllMovable {
     fn may_move(&self, _: CpuIndex, _: CpuIndex, _: Class) -> bool {
         true
     }

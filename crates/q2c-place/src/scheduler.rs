@@ -4,9 +4,9 @@
 //! placement rules, and [`view`] by core what the present placement costs. The [`daemon`] gives
 //! tasks the CPUs of their [`targets`](mod@targets).
 pub mod daemon;
-pub mod hints;
 #[cfg(test)]
-mod made;
+mod fixtures;
+pub mod hints;
 pub mod map;
 pub mod observe;
 pub mod plan;

@@ -40,7 +40,6 @@ pub struct CacheTerm {
     pub refill_s: f64,
 }
 
-/// What is simulated.
 pub(crate) struct PlaceSim<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],
@@ -50,7 +49,7 @@ pub(crate) struct PlaceSim<'a> {
     /// The last-level cache; `None` without this term.
     pub cache: Option<CacheTerm>,
     /// The longest simulated time, seconds.
-    pub most_s: f64,
+    pub max_s: f64,
 }
 
 #[cfg(test)]

@@ -3,18 +3,18 @@
 use q2c_model::{Exit, Fault};
 use q2c_result::place::Speeds;
 
-const LEAST: f64 = 0.01;
+const MIN_SPEED: f64 = 0.01;
 /// The largest speed accepted. It is above 1 because tasks may gain a little by shared data.
-const MOST: f64 = 2.0;
+const MAX_SPEED: f64 = 2.0;
 
 /// Reads the text of a file.
 ///
 /// # Errors
 /// It is not TOML, lacks a key or has others, or a speed is out of its range.
 pub fn read(text: &str) -> Result<Speeds, Fault> {
-    let wrong = |text: String| Fault::new(Exit::Input, text);
+    let fault = |text: String| Fault::new(Exit::Input, text);
     let speeds: Speeds =
-        toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().replace('\n', " ")))?;
+        toml::from_str(text).map_err(|e| fault(e.to_string().trim_end().replace('\n', " ")))?;
     let entries = [
         ("compute_beside_compute", speeds.compute_beside_compute),
         ("compute_beside_polling", speeds.compute_beside_polling),
@@ -22,9 +22,9 @@ pub fn read(text: &str) -> Result<Speeds, Fault> {
         ("polling_beside_polling", speeds.polling_beside_polling),
     ];
     for (key, speed) in entries {
-        if !(LEAST..=MOST).contains(&speed) {
-            return Err(wrong(format!(
-                "expected {key} from {LEAST} to {MOST}, found {speed}"
+        if !(MIN_SPEED..=MAX_SPEED).contains(&speed) {
+            return Err(fault(format!(
+                "expected {key} from {MIN_SPEED} to {MAX_SPEED}, found {speed}"
             )));
         }
     }

@@ -23,7 +23,7 @@ use q2c_result::place::{
 
 /// A machine and its tasks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SetupOf {
+pub struct SetupRequest {
     /// Physical cores.
     pub cores: u32,
     /// Logical CPUs of each core.
@@ -48,7 +48,7 @@ pub struct SetupOf {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaceStudyRequest {
     /// The machines.
-    pub setups: Vec<SetupOf>,
+    pub setups: Vec<SetupRequest>,
     /// Speeds beside neighbours.
     pub speeds: Speeds,
     /// The source of these speeds.
@@ -71,7 +71,8 @@ const ASSUMPTION: &str =
 /// # Errors
 /// A set-up has no C task, or one did not end.
 pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
-    let setups = request.setups.iter().map(|of| setup(of, request));
+    let setups = request.setups.iter();
+    let setups = setups.map(|setup| simulate_setup(setup, request));
     Ok(PlaceSimResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -93,39 +94,41 @@ pub(crate) fn speeds_warning(from: &SpeedsFrom, means: &str) -> Option<Warning> 
         .then(|| Warning::new("speeds-not-measured", origin.to_owned(), means, todo))
 }
 
-fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
-    if of.compute == 0 {
+fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
+    if machine.compute == 0 {
         let text = "simulate placements: expected one computing task or more, found none; their run time is what placements are compared by";
         return Err(Fault::new(Exit::Usage, text));
     }
-    let map = SmtMap::regular(of.cores as usize, of.threads as usize, of.caches as usize);
+    let sizes = [machine.cores, machine.threads, machine.caches];
+    let [cores, threads, caches] = sizes.map(|n| n as usize);
+    let map = SmtMap::regular(cores, threads, caches);
     let task = |class: Task, phases| Task { phases, ..class };
-    let compute = task(Task::compute(of.work_s), of.compute_phases);
-    let polling = task(Task::polling(), of.polling_phases);
-    let mut tasks = vec![compute; of.compute as usize];
-    tasks.extend(vec![polling; of.polling as usize]);
+    let compute = task(Task::compute(machine.work_s), machine.compute_phases);
+    let polling = task(Task::polling(), machine.polling_phases);
+    let mut tasks = vec![compute; machine.compute as usize];
+    tasks.extend(vec![polling; machine.polling as usize]);
     let runs = PolicyRunInputs {
         map: &map,
         tasks: &tasks,
-        of,
+        machine,
         request,
     };
     let policies = POLICIES.into_iter().map(|policy| runs.run_policy(policy));
     let policies = policies.collect::<Result<_, _>>()?;
-    Ok(answer(of, request, &map, policies))
+    Ok(setup_result(machine, request, &map, policies))
 }
 
-fn answer(
-    of: &SetupOf,
+fn setup_result(
+    machine: &SetupRequest,
     request: &PlaceStudyRequest,
     map: &SmtMap,
     policies: Vec<PolicyFigures>,
 ) -> Setup {
     // The closed form is for tasks that never sleep, and for a machine without the cache's term.
-    let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
-    let plain = constant && request.cache.is_none();
-    let search = || extremes(map, of.compute, of.polling, &request.speeds);
-    let extremes = if plain { search() } else { None };
+    let constant = machine.compute_phases.is_none() && machine.polling_phases.is_none();
+    let closed_form = constant && request.cache.is_none();
+    let search = || extremes(map, machine.compute, machine.polling, &request.speeds);
+    let extremes = if closed_form { search() } else { None };
     let (best, worst) = extremes.map(|e| (e.best, e.worst)).unzip();
     let (best_time, worst_time) = (best.as_ref().map(|b| b.1), worst.as_ref().map(|w| w.1));
     let unit = best_time.unwrap_or(1.0);
@@ -156,12 +159,15 @@ fn answer(
         as_bad && place_tasks(*name, map, 0, 0).is_some()
     };
     Setup {
-        name: format!("{}c{}p-{}x{}", of.compute, of.polling, of.cores, of.threads),
-        cores: of.cores,
-        threads: of.threads,
-        caches: of.caches,
-        compute: of.compute,
-        polling: of.polling,
+        name: format!(
+            "{}c{}p-{}x{}",
+            machine.compute, machine.polling, machine.cores, machine.threads
+        ),
+        cores: machine.cores,
+        threads: machine.threads,
+        caches: machine.caches,
+        compute: machine.compute,
+        polling: machine.polling,
         c_time: CTimes {
             free: time(PolicyName::Free),
             bunch: time(PolicyName::Bunch),
@@ -177,16 +183,16 @@ fn answer(
         c_time_unit: unit,
         gain_over_free_pct: over_free,
         gain_over_worst_pct: over_worst,
-        fitted: of.published.iter().any(|(_, _, fitted)| *fitted),
-        best: best.map(|(queues, _)| drawn(map, &queues)),
-        worst: worst.map(|(queues, _)| drawn(map, &queues)),
+        fitted: machine.published.iter().any(|(_, _, fitted)| *fitted),
+        best: best.map(|(queues, _)| queue_letters(map, &queues)),
+        worst: worst.map(|(queues, _)| queue_letters(map, &queues)),
         worst_is: POLICIES.into_iter().filter(is_worst).collect(),
-        published: of.published.iter().filter_map(published).collect(),
+        published: machine.published.iter().filter_map(published).collect(),
         policies,
     }
 }
 
-fn drawn(map: &SmtMap, queues: &[RunQueueCounts]) -> Queues {
+fn queue_letters(map: &SmtMap, queues: &[RunQueueCounts]) -> Queues {
     let queue = |cpu: &usize| queues[*cpu].letters();
     let core = |core| map.cpus_of(core).iter().map(queue).collect();
     (0..map.cores()).map(core).collect()

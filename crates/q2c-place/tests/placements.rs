@@ -7,7 +7,7 @@ use q2c_place::corun::run::cores::Cores;
 use q2c_place::corun::run::plan::PlaceTrialRunner;
 use q2c_place::corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_place::scheduler::hints::Hints;
-use q2c_place::scheduler::map::of_machine;
+use q2c_place::scheduler::map::from_machine;
 use q2c_result::place::PolicyName;
 use q2c_run::arguments::from_words;
 use q2c_run::runner::Context;
@@ -51,7 +51,7 @@ fn journals(folder: &Path) -> Vec<String> {
 #[test]
 fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
     let roots = Roots::live();
-    let map = of_machine(&roots);
+    let map = from_machine(&roots);
     if map.cpus() < 2 * map.cores() || map.cores() < 2 {
         let needs = "it takes two cores with two logical CPUs each; a guest has them";
         q2c_testkit::skip("the daemon beside a trial", needs);
@@ -77,7 +77,7 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
         notes: Vec::new(),
     };
     let cell = RunCell::Placed(PolicyName::Proposed, spec.tasks()[0].clone());
-    let trial = cores.trial(&cell, &context).expect("a trial");
+    let trial = cores.run_trial(&cell, &context).expect("a trial");
     // All tasks begin with all CPUs; each polling task gets one CPU from the daemon.
     let moves = trial.moves.expect("a daemon");
     assert!(moves >= spec.polling(), "{moves} moves");

@@ -6,7 +6,7 @@ use crate::windowed::{BucketWindow, Gather, WindowRule};
 use crate::{Lane, MAX_SLEEP};
 use q2c_model::Nanos;
 
-pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
+pub use crate::rules::pas::{COOL_DOWN, HEAT_UP, MIN_HEAT, MIN_SLEEP_NS, MIN_STEP, Sensitivity};
 
 /// What a rule with its parameters reduces to; see [`PolicySpec::form`](crate::PolicySpec::form).
 pub enum Form {

@@ -52,9 +52,9 @@ impl Formula {
         Ok(Formula { text, expr })
     }
 
-    /// Returns the result for a window; `of` gives the value of each statistic, times in ns.
-    pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> FormulaResult {
-        match self.expr.value(&of) {
+    /// Returns the result for a window; `value_of` gives the value of each statistic, times in ns.
+    pub fn answer(&self, value_of: impl Fn(Statistic) -> f64) -> FormulaResult {
+        match self.expr.value(&value_of) {
             None => FormulaResult::Undefined,
             Some(ns) if ns < 0.0 => FormulaResult::Negative,
             Some(ns) => FormulaResult::Sleep(Nanos(ns.round() as u64)),
@@ -105,21 +105,21 @@ pub struct FormulaCounts<T = u64> {
 q2c_model::each_field! { FormulaCounts, windows, negative, undefined }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
+pub(crate) struct CountedFormula {
     pub(crate) formula: Arc<Formula>,
     counts: Arc<FormulaCounts<AtomicU64>>,
 }
 
-impl Written {
+impl CountedFormula {
     pub(crate) fn new(formula: impl Into<Arc<Formula>>) -> Self {
-        Written {
+        CountedFormula {
             formula: formula.into(),
             counts: Arc::default(),
         }
     }
 
-    pub(crate) fn anew(&self) -> Self {
-        Written::new(Arc::clone(&self.formula))
+    pub(crate) fn with_new_counts(&self) -> Self {
+        CountedFormula::new(Arc::clone(&self.formula))
     }
 
     pub(crate) fn tally(&self) -> FormulaCounts {
@@ -127,9 +127,9 @@ impl Written {
     }
 
     /// Returns the sleep after a window and counts the window; zero if the formula gives no time.
-    pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
+    pub(crate) fn sleep(&self, value_of: impl Fn(Statistic) -> f64) -> Nanos {
         self.counts.windows.fetch_add(1, Relaxed);
-        match self.formula.answer(of) {
+        match self.formula.answer(value_of) {
             FormulaResult::Sleep(time) => return time,
             FormulaResult::Negative => self.counts.negative.fetch_add(1, Relaxed),
             FormulaResult::Undefined => self.counts.undefined.fetch_add(1, Relaxed),

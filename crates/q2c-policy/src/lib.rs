@@ -39,19 +39,19 @@
 mod bucket;
 pub mod form;
 mod formula;
-mod learned;
 pub mod method;
 mod registry;
 mod rules;
 mod shared;
 mod spec;
+mod state;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Formula, FormulaCounts, FormulaResult, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
 pub use registry::{LINUX, Learning, Param, ParamKind, RULES, Scope, SleepRule, find};
-pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError};
+pub use spec::{Family, FamilyError, MAX_CONFIGURATIONS, PolicySpec, SpecError};
 
 use q2c_model::{Direction, Nanos};
 
@@ -59,11 +59,12 @@ use q2c_model::{Direction, Nanos};
 pub const MAX_SLEEP: Nanos = Nanos(10_000_000_000);
 
 /// A rule's answer for an I/O that was just submitted: how to wait for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decision {
     /// Wait for the interrupt.
     Interrupt,
     /// Poll at once.
+    #[default]
     Poll,
     /// Sleep this long from now, then poll.
     Sleep(Nanos),
@@ -73,7 +74,7 @@ impl From<Nanos> for Decision {
     fn from(sleep: Nanos) -> Self {
         match sleep {
             Nanos::ZERO => Decision::Poll,
-            some => Decision::Sleep(some),
+            sleep => Decision::Sleep(sleep),
         }
     }
 }
@@ -128,16 +129,15 @@ pub trait Lane: Send {
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos);
 
     /// The numbers that the lane has learned, while none of its I/Os is in flight. `None` for a
-    /// rule of windows, whose engine stores them with [`Gathered`](windowed::Gathered).
-    fn learned(&self) -> Option<Vec<u64>> {
+    /// rule of windows, whose engine stores them with [`OpenWindow`](windowed::OpenWindow).
+    fn state(&self) -> Option<Vec<u64>> {
         None
     }
 
-    /// Resumes from what another lane of the same rule has [`learned`](Lane::learned). Returns
-    /// `None` if the numbers are not of this rule; the lane must not be used then.
+    /// Resumes from the [`state`](Lane::state) of another lane of the same rule. Returns `None` if
+    /// the numbers are not of this rule; the lane must not be used then.
     #[must_use]
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let _ = learned;
+    fn restore(&mut self, _state: &[u64]) -> Option<()> {
         None
     }
 }

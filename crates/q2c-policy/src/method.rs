@@ -56,7 +56,7 @@ pub enum Method {
 pub enum KernelSleep {
     /// The kernel: half the mean of the last 100 ms (`io_poll_delay` is 0).
     Own,
-    /// A fixed sleep in whole microseconds, from 1 to [`KernelSleep::LONGEST_US`].
+    /// A fixed sleep in whole microseconds, from 1 to [`KernelSleep::MAX_US`].
     Fixed(u32),
     /// A daemon writes the sleep of this rule to the setting again and again.
     Steered(PolicySpec),
@@ -76,11 +76,11 @@ pub enum Wait {
 
 impl KernelSleep {
     /// The longest fixed sleep, us: the kernel keeps nanoseconds in an `int`.
-    pub(crate) const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
+    pub(crate) const MAX_US: u32 = i32::MAX as u32 / 1_000;
 
-    /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`], as the setting holds it.
+    /// The nearest whole microsecond from 1 to [`Self::MAX_US`], as the setting holds it.
     pub fn whole_us(sleep: Nanos) -> u32 {
-        (sleep.0.saturating_add(500) / 1_000).clamp(1, Self::LONGEST_US.into()) as u32
+        (sleep.0.saturating_add(500) / 1_000).clamp(1, Self::MAX_US.into()) as u32
     }
 
     /// A fixed sleep of [`Self::whole_us`] microseconds.
@@ -99,9 +99,9 @@ impl LaneMethod {
     }
 
     /// The same method with new counts of its rule's windows.
-    pub fn fresh(&self) -> Self {
+    pub fn with_new_counts(&self) -> Self {
         match self {
-            LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.fresh()),
+            LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.with_new_counts()),
             other => other.clone(),
         }
     }
@@ -177,12 +177,14 @@ impl Method {
     }
 
     /// True if two methods differ at most in numbers. Two formulas count as different rules.
-    pub fn alike(&self, other: &Method) -> bool {
+    pub fn same_rule(&self, other: &Method) -> bool {
         use KernelSleep::{Fixed, Steered};
         use LaneMethod::Hybrid;
         match (self, other) {
             (Method::Lane(Hybrid(a)), Method::Lane(Hybrid(b)))
-            | (Method::HybridKernel(Steered(a)), Method::HybridKernel(Steered(b))) => a.alike(b),
+            | (Method::HybridKernel(Steered(a)), Method::HybridKernel(Steered(b))) => {
+                a.same_rule(b)
+            }
             (Method::HybridKernel(Fixed(_)), Method::HybridKernel(Fixed(_))) => true,
             _ => self == other,
         }
@@ -199,6 +201,13 @@ impl Method {
             }
             _ => None,
         }
+    }
+
+    /// True if `text` begins with a method's name; in a list, other commas are parts of rules.
+    pub fn begins(text: &str) -> bool {
+        let name = text.split(':').next().unwrap_or_default();
+        let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
+        takes_more || find_named(text).is_some()
     }
 
     /// True if the thread or the kernel sleeps by a timer before it looks for the completion.
@@ -249,7 +258,7 @@ pub struct ParseMethodError {
 }
 
 /// The methods that a name alone describes.
-const BARE: [Method; 6] = [
+const NAMED: [Method; 6] = [
     Method::INTERRUPT,
     Method::POLL,
     Method::SqPoll,
@@ -260,20 +269,11 @@ const BARE: [Method; 6] = [
 const HYBRID: &str = "hybrid";
 const KERNEL: &str = "hybrid-kernel";
 
-impl Method {
-    /// True if `text` begins with a method's name; in a list, other commas are parts of rules.
-    pub fn begins(text: &str) -> bool {
-        let name = text.split(':').next().unwrap_or_default();
-        let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
-        takes_more || bare(text).is_some()
-    }
-}
-
 impl FromStr for Method {
     type Err = ParseMethodError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some(method) = bare(text) {
+        if let Some(method) = find_named(text) {
             return Ok(method.clone());
         }
         let method = match text.split_once(':') {
@@ -282,11 +282,11 @@ impl FromStr for Method {
                 Err(error) => Err(SpecError::to_string(&error)),
             },
             Some((KERNEL, sleep)) => kernel_sleep(sleep).map(Method::HybridKernel),
-            Some((name, _)) if bare(name).is_some() => {
+            Some((name, _)) if find_named(name).is_some() => {
                 Err(format!("{name} takes nothing behind its name"))
             }
-            Some((name, _)) => Err(nearest(name)),
-            None => Err(nearest(text)),
+            Some((name, _)) => Err(nearest_hint(name)),
+            None => Err(nearest_hint(text)),
         };
         method.map_err(|reason| ParseMethodError {
             text: text.to_owned(),
@@ -309,8 +309,8 @@ impl FromStr for LaneMethod {
     }
 }
 
-fn bare(name: &str) -> Option<&'static Method> {
-    BARE.iter().find(|method| method.name() == name)
+fn find_named(name: &str) -> Option<&'static Method> {
+    NAMED.iter().find(|method| method.name() == name)
 }
 
 /// Reads `57us` or a rule; refuses sleeps of 0 and those that the kernel cannot hold.
@@ -319,22 +319,22 @@ fn kernel_sleep(text: &str) -> Result<KernelSleep, String> {
         return Ok(KernelSleep::Steered(policy));
     }
     let us = text.strip_suffix("us").and_then(|us| us.parse().ok());
-    let us = us.filter(|us| (1..=KernelSleep::LONGEST_US).contains(us));
+    let us = us.filter(|us| (1..=KernelSleep::MAX_US).contains(us));
     us.map(KernelSleep::Fixed).ok_or_else(|| {
         format!(
             "behind hybrid-kernel: stands a sleep of 1us or more (57us), at most {}us, or a rule",
-            KernelSleep::LONGEST_US
+            KernelSleep::MAX_US
         )
     })
 }
 
-fn nearest(text: &str) -> String {
-    let names = BARE.iter().map(Method::name).chain([HYBRID]);
+fn nearest_hint(text: &str) -> String {
+    let names = NAMED.iter().map(Method::name).chain([HYBRID]);
     let nearest = names.min_by_key(|name| strsim::levenshtein(name, text));
     format!("the nearest is {}", nearest.unwrap_or(HYBRID))
 }
 
-q2c_model::kept_as_text!(Method, PolicySpec);
+q2c_model::serde_as_text!(Method, PolicySpec);
 
 #[cfg(test)]
 mod tests;

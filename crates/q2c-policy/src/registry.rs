@@ -166,7 +166,7 @@ impl ParamKind {
     }
 
     /// Rounds to a whole number for durations, sizes and counts, and to 0 or 1 for a switch.
-    pub(crate) fn quantised(self, value: f64) -> f64 {
+    pub(crate) fn quantise(self, value: f64) -> f64 {
         match self {
             ParamKind::Ratio | ParamKind::Number | ParamKind::Formula => value,
             ParamKind::Duration | ParamKind::Count | ParamKind::Size => value.round(),
@@ -178,9 +178,9 @@ impl ParamKind {
     pub fn show(self, value: f64) -> String {
         match self {
             ParamKind::Ratio => show_ratio(value),
-            ParamKind::Duration => in_units(value as u64, &TIME_UNITS),
+            ParamKind::Duration => show_in_units(value as u64, &TIME_UNITS),
             ParamKind::Number | ParamKind::Count | ParamKind::Formula => value.to_string(),
-            ParamKind::Size => in_units(value as u64, &SIZE_UNITS),
+            ParamKind::Size => show_in_units(value as u64, &SIZE_UNITS),
             ParamKind::Switch => (if value == 0.0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -198,7 +198,7 @@ const TIME_UNITS: UnitSizes = [
 const SIZE_UNITS: UnitSizes = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"), (1, "")];
 
 /// Writes the number in the largest of these units in which it is whole.
-fn in_units(number: u64, units: &UnitSizes) -> String {
+fn show_in_units(number: u64, units: &UnitSizes) -> String {
     let fits = |size: u64| number >= size && number.is_multiple_of(size);
     let (size, unit) = units
         .iter()

@@ -6,7 +6,7 @@ use q2c_model::{CpuId, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns one handle per entry of `cpus`; equal entries share one of the lanes that `build` makes.
-pub(crate) fn by_cpu(
+pub(crate) fn share_by_cpu(
     cpus: &[CpuId],
     build: impl Fn(usize) -> Vec<Box<dyn Lane>>,
 ) -> Vec<Box<dyn Lane>> {
@@ -19,16 +19,16 @@ pub(crate) fn by_cpu(
     let lanes = build(distinct.len()).into_iter();
     let lanes: Vec<SharedLane> = lanes.map(SharedLane::new).collect();
     let handle = |cpu| -> Box<dyn Lane> {
-        let place = distinct.binary_search(cpu);
-        Box::new(lanes[place.expect("every CPU is among the distinct")].clone())
+        let index = distinct.binary_search(cpu);
+        Box::new(lanes[index.expect("every CPU is among the distinct")].clone())
     };
     cpus.iter().map(handle).collect()
 }
 
 #[derive(Clone)]
-struct SharedLane(Arc<Mutex<Inside>>);
+struct SharedLane(Arc<Mutex<SharedState>>);
 
-struct Inside {
+struct SharedState {
     lane: Box<dyn Lane>,
     /// The latest time that any thread gave: time must not go back within a lane.
     now: Nanos,
@@ -37,14 +37,14 @@ struct Inside {
 impl SharedLane {
     fn new(lane: Box<dyn Lane>) -> Self {
         let now = Nanos::ZERO;
-        SharedLane(Arc::new(Mutex::new(Inside { lane, now })))
+        SharedLane(Arc::new(Mutex::new(SharedState { lane, now })))
     }
 
     fn with_lane<T>(&self, now: Nanos, then: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
-        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.now = inside.now.max(now);
-        let now = inside.now;
-        then(&mut *inside.lane, now)
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.now = state.now.max(now);
+        let now = state.now;
+        then(&mut *state.lane, now)
     }
 }
 

@@ -3,10 +3,10 @@
 mod parse;
 mod range;
 
-pub use range::{Family, FamilyError, MOST_CONFIGURATIONS};
+pub use range::{Family, FamilyError, MAX_CONFIGURATIONS};
 
 use crate::form::Form;
-use crate::formula::{Formula, FormulaCounts, Mistake, Written};
+use crate::formula::{CountedFormula, Formula, FormulaCounts, Mistake};
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::rules::{fixed::FixedSleep, pas::Pas};
 use crate::windowed::WindowRule;
@@ -28,7 +28,7 @@ use thiserror::Error;
 pub struct PolicySpec {
     rule: &'static SleepRule,
     values: Vec<f64>,
-    written: Option<Written>,
+    formula: Option<CountedFormula>,
 }
 
 const PERIOD: &str = rules::share::PERIOD.name;
@@ -45,20 +45,20 @@ impl PolicySpec {
     ///
     /// # Errors
     /// Fails if `period` is outside its range.
-    pub fn of_formula(formula: Formula, period: Nanos) -> Result<Self, SpecError> {
-        PolicySpec::over(&rules::rule::RULE, formula, PERIOD, period.0 as f64)
+    pub fn from_formula(formula: Formula, period: Nanos) -> Result<Self, SpecError> {
+        PolicySpec::with_window(&rules::rule::RULE, formula, PERIOD, period.0 as f64)
     }
 
     /// A policy of the rule `recent`: `formula` over the last `ios` I/Os.
     ///
     /// # Errors
     /// Fails if `ios` is outside its range.
-    pub fn of_last_ios(formula: Formula, ios: u32) -> Result<Self, SpecError> {
+    pub fn from_last_ios(formula: Formula, ios: u32) -> Result<Self, SpecError> {
         let name = rules::recent::IOS.name;
-        PolicySpec::over(&rules::recent::RULE, formula, name, f64::from(ios))
+        PolicySpec::with_window(&rules::recent::RULE, formula, name, f64::from(ios))
     }
 
-    fn over(
+    fn with_window(
         rule: &'static SleepRule,
         formula: Formula,
         window: &str,
@@ -67,7 +67,7 @@ impl PolicySpec {
         let spec = PolicySpec {
             rule,
             values: vec![NO_NUMBER; rule.params.len()],
-            written: Some(Written::new(formula)),
+            formula: Some(CountedFormula::new(formula)),
         };
         spec.with(window, length)
     }
@@ -81,18 +81,18 @@ impl PolicySpec {
 
     /// The formula; `None` for a rule without one.
     pub fn formula(&self) -> Option<&Formula> {
-        self.written.as_ref().map(|written| &*written.formula)
+        self.formula.as_ref().map(|counted| &*counted.formula)
     }
 
     /// Counts of the formula's results so far over all lanes and clones; `None` without a formula.
     pub fn tally(&self) -> Option<FormulaCounts> {
-        self.written.as_ref().map(Written::tally)
+        self.formula.as_ref().map(CountedFormula::tally)
     }
 
     /// The same policy with new counts of its formula's results.
-    pub fn fresh(&self) -> Self {
+    pub fn with_new_counts(&self) -> Self {
         PolicySpec {
-            written: self.written.as_ref().map(Written::anew),
+            formula: self.formula.as_ref().map(CountedFormula::with_new_counts),
             ..self.clone()
         }
     }
@@ -104,10 +104,10 @@ impl PolicySpec {
     /// Fails if the rule has no such parameter or `value` is outside its range.
     pub fn with(&self, name: &str, value: f64) -> Result<Self, SpecError> {
         let fail = |reason| SpecError::new(format!("{name}={value}"), 0, reason);
-        let index = parse::index_of(self.rule, name).map_err(fail)?;
+        let index = parse::param_index(self.rule, name).map_err(fail)?;
         let mut changed = self.clone();
-        changed.values[index] = within(&self.rule.params[index], value).map_err(fail)?;
-        changed.written = self.written.as_ref().map(Written::anew);
+        changed.values[index] = checked_value(&self.rule.params[index], value).map_err(fail)?;
+        changed.formula = self.formula.as_ref().map(CountedFormula::with_new_counts);
         Ok(changed)
     }
 
@@ -131,7 +131,7 @@ impl PolicySpec {
     /// As [`build`](Self::build) for threads on these CPUs; rules with scope per CPU need them.
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
         match self.rule.scope {
-            Scope::PerCpu => shared::by_cpu(cpus, |lanes| self.build(lanes)),
+            Scope::PerCpu => shared::share_by_cpu(cpus, |lanes| self.build(lanes)),
             Scope::PerLane | Scope::PerDevice => self.build(cpus.len()),
         }
     }
@@ -152,13 +152,13 @@ impl PolicySpec {
     }
 
     /// True if both are the same rule, with the same formula if it has one.
-    pub(crate) fn alike(&self, other: &Self) -> bool {
+    pub(crate) fn same_rule(&self, other: &Self) -> bool {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
 
-    pub(crate) fn written(&self) -> &Written {
-        let written = self.written.as_ref();
-        written.expect("a rule asks for a formula only when it declares one")
+    pub(crate) fn counted_formula(&self) -> &CountedFormula {
+        let formula = self.formula.as_ref();
+        formula.expect("a rule asks for a formula only when it declares one")
     }
 
     /// The parts of the rule with these parameters, for an engine that keeps the state itself.
@@ -212,12 +212,12 @@ impl SpecError {
 }
 
 /// Returns `value` as the parameter stores it, rounded by its kind, or an error out of its range.
-fn within(param: &Param, value: f64) -> Result<f64, String> {
+fn checked_value(param: &Param, value: f64) -> Result<f64, String> {
     let name = param.name;
     if param.kind == ParamKind::Formula {
         return Err(format!("{name}: expected a formula, found a number"));
     }
-    let value = param.kind.quantised(value);
+    let value = param.kind.quantise(value);
     if (param.min..=param.max).contains(&value) {
         return Ok(value);
     }
@@ -255,6 +255,6 @@ impl fmt::Debug for PolicySpec {
 
 impl PartialEq for PolicySpec {
     fn eq(&self, other: &Self) -> bool {
-        self.alike(other) && self.values == other.values
+        self.same_rule(other) && self.values == other.values
     }
 }

@@ -24,16 +24,16 @@
 //! makes that window longer. A sample that races with the merge counts in the next window; no
 //! sample is lost or counted twice.
 
-mod gathered;
+mod open_window;
 mod slot;
 mod times;
 
-pub use gathered::{BucketWindow, Gathered, WindowTotals};
+pub use open_window::{BucketWindow, OpenWindow, WindowTotals};
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
-use slot::{LaneSlot, SlotMerger, SlotSample};
+use slot::{LaneSlot, SlotMerger};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -83,32 +83,13 @@ fn decision_of(word: u64) -> Decision {
 
 struct WindowedDevice {
     board: DecisionBoard,
-    merge: SlotMerger,
+    merger: SlotMerger,
     rule: WindowRule,
-}
-
-fn build(rule: WindowRule, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let slot = |_| Arc::new(LaneSlot::new(rule.gather));
-    let slots: Vec<Arc<LaneSlot>> = (0..lanes).map(slot).collect();
-    let device = Arc::new(WindowedDevice {
-        board: DecisionBoard {
-            end: AtomicU64::new(IDLE),
-            decisions: Default::default(),
-            means: Default::default(),
-        },
-        merge: SlotMerger::new(slots.clone()),
-        rule,
-    });
-    let lane = |slot| -> Box<dyn Lane> {
-        let device = Arc::clone(&device);
-        Box::new(WindowedLane { device, slot })
-    };
-    slots.into_iter().map(lane).collect()
 }
 
 impl WindowedDevice {
     #[cold]
-    fn close_at(&self, now: u64, end: u64) {
+    fn close_if_over(&self, now: u64, end: u64) {
         if end != IDLE && now >= end && self.claim(end) {
             self.publish(end);
             self.board.end.store(IDLE, Ordering::Release);
@@ -117,7 +98,7 @@ impl WindowedDevice {
 
     /// Closes the window if it is over at `now`, opens one if none is open, and returns its end.
     #[cold]
-    fn open_at(&self, now: u64, mut end: u64) -> u64 {
+    fn open_or_join(&self, now: u64, mut end: u64) -> u64 {
         let next = now.saturating_add(self.rule.period.0).min(CLOSING - 1);
         loop {
             if end != IDLE && now < end {
@@ -126,10 +107,10 @@ impl WindowedDevice {
             let claim = if end == IDLE { next } else { CLOSING };
             let board = &self.board.end;
             match board.compare_exchange(end, claim, Ordering::AcqRel, Ordering::Acquire) {
-                Err(other) => end = other,
+                Err(current) => end = current,
                 Ok(IDLE) => return next,
-                Ok(over) => {
-                    self.publish(over);
+                Ok(closing) => {
+                    self.publish(closing);
                     board.store(next, Ordering::Release);
                     return next;
                 }
@@ -139,15 +120,18 @@ impl WindowedDevice {
 
     /// Claims the closing of the window; false if another lane was first.
     fn claim(&self, end: u64) -> bool {
-        let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
-        let board = &self.board.end;
-        board.compare_exchange(end, CLOSING, won, lost).is_ok()
+        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+        let claim = self
+            .board
+            .end
+            .compare_exchange(end, CLOSING, success, failure);
+        claim.is_ok()
     }
 
     /// Publishes the decisions. Only the lane that claimed the window ending at `end` may call it.
     fn publish(&self, end: u64) {
         let board = &self.board;
-        self.merge.windows(end, &board.means, |window| {
+        self.merger.close_windows(end, &board.means, |window| {
             let word = word_of(self.rule.decide(window));
             board.decisions[window.bucket].store(word, Ordering::Relaxed);
         });
@@ -164,7 +148,7 @@ impl Lane for WindowedLane {
         let board = &self.device.board;
         let end = board.end.load(Ordering::Acquire);
         if now.0 >= end {
-            self.device.close_at(now.0, end);
+            self.device.close_if_over(now.0, end);
         }
         let word = bucket_of(io).map_or(POLL, |b| board.decisions[b].load(Ordering::Relaxed));
         (decision_of(word), Token::default())
@@ -174,15 +158,11 @@ impl Lane for WindowedLane {
         let board = &self.device.board;
         let mut end = board.end.load(Ordering::Acquire);
         if now.0 >= end {
-            end = self.device.open_at(now.0, end);
+            end = self.device.open_or_join(now.0, end);
         }
         if let Some(bucket) = bucket_of(io) {
-            let sample = SlotSample {
-                outcome,
-                now,
-                mean_before: board.means[bucket].load(Ordering::Relaxed),
-            };
-            self.slot.add(bucket, end, sample);
+            let mean_before = board.means[bucket].load(Ordering::Relaxed);
+            self.slot.add(bucket, end, outcome, now, mean_before);
         }
     }
 }
@@ -225,30 +205,41 @@ impl WindowRule {
 
     /// True if `io` is left to the interrupt because of its length.
     pub fn is_large(&self, io: Io) -> bool {
-        self.interrupts_from
-            .is_some_and(|from| u64::from(io.bytes) >= from)
+        let bytes = u64::from(io.bytes);
+        self.interrupts_from.is_some_and(|from| bytes >= from)
     }
 
     pub(crate) fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
-        let inner = build(self.clone(), lanes);
-        if self.interrupts_from.is_none() {
-            return inner;
-        }
-        let lane = |inner| -> Box<dyn Lane> {
-            let rule = self.clone();
-            Box::new(WithoutLarge { inner, rule })
+        let slot = |_| Arc::new(LaneSlot::new(self.gather));
+        let slots: Vec<Arc<LaneSlot>> = (0..lanes).map(slot).collect();
+        let device = Arc::new(WindowedDevice {
+            board: DecisionBoard {
+                end: AtomicU64::new(IDLE),
+                decisions: Default::default(),
+                means: Default::default(),
+            },
+            merger: SlotMerger::new(slots.clone()),
+            rule: self.clone(),
+        });
+        let lane = |slot| -> Box<dyn Lane> {
+            let device = Arc::clone(&device);
+            let (inner, rule) = (Box::new(WindowedLane { device, slot }), self.clone());
+            match self.interrupts_from {
+                Some(_) => Box::new(LargeIoFilter { inner, rule }),
+                None => inner,
+            }
         };
-        inner.into_iter().map(lane).collect()
+        slots.into_iter().map(lane).collect()
     }
 }
 
 /// Hides large I/Os from the rule, because their time contains the interrupt's delay.
-struct WithoutLarge {
+struct LargeIoFilter {
     inner: Box<dyn Lane>,
     rule: WindowRule,
 }
 
-impl Lane for WithoutLarge {
+impl Lane for LargeIoFilter {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         if self.rule.is_large(io) {
             return (Decision::Interrupt, Token::default());

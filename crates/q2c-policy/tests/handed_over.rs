@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use q2c_model::stats::Rng;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::form::Form;
-use q2c_policy::windowed::{Gather, Gathered};
+use q2c_policy::windowed::{Gather, OpenWindow};
 use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES};
 
-fn learning() -> Vec<PolicySpec> {
+fn learning_rules() -> Vec<PolicySpec> {
     let learns = |spec: &PolicySpec| matches!(spec.form(), Form::Opaque(_) | Form::Pas(_));
     RULES
         .iter()
@@ -48,28 +48,31 @@ impl Ios {
 
 #[test]
 fn seven_rules_learn_from_every_io() {
-    let names: Vec<&str> = learning().iter().map(|spec| spec.rule().name).collect();
+    let names: Vec<&str> = learning_rules()
+        .iter()
+        .map(|spec| spec.rule().name)
+        .collect();
     let expected = ["dpas", "ewma", "linux410", "pas", "qt", "recent", "uring"];
     assert_eq!(names, expected);
 }
 
 #[test]
 fn another_lane_goes_on() {
-    for spec in learning() {
+    for spec in learning_rules() {
         let (mut ios, mut again) = (Ios::new(3), Ios::new(3));
         let mut whole = spec.build(1).remove(0);
         let mut part = spec.build(1).remove(0);
         for n in 0..20_000 {
             if n % 17 == 0 {
-                let learned = part.learned().expect("a rule that learns");
+                let state = part.state().expect("a rule that learns");
                 part = spec.build(1).remove(0);
-                assert!(part.go_on_from(&learned).is_some(), "{spec}");
-                assert_eq!(part.learned().as_deref(), Some(&learned[..]), "{spec}");
+                assert!(part.restore(&state).is_some(), "{spec}");
+                assert_eq!(part.state().as_deref(), Some(&state[..]), "{spec}");
             }
             let (expected, resumed) = (ios.next(&mut *whole), again.next(&mut *part));
             assert_eq!(resumed, expected, "{spec}, I/O {n}");
         }
-        assert_eq!(part.learned(), whole.learned(), "{spec}");
+        assert_eq!(part.state(), whole.state(), "{spec}");
     }
 }
 
@@ -78,9 +81,9 @@ fn the_others_have_no_numbers() {
     for rule in RULES {
         let spec: PolicySpec = rule.example.parse().expect(rule.example);
         let mut lane = spec.build(1).remove(0);
-        let learns = learning().contains(&spec);
-        assert_eq!(lane.learned().is_some(), learns, "{spec}");
-        assert!(learns || lane.go_on_from(&[]).is_none(), "{spec}");
+        let learns = learning_rules().contains(&spec);
+        assert_eq!(lane.state().is_some(), learns, "{spec}");
+        assert!(learns || lane.restore(&[]).is_none(), "{spec}");
     }
 }
 
@@ -93,21 +96,21 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 1..4),
         cut in any::<prop::sample::Index>(),
     ) {
-        for spec in learning() {
+        for spec in learning_rules() {
             let mut lane = spec.build(1).remove(0);
             let mut storm = Ios::new(seed);
             (0..ios).for_each(|_| {
                 storm.next(&mut *lane);
             });
-            let mut numbers = lane.learned().expect("a rule that learns");
+            let mut numbers = lane.state().expect("a rule that learns");
             let part = &numbers[..cut.index(numbers.len())];
-            prop_assert!(spec.build(1)[0].go_on_from(part).is_none(), "{}", spec);
+            prop_assert!(spec.build(1)[0].restore(part).is_none(), "{}", spec);
             for (place, number) in &changes {
                 let place = place.index(numbers.len());
                 numbers[place] = *number;
             }
             let mut other = spec.build(1).remove(0);
-            if other.go_on_from(&numbers).is_some() {
+            if other.restore(&numbers).is_some() {
                 (0..100).for_each(|_| {
                     storm.next(&mut *other);
                 });
@@ -127,7 +130,7 @@ proptest! {
             let Some(rule) = spec.form().window_rule() else {
                 continue;
             };
-            if let Some(window) = Gathered::from_numbers(rule.gather, &numbers)
+            if let Some(window) = OpenWindow::from_numbers(rule.gather, &numbers)
                 && window.totals.samples > 0
             {
                 let decision = rule.decide(&window.window(3, Nanos(mean)));
@@ -147,18 +150,18 @@ proptest! {
         mean in 0u64..90_000,
     ) {
         let gather = if quantiles { Gather::Quantiles } else { Gather::Totals };
-        let (mut whole, mut part) = (Gathered::new(gather), Gathered::new(gather));
+        let (mut whole, mut part) = (OpenWindow::new(gather), OpenWindow::new(gather));
         for (n, (ns, missed)) in times.iter().enumerate() {
             let outcome = Outcome::new(*ns, *missed);
             let now = Nanos(1_000 * n as u64);
-            part = Gathered::from_numbers(gather, &part.numbers()).expect("its own numbers");
+            part = OpenWindow::from_numbers(gather, &part.to_numbers()).expect("its own numbers");
             whole.add(outcome, now, Nanos(mean));
             part.add(outcome, now, Nanos(mean));
         }
-        let text = |gathered: &Gathered| format!("{:?}", gathered.window(3, Nanos(mean)));
+        let text = |gathered: &OpenWindow| format!("{:?}", gathered.window(3, Nanos(mean)));
         prop_assert_eq!(text(&part), text(&whole));
-        let numbers = whole.numbers();
-        prop_assert!(Gathered::from_numbers(gather, &numbers[1..]).is_none() || quantiles);
-        prop_assert!(Gathered::from_numbers(gather, &numbers[..8]).is_none());
+        let numbers = whole.to_numbers();
+        prop_assert!(OpenWindow::from_numbers(gather, &numbers[1..]).is_none() || quantiles);
+        prop_assert!(OpenWindow::from_numbers(gather, &numbers[..8]).is_none());
     }
 }

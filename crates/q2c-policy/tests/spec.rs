@@ -154,9 +154,9 @@ fn a_formula_is_no_number() {
 #[test]
 fn a_formula_and_a_period_make_a_rule() {
     let formula = || "0.7 * min".parse::<Formula>().expect("a formula");
-    let made = PolicySpec::of_formula(formula(), Nanos(20_000_000)).expect("20 ms");
+    let made = PolicySpec::from_formula(formula(), Nanos(20_000_000)).expect("20 ms");
     assert_eq!(made, parse("rule:period=20ms,0.7 * min"));
-    let error = PolicySpec::of_formula(formula(), Nanos(10)).expect_err("10 ns");
+    let error = PolicySpec::from_formula(formula(), Nanos(10)).expect_err("10 ns");
     let range = "period must be from 1us to 3600s";
     assert!(error.to_string().contains(range), "{error}");
 }

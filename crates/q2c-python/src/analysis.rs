@@ -1,11 +1,10 @@
 //! Analyses where the I/Os of a recording, a trace or a table spend their time; also in parts that
 //! are joined later.
 
-use crate::error::{Failed, interruptible};
+use crate::error::{Failure, interruptible};
 use crate::options::{PythonOptions, Recording, duration};
-use crate::result::Made;
-use crate::source::{Source, not_numbers};
-use crate::trace::Trace;
+use crate::result::NativeResult;
+use crate::trace::{Source, Trace, latencies_error};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use q2c_analyze::{Options, PartialAnalysis as State, RecordingAnalysis, recording};
@@ -25,13 +24,15 @@ pub(crate) fn analyze(
     window: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     name: &str,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Made> {
-    let window = window.map(|(from, to)| part(&from, &to)).transpose()?;
+) -> PyResult<NativeResult> {
+    let window = window
+        .map(|(from, to)| time_range(&from, &to))
+        .transpose()?;
     let given = PythonOptions::new(options)?;
     let result = match Source::from_object(source)? {
         Source::Path(path) => {
-            let Recording { format, import } = Recording::take(&given)?;
-            given.end("analyze")?;
+            let Recording { format, import } = Recording::from_options(&given)?;
+            given.refuse_others("analyze")?;
             let options = Options {
                 format,
                 import,
@@ -41,7 +42,7 @@ pub(crate) fn analyze(
             interruptible(py, |stop| Ok(recording(&path, &options, stop)?))?
         }
         Source::Table(table) => {
-            given.end("analyze of a table")?;
+            given.refuse_others("analyze of a table")?;
             let path = Path::new(name);
             interruptible(py, |stop| {
                 let mut analysis = RecordingAnalysis::new(path, window, stop);
@@ -49,19 +50,19 @@ pub(crate) fn analyze(
                 Ok(analysis.finish(meta.map_err(ImportError::BadTrace)?)?)
             })?
         }
-        Source::Latencies(_) => return Err(not_numbers()),
+        Source::Latencies(_) => return Err(latencies_error()),
     };
-    Ok(Made::new(result))
+    Ok(NativeResult::new(result))
 }
 
-fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {
+fn time_range(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {
     let (from, to) = (duration("window", from)?, duration("window", to)?);
     if from < to {
         return Ok(from..to);
     }
     let message =
         format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
-    Err(Failed::new(Exit::Usage, message).into())
+    Err(Failure::new(Exit::Usage, message).into())
 }
 
 /// The analysis of a part of a recording, which the Python class `q2c.AnalysisState` wraps.
@@ -75,21 +76,21 @@ pub(crate) struct AnalysisState {
 impl AnalysisState {
     #[new]
     fn new(layer: Option<&str>, later: bool) -> PyResult<Self> {
-        let known = |name: &str| match name {
+        let parse = |name: &str| match name {
             "block" => Ok(Layer::Block),
             "user" => Ok(Layer::User),
             other => {
                 let message = format!("analyze the layer `{other}`: expected block or user");
-                Err(Failed::new(Exit::Usage, message))
+                Err(Failure::new(Exit::Usage, message))
             }
         };
-        Ok(State::new(layer.map(known).transpose()?, later).into())
+        Ok(State::new(layer.map(parse).transpose()?, later).into())
     }
 
     /// Adds the next I/Os. Messages call a table `name`.
     fn update(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
-        let feed = feed(Source::from_object(source)?, name.into())?;
-        let mut state = self.state.take().ok_or_else(half)?;
+        let feed = feed_of(Source::from_object(source)?, name.into())?;
+        let mut state = self.state.take().ok_or_else(incomplete_error)?;
         interruptible(py, |stop| {
             Ok(feed(&mut |records: &[IoRecord]| {
                 TraceError::unless_stopped(stop, "analyze", name.as_ref())?;
@@ -102,7 +103,7 @@ impl AnalysisState {
 
     /// Joins this part with the part that follows in time.
     fn then(&self, py: Python<'_>, later: &Self) -> PyResult<Self> {
-        self.join(py, later, State::then)
+        self.join(py, later, State::append)
     }
 
     /// Joins this part with the part of other devices over the same time.
@@ -111,9 +112,9 @@ impl AnalysisState {
     }
 
     /// The result, with the facts in the description of `trace`.
-    fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<Made> {
-        let state = self.known()?;
-        let made = py.detach(|| {
+    fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<NativeResult> {
+        let state = self.complete_state()?;
+        let result = py.detach(|| {
             let arrow = || TraceMeta {
                 source: "arrow".to_owned(),
                 ..TraceMeta::default()
@@ -122,33 +123,34 @@ impl AnalysisState {
             let path = trace.map_or(Path::new(name), |trace| &trace.path);
             state.clone().finish(path, meta)
         });
-        Ok(Made::new(made.map_err(Failed::from)?))
+        Ok(NativeResult::new(result.map_err(Failure::from)?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.known()?;
-        let bytes = py.detach(|| state.to_bytes()).map_err(Failed::from)?;
+        let state = self.complete_state()?;
+        let bytes = py.detach(|| state.to_bytes()).map_err(Failure::from)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let state = py.detach(|| State::from_bytes(bytes));
-        Ok(state.map_err(Failed::from)?.into())
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Self, Failure> {
+        Ok(py.detach(|| State::from_bytes(bytes))?.into())
     }
 
     /// Number of I/Os.
     #[getter]
     fn requests(&self) -> PyResult<u64> {
-        Ok(self.known()?.requests())
+        Ok(self.complete_state()?.requests())
     }
 
     /// The layer of the I/Os; None before the first.
     #[getter]
     fn layer(&self) -> PyResult<Option<&'static str>> {
-        Ok(self.known()?.layer().map(Layer::name))
+        Ok(self.complete_state()?.layer().map(Layer::name))
     }
 }
+
+type JoinStates = fn(State, State) -> Result<State, Fault>;
 
 impl From<State> for AnalysisState {
     fn from(state: State) -> Self {
@@ -158,40 +160,34 @@ impl From<State> for AnalysisState {
 }
 
 impl AnalysisState {
-    fn known(&self) -> PyResult<&State> {
-        self.state.as_ref().ok_or_else(half)
+    fn complete_state(&self) -> PyResult<&State> {
+        self.state.as_ref().ok_or_else(incomplete_error)
     }
 
-    fn join(
-        &self,
-        py: Python<'_>,
-        other: &Self,
-        join: fn(State, State) -> Result<State, Fault>,
-    ) -> PyResult<Self> {
-        let (first, second) = (self.known()?, other.known()?);
+    fn join(&self, py: Python<'_>, other: &Self, join: JoinStates) -> PyResult<Self> {
+        let (first, second) = (self.complete_state()?, other.complete_state()?);
         let both = py.detach(|| join(first.clone(), second.clone()));
-        Ok(both.map_err(Failed::from)?.into())
+        Ok(both.map_err(Failure::from)?.into())
     }
 }
 
-fn half() -> PyErr {
+fn incomplete_error() -> PyErr {
     let message = "use an analysis whose update failed: it has some of the I/Os only; make it anew";
-    Failed::new(Exit::Usage, message).into()
+    Failure::new(Exit::Usage, message).into()
 }
 
-type Feed = Box<dyn FnOnce(&mut dyn RecordSink) -> Result<(), ImportError> + Send>;
+type Feed = Box<dyn FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError> + Send>;
 
-fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {
+/// Returns what passes the records of a source on; a table is called `name`.
+fn feed_of(source: Source, name: PathBuf) -> PyResult<Feed> {
     match source {
         Source::Path(path) => Ok(Box::new(move |sink| {
             let input = Input::recognise(&path, None)?;
-            input.read(&path, &ImportOptions::default(), &Scan::new(), sink)?;
-            Ok(())
+            input.read(&path, &ImportOptions::default(), &Scan::new(), sink)
         })),
         Source::Table(table) => Ok(Box::new(move |sink| {
-            table.read(&name, sink).map_err(ImportError::BadTrace)?;
-            Ok(())
+            table.read(&name, sink).map_err(ImportError::BadTrace)
         })),
-        Source::Latencies(_) => Err(not_numbers()),
+        Source::Latencies(_) => Err(latencies_error()),
     }
 }

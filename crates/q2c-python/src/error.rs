@@ -19,9 +19,7 @@ create_exception!(
     "A failure of q2c, with the program's own text. `exit_code` is the code with which the program ends in this case."
 );
 macro_rules! error_classes {
-    ($($name:ident: $doc:literal,)*) => {
-        $(create_exception!(q2c, $name, Q2cError, $doc);)*
-    };
+    ($($name:ident: $doc:literal,)*) => { $(create_exception!(q2c, $name, Q2cError, $doc);)* };
 }
 
 error_classes! {
@@ -32,7 +30,7 @@ error_classes! {
     DeviceError: "A disk failed, or is full (exit code 6).",
 }
 
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let classes = [
         (py.get_type::<Q2cError>(), Exit::Internal),
@@ -50,23 +48,23 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A failure of a library, which becomes an exception.
-pub struct Failed(Fault);
+pub struct Failure(Fault);
 
-impl Failed {
+impl Failure {
     /// A failure from a message that starts with a verb, such as "read FILE: ...".
     pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
-        Failed(Fault::new(exit, message))
+        Failure(Fault::new(exit, message))
     }
 }
 
-impl<E: Into<Fault>> From<E> for Failed {
+impl<E: Into<Fault>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failed(error.into())
+        Failure(error.into())
     }
 }
 
-impl From<Failed> for PyErr {
-    fn from(Failed(fault): Failed) -> PyErr {
+impl From<Failure> for PyErr {
+    fn from(Failure(fault): Failure) -> PyErr {
         // The text is one line, as the program prints it, whatever names it contains.
         let text = format!("failed to {}", fault.message().replace('\n', "\\n"));
         match fault.exit() {
@@ -83,43 +81,43 @@ impl From<Failed> for PyErr {
     }
 }
 
-pub trait Fails<T> {
-    fn or_exit(self, exit: Exit) -> Result<T, Failed>;
+pub trait OrFailure<T> {
+    fn or_exit(self, exit: Exit) -> Result<T, Failure>;
 }
 
-impl<T, E: Display> Fails<T> for Result<T, E> {
-    fn or_exit(self, exit: Exit) -> Result<T, Failed> {
-        self.map_err(|error| Failed::new(exit, error))
+impl<T, E: Display> OrFailure<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(exit, error))
     }
 }
 
 /// Time between two checks for a signal.
-const LOOK: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_PERIOD: Duration = Duration::from_millis(50);
 /// Stack of the working thread, bytes: as large as that of the program's main thread.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
 /// Runs `work` in a thread, without holding the interpreter. If a signal's handler raises an
 /// exception (Ctrl-C), `stop` is set, `work` is waited for, and the exception is returned. Only
 /// Python's main thread runs handlers.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send,
+    work: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     let (stop, mut raised) = (&stop, None);
-    let worked = py.detach(|| {
+    let result = py.detach(|| {
         thread::scope(|scope| {
-            let (at_work, ended) = channel::<()>();
-            let worker = thread::Builder::new().stack_size(STACK);
+            let (end_guard, ended) = channel::<()>();
+            let worker = thread::Builder::new().stack_size(STACK_BYTES);
             let worker = worker.spawn_scoped(scope, move || {
-                let _at_work = at_work;
+                let _end_guard = end_guard;
                 work(stop)
             });
             let worker = worker.map_err(|error| {
                 let message = format!("start a thread: {error}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)");
-                Failed::new(Exit::Environment, message)
+                Failure::new(Exit::Environment, message)
             })?;
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(SIGNAL_CHECK_PERIOD) {
                 if raised.is_none() {
                     raised = Python::attach(|py| py.check_signals()).err();
                     stop.store(raised.is_some(), Ordering::Relaxed);
@@ -130,6 +128,6 @@ pub(crate) fn interruptible<T: Send>(
     });
     match raised {
         Some(raised) => Err(raised),
-        None => Ok(worked?),
+        None => Ok(result?),
     }
 }

@@ -12,7 +12,6 @@ mod error;
 mod options;
 mod result;
 mod rule;
-mod source;
 mod sweep;
 mod trace;
 
@@ -22,10 +21,10 @@ use pyo3::prelude::*;
 #[pymodule]
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    error::add(module)?;
+    error::add_classes(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<analysis::AnalysisState>()?;
-    module.add_class::<result::Made>()?;
+    module.add_class::<result::NativeResult>()?;
     module.add_class::<rule::Rule>()?;
     module.add_class::<sweep::SweepState>()?;
     module.add_class::<trace::Trace>()?;

@@ -1,7 +1,7 @@
 //! Options that several functions share: reading, selection, length and costs. They are given by
 //! name, as on the program's command line.
 
-use crate::error::Failed;
+use crate::error::Failure;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,8 +9,8 @@ use pyo3::types::PyDict;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
-use q2c_sim::{Arrival, Taking};
-use q2c_study::{ChosenCosts, Costs, Holding, LaneFile, SimTrace, SourceOptions, Timing};
+use q2c_sim::{Arrival, TraceOptions};
+use q2c_study::{ChosenCosts, Costs, LaneFile, LaneStorage, SimTrace, SourceOptions, Timing};
 use q2c_trace::import::{ColumnMap, ImportOptions};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -25,53 +25,61 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn take(given: &PythonOptions<'_>) -> PyResult<Self> {
-        let sort = given.value::<bool>("sort")?.unwrap_or(false);
-        let columns = given.value::<BTreeMap<String, String>>("columns")?;
+    pub(crate) fn from_options(given: &PythonOptions<'_>) -> PyResult<Self> {
+        let sort = given.take_value::<bool>("sort")?.unwrap_or(false);
+        let columns = given.take_value::<BTreeMap<String, String>>("columns")?;
         let columns = columns.unwrap_or_default().into_iter();
         let columns = columns.map(|(field, header)| ColumnMap { field, header });
         Ok(Recording {
-            format: given.value("format")?,
+            format: given.take_value("format")?,
             import: ImportOptions {
-                unit: given.parsed("unit")?,
-                op: given.parsed("op")?,
-                bytes: given.size("bs")?,
-                offset_unit: given.size("offset_unit")?,
-                read_flag: bit(given)?,
-                sort: sort.then(temporary),
+                unit: given.take_parsed("unit")?,
+                op: given.take_parsed("op")?,
+                bytes: given.take_size("bs")?,
+                offset_unit: given.take_size("offset_unit")?,
+                read_flag: take_read_flag(given)?,
+                sort: sort.then(temporary_folder),
                 columns: columns.collect(),
-                delimiter: delimiter(given)?,
-                blkparse_format: given.value("blkparse_format")?,
-                skip_bad: given.value("skip_bad")?.unwrap_or(false),
+                delimiter: take_delimiter(given)?,
+                blkparse_format: given.take_value("blkparse_format")?,
+                skip_bad: given.take_value("skip_bad")?.unwrap_or(false),
                 ..ImportOptions::default()
             },
         })
     }
 }
 
-fn bit(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
-    match given.value::<i64>("read_flag")? {
+fn take_read_flag(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
+    match given.take_value::<i64>("read_flag")? {
         None => Ok(None),
         Some(bit @ 0..=1) => Ok(Some(bit as u8)),
-        Some(other) => Err(wrong("read_flag", &other.to_string(), "expected 0 or 1")),
+        Some(other) => Err(option_error(
+            "read_flag",
+            &other.to_string(),
+            "expected 0 or 1",
+        )),
     }
 }
 
-fn delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
-    let text = given.value::<String>("delimiter")?;
+fn take_delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
+    let text = given.take_value::<String>("delimiter")?;
     let byte = |text: String| match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err(wrong("delimiter", &text, "expected one ASCII character")),
+        _ => Err(option_error(
+            "delimiter",
+            &text,
+            "expected one ASCII character",
+        )),
     };
     text.map(byte).transpose()
 }
 
 /// The folder for data that an import sorts outside of memory: `$TMPDIR`, else `/var/tmp`.
-fn temporary() -> PathBuf {
+fn temporary_folder() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-pub(crate) struct Simulated {
+pub(crate) struct SimulationOptions {
     pub source: SourceOptions,
     pub timing: Timing,
     pub arrival: Arrival,
@@ -79,31 +87,31 @@ pub(crate) struct Simulated {
     costs: Option<Costs>,
 }
 
-impl Simulated {
-    pub(crate) fn take(given: &PythonOptions<'_>) -> PyResult<Self> {
-        let Recording { format, import } = Recording::take(given)?;
+impl SimulationOptions {
+    pub(crate) fn from_options(given: &PythonOptions<'_>) -> PyResult<Self> {
+        let Recording { format, import } = Recording::from_options(given)?;
         let millis = Nanos::from_millis;
-        Ok(Simulated {
+        Ok(SimulationOptions {
             source: SourceOptions {
                 format,
                 import,
-                taking: Taking {
-                    latency: given.parsed("latency")?,
-                    lanes: given.parsed("lanes")?,
-                    device: given.parsed("device")?,
+                trace: TraceOptions {
+                    latency: given.take_parsed("latency")?,
+                    lanes: given.take_parsed("lanes")?,
+                    device: given.take_parsed("device")?,
                 },
-                holding: in_memory(),
+                storage: hold_in_memory(),
             },
             timing: Timing {
-                warm_up: given.duration("warm_up")?.unwrap_or(millis(400)),
-                measure: given.duration("measure")?,
-                seed: given.value("seed")?.unwrap_or(1),
+                warm_up: given.take_duration("warm_up")?.unwrap_or(millis(400)),
+                measure: given.take_duration("measure")?,
+                seed: given.take_value("seed")?.unwrap_or(1),
             },
-            arrival: match given.value::<bool>("open")? {
+            arrival: match given.take_value::<bool>("open")? {
                 Some(true) => Arrival::Recorded,
                 _ => Arrival::Think,
             },
-            costs: costs(given)?,
+            costs: take_costs(given)?,
         })
     }
 
@@ -112,62 +120,62 @@ impl Simulated {
         &self,
         sizes: &[Bytes],
         traces: &[SimTrace],
-    ) -> Result<ChosenCosts, Failed> {
+    ) -> Result<ChosenCosts, Failure> {
         let bs = self.source.import.bytes;
-        if let Some(asked) = &self.costs {
-            return Ok(asked.choose(bs, sizes)?);
+        if let Some(requested) = &self.costs {
+            return Ok(requested.choose(bs, sizes)?);
         }
         let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
-        let Some(path) = Costs::of_run(&paths) else {
-            return Ok(Costs::unasked(None, &[], bs, sizes));
+        let Some(path) = Costs::find_in_run(&paths) else {
+            return Ok(Costs::or_assumed(None, &[], bs, sizes));
         };
-        let disturbed = disturbances(&path)?;
-        let run = calibrated(path)?;
-        Ok(Costs::unasked(Some(run), &disturbed, bs, sizes))
+        let disturbed = read_disturbances(&path)?;
+        let run = read_costs(path)?;
+        Ok(Costs::or_assumed(Some(run), &disturbed, bs, sizes))
     }
 }
 
-fn costs(given: &PythonOptions<'_>) -> PyResult<Option<Costs>> {
-    let delay = given.duration("wake_delay")?;
-    let path = given.value::<PathBuf>("cost")?;
+fn take_costs(given: &PythonOptions<'_>) -> PyResult<Option<Costs>> {
+    let delay = given.take_duration("wake_delay")?;
+    let path = given.take_value::<PathBuf>("cost")?;
     Ok(match (delay, path) {
         (Some(_), Some(path)) => {
             let reason = "expected it without wake_delay, which says all costs";
-            return Err(wrong("cost", &path.display().to_string(), reason));
+            return Err(option_error("cost", &path.display().to_string(), reason));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Some(Costs::Published),
-        (None, Some(path)) => Some(calibrated(path)?),
+        (None, Some(path)) => Some(read_costs(path)?),
         (delay, None) => delay.map(Costs::Delay),
     })
 }
 
-fn text_of(path: &Path) -> Result<String, Failed> {
-    let text = whole_file::read_named_text(path, whole_file::RESULT);
-    text.map_err(|e| Failed::new(Exit::Input, format!("read {}: {e}", path.display())))
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let text = whole_file::read_named_text(path, whole_file::MAX_RESULT);
+    text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
 }
 
 /// The disturbances of the run that the file `costs` belongs to.
-fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failed> {
-    let Some(path) = Costs::result_beside(costs) else {
+fn read_disturbances(costs: &Path) -> Result<Vec<Warning>, Failure> {
+    let Some(path) = Costs::result_file(costs) else {
         return Ok(Vec::new());
     };
-    Ok(Costs::disturbances(&path, &text_of(&path)?)?)
+    Ok(Costs::disturbances(&path, &read_text(&path)?)?)
 }
 
-fn calibrated(path: PathBuf) -> Result<Costs, Failed> {
-    let text = text_of(&path)?;
+fn read_costs(path: PathBuf) -> Result<Costs, Failure> {
+    let text = read_text(&path)?;
     Ok(Costs::Calibrated { path, text })
 }
 
 /// Keeps all of a trace in memory, since this package has no mapped files.
-fn in_memory() -> Holding {
-    fn none(_: &Path) -> io::Result<Box<dyn LaneFile>> {
+fn hold_in_memory() -> LaneStorage {
+    fn refuse_file(_: &Path) -> io::Result<Box<dyn LaneFile>> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    Holding {
+    LaneStorage {
         memory: Bytes(u64::MAX),
-        folder: temporary(),
-        new_file: none,
+        folder: temporary_folder(),
+        new_file: refuse_file,
     }
 }
 
@@ -194,45 +202,44 @@ impl<'py> PythonOptions<'py> {
         Ok(value)
     }
 
-    pub(crate) fn value<T: FromPyObjectOwned<'py>>(&self, name: &str) -> PyResult<Option<T>> {
+    pub(crate) fn take_value<T: FromPyObjectOwned<'py>>(&self, name: &str) -> PyResult<Option<T>> {
         let value = self.take(name)?;
-        let value = value.map(|value| value.extract::<T>().map_err(Into::into));
-        value.transpose()
+        value
+            .map(|value| value.extract::<T>().map_err(Into::into))
+            .transpose()
     }
 
     /// The option as a text in the program's syntax.
-    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, name: &str) -> PyResult<Option<T>> {
-        let text = self.value::<String>(name)?;
-        let parsed = text.map(|text| text.parse().map_err(|error| wrong(name, &text, error)));
+    pub(crate) fn take_parsed<T: FromStr<Err: Display>>(&self, name: &str) -> PyResult<Option<T>> {
+        let text = self.take_value::<String>(name)?;
+        let parsed = text.map(|text| {
+            text.parse()
+                .map_err(|error| option_error(name, &text, error))
+        });
         parsed.transpose()
     }
 
     /// The option as a duration: a text with a unit, or a number of nanoseconds.
-    pub(crate) fn duration(&self, name: &str) -> PyResult<Option<Nanos>> {
+    pub(crate) fn take_duration(&self, name: &str) -> PyResult<Option<Nanos>> {
         let value = self.take(name)?;
         value.map(|value| duration(name, &value)).transpose()
     }
 
     /// The option as a size: a text such as `4k`, or a number of bytes.
-    pub(crate) fn size(&self, name: &str) -> PyResult<Option<Bytes>> {
-        let Some(value) = self.take(name)? else {
-            return Ok(None);
+    pub(crate) fn take_size(&self, name: &str) -> PyResult<Option<Bytes>> {
+        let size = |value: Bound<'_, PyAny>| {
+            let bytes = value.extract::<u64>().map(|bytes| bytes.to_string());
+            let text = bytes.or_else(|_| value.extract::<String>())?;
+            parse_size(&text).map_err(|error| option_error(name, &text, error))
         };
-        let text = match value.extract::<u64>() {
-            Ok(bytes) => bytes.to_string(),
-            Err(_) => value.extract::<String>()?,
-        };
-        let size = parse_size(&text).map_err(|error| wrong(name, &text, error))?;
-        Ok(Some(size))
+        self.take(name)?.map(size).transpose()
     }
 
-    pub(crate) fn end(self, function: &str) -> PyResult<()> {
-        match self.0.keys().iter().next() {
-            None => Ok(()),
-            Some(name) => Err(PyTypeError::new_err(format!(
-                "{function}() got an unexpected keyword argument '{name}'"
-            ))),
-        }
+    pub(crate) fn refuse_others(self, function: &str) -> PyResult<()> {
+        self.0.keys().iter().next().map_or(Ok(()), |name| {
+            let text = format!("{function}() got an unexpected keyword argument '{name}'");
+            Err(PyTypeError::new_err(text))
+        })
     }
 }
 
@@ -242,10 +249,10 @@ pub(crate) fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Nanos> 
         return Ok(Nanos(ns));
     }
     let text = value.extract::<String>()?;
-    parse_duration(&text).map_err(|error| wrong(name, &text, error))
+    parse_duration(&text).map_err(|error| option_error(name, &text, error))
 }
 
-pub(crate) fn wrong(name: &str, found: &str, why: impl Display) -> PyErr {
+pub(crate) fn option_error(name: &str, found: &str, reason: impl Display) -> PyErr {
     let option = name.replace('_', "-");
-    Failed::new(Exit::Usage, format!("use `{found}` for {option}: {why}")).into()
+    Failure::new(Exit::Usage, format!("use `{found}` for {option}: {reason}")).into()
 }

@@ -1,6 +1,6 @@
 //! Sleep rules.
 
-use crate::error::Fails;
+use crate::error::OrFailure;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -86,7 +86,7 @@ pub(crate) fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         let description = PyDict::new(py);
         description.set_item("name", rule.name)?;
         description.set_item("summary", rule.summary)?;
-        description.set_item("scope", scope(rule.scope))?;
+        description.set_item("scope", scope_name(rule.scope))?;
         description.set_item("follows_device", rule.follows_device)?;
         description.set_item("interrupts", rule.interrupts)?;
         description.set_item("example", rule.example)?;
@@ -96,7 +96,7 @@ pub(crate) fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(rules)
 }
 
-fn scope(scope: Scope) -> &'static str {
+fn scope_name(scope: Scope) -> &'static str {
     match scope {
         Scope::PerLane => "thread",
         Scope::PerCpu => "CPU",
@@ -105,24 +105,24 @@ fn scope(scope: Scope) -> &'static str {
 }
 
 /// One rule: a [`Rule`], or its text.
-pub(crate) fn rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
+pub(crate) fn parse_rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
     match object.cast::<Rule>() {
         // Each simulation counts the windows of a formula separately.
-        Ok(rule) => Ok(rule.get().0.fresh()),
-        Err(_) => Ok(text(object)?.parse().or_exit(Exit::Usage)?),
+        Ok(rule) => Ok(rule.get().0.with_new_counts()),
+        Err(_) => Ok(extract_text(object)?.parse().or_exit(Exit::Usage)?),
     }
 }
 
 /// One family of rules: a [`Rule`], or a text that may have lists and ranges of values.
-pub(crate) fn family(object: &Bound<'_, PyAny>) -> PyResult<Family> {
+pub(crate) fn parse_family(object: &Bound<'_, PyAny>) -> PyResult<Family> {
     let text = match object.cast::<Rule>() {
         Ok(rule) => rule.get().0.to_string(),
-        Err(_) => text(object)?,
+        Err(_) => extract_text(object)?,
     };
     Ok(text.parse().or_exit(Exit::Usage)?)
 }
 
-fn text(object: &Bound<'_, PyAny>) -> PyResult<String> {
+fn extract_text(object: &Bound<'_, PyAny>) -> PyResult<String> {
     object.extract().map_err(|_| {
         let class = object.get_type();
         PyTypeError::new_err(format!("expected a q2c.Rule or its text, found {class}"))

@@ -1,11 +1,11 @@
 //! Simulates sleep rules on a trace, beside classic polling and the oracle. Sweeps whole families
 //! of rules over traces, also in parts that are joined later, and names the best rules.
 
-use crate::error::{Failed, Fails, interruptible};
-use crate::options::{PythonOptions, Simulated, wrong};
-use crate::result::Made;
-use crate::rule::{family, rule};
-use crate::source::Source;
+use crate::error::{Failure, OrFailure, interruptible};
+use crate::options::{PythonOptions, SimulationOptions, option_error};
+use crate::result::NativeResult;
+use crate::rule::{parse_family, parse_rule};
+use crate::trace::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use q2c_model::{Bytes, Fault, Nanos};
@@ -17,8 +17,8 @@ use q2c_sim::{
     start_threads,
 };
 use q2c_study::{
-    CellProgress, SimTrace, Simulation, Study, Swept, choose_over, read, read_input, read_records,
-    volumes_result,
+    CellProgress, SimTrace, Simulation, Study, SweepPolicies, choose_over, read, read_input,
+    read_records, volumes_result,
 };
 use q2c_trace::import::{Input, by_name};
 use std::collections::BTreeSet;
@@ -28,74 +28,76 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+type PyObjects<'py> = Vec<Bound<'py, PyAny>>;
+
 struct SweepRequest {
     families: Vec<Family>,
     objective: Objective,
     limits: Limits,
     follow: Option<PolicySpec>,
     long: bool,
-    simulated: Simulated,
+    simulated: SimulationOptions,
 }
 
 /// Sweeps families of rules over sources. A source without a path is called `name`.
 #[pyfunction]
 pub(crate) fn sweep(
     py: Python<'_>,
-    sources: Vec<Bound<'_, PyAny>>,
-    policies: Vec<Bound<'_, PyAny>>,
+    sources: PyObjects<'_>,
+    policies: PyObjects<'_>,
     name: &str,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Made> {
+) -> PyResult<NativeResult> {
     let given = PythonOptions::new(options)?;
-    let follow = given.value::<Bound<'_, PyAny>>("follow")?;
-    let asked = SweepRequest {
-        families: policies.iter().map(family).collect::<PyResult<_>>()?,
-        objective: objective(&given)?,
-        limits: limits(&given)?,
-        follow: follow.as_ref().map(rule).transpose()?,
-        long: given.value("long")?.unwrap_or(false),
-        simulated: Simulated::take(&given)?,
+    let follow = given.take_value::<Bound<'_, PyAny>>("follow")?;
+    let request = SweepRequest {
+        families: policies.iter().map(parse_family).collect::<PyResult<_>>()?,
+        objective: take_objective(&given)?,
+        limits: take_limits(&given)?,
+        follow: follow.as_ref().map(parse_rule).transpose()?,
+        long: given.take_value("long")?.unwrap_or(false),
+        simulated: SimulationOptions::from_options(&given)?,
     };
-    given.end("sweep")?;
+    given.refuse_others("sweep")?;
     let sources = sources.iter().map(Source::from_object);
     let sources: Vec<Source> = sources.collect::<PyResult<_>>()?;
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
-        let begun = Instant::now();
-        let read = |source| taken(source, name, &asked.simulated, stop);
+        let start = Instant::now();
+        let read = |source| read_trace(source, name, &request.simulated, stop);
         let traces: Vec<SimTrace> = sources.into_iter().map(read).collect::<Result<_, _>>()?;
-        swept(&asked, &traces, begun.elapsed().as_secs_f64(), stop)
+        run_sweep(&request, &traces, start.elapsed().as_secs_f64(), stop)
     })?;
-    Ok(Made::new(result))
+    Ok(NativeResult::new(result))
 }
 
-fn swept(
-    asked: &SweepRequest,
+fn run_sweep(
+    request: &SweepRequest,
     traces: &[SimTrace],
     reading_s: f64,
     stop: &AtomicBool,
-) -> Result<SweepResult, Failed> {
+) -> Result<SweepResult, Failure> {
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
-    let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let costs = asked.simulated.costs(&sizes, traces)?;
+    let sizes = Vec::from_iter(sizes);
+    let costs = request.simulated.costs(&sizes, traces)?;
     let mut study = Study {
         traces,
         reading_s,
         policies: &[],
         cost: &costs.cost,
         cost_in_words: costs.in_words,
-        timing: asked.simulated.timing,
-        arrival: asked.simulated.arrival,
-        objective: asked.objective,
-        limits: asked.limits,
-        follow: asked.follow.clone(),
+        timing: request.simulated.timing,
+        arrival: request.simulated.arrival,
+        objective: request.objective,
+        limits: request.limits,
+        follow: request.follow.clone(),
     };
-    let swept = Swept {
-        families: &asked.families,
+    let swept = SweepPolicies {
+        families: &request.families,
         own: &[],
         p50: Nanos(traces[0].input.latency_ns[2] as u64),
     };
-    swept.worth_it(&study, asked.long)?;
+    swept.check_extent(&study, request.long)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let mut result = study.run(&mut CellProgress::new(stop, &mut |_| {}))?;
@@ -103,20 +105,20 @@ fn swept(
     Ok(result)
 }
 
-pub(crate) fn objective(given: &PythonOptions<'_>) -> PyResult<Objective> {
-    let objective = given.parsed("objective")?;
+fn take_objective(given: &PythonOptions<'_>) -> PyResult<Objective> {
+    let objective = given.take_parsed("objective")?;
     Ok(objective.unwrap_or(Objective::KiopsPerCore))
 }
 
-pub(crate) fn limits(given: &PythonOptions<'_>) -> PyResult<Limits> {
-    let max_cpu = given.value::<f64>("max_cpu")?;
+fn take_limits(given: &PythonOptions<'_>) -> PyResult<Limits> {
+    let max_cpu = given.take_value::<f64>("max_cpu")?;
     if let Some(percent) = max_cpu.filter(|percent| !(*percent > 0.0 && *percent <= 1e6)) {
         let reason = "expected a percentage above 0";
-        return Err(wrong("max_cpu", &percent.to_string(), reason));
+        return Err(option_error("max_cpu", &percent.to_string(), reason));
     }
     Ok(Limits {
-        min_iops: given.parsed("min_iops")?,
-        max_p99_ns: given.duration("max_p99")?.map(|p99| p99.0 as f64),
+        min_iops: given.take_parsed("min_iops")?,
+        max_p99_ns: given.take_duration("max_p99")?.map(|p99| p99.0 as f64),
         max_cpu_pct: max_cpu,
     })
 }
@@ -128,20 +130,16 @@ pub(crate) struct SweepState(State);
 #[pymethods]
 impl SweepState {
     #[new]
-    fn new(
-        volume: &str,
-        policies: Vec<Bound<'_, PyAny>>,
-        options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    fn new(volume: &str, policies: PyObjects<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let given = PythonOptions::new(options)?;
-        let simulated = Simulated::take(&given)?;
-        given.end("SweepState")?;
-        let families: Vec<Family> = policies.iter().map(family).collect::<PyResult<_>>()?;
+        let simulated = SimulationOptions::from_options(&given)?;
+        given.refuse_others("SweepState")?;
+        let families: Vec<Family> = policies.iter().map(parse_family).collect::<PyResult<_>>()?;
         let spelled_out: Result<Vec<_>, _> = families.iter().map(Family::spell_out).collect();
         let policies: Vec<PolicySpec> = spelled_out.or_exit(Exit::Usage)?.concat();
         if policies.is_empty() {
             let message = "sweep in parts: expected policies, found none; the standard grid depends on all I/Os";
-            return Err(Failed::new(Exit::Usage, message).into());
+            return Err(Failure::new(Exit::Usage, message).into());
         }
         let sizes: Vec<_> = simulated.source.import.bytes.into_iter().collect();
         let cost = simulated.costs(&sizes, &[])?.cost;
@@ -151,7 +149,7 @@ impl SweepState {
             seed: simulated.timing.seed,
         };
         let state = State::new(volume, &policies, &cost, drive);
-        Ok(SweepState(state.map_err(Failed::from)?))
+        Ok(SweepState(state.map_err(Failure::from)?))
     }
 
     /// Adds the next I/Os. A source without a path is called `name`.
@@ -163,44 +161,42 @@ impl SweepState {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
         let given = PythonOptions::new(options)?;
-        let simulated = Simulated::take(&given)?;
-        given.end("update")?;
+        let simulated = SimulationOptions::from_options(&given)?;
+        given.refuse_others("update")?;
         if simulated.arrival != Arrival::Think {
             let reason = "expected a closed loop, which is all that goes in parts";
-            return Err(wrong("open", "true", reason));
+            return Err(option_error("open", "true", reason));
         }
         let source = Source::from_object(source)?;
         let state = &mut self.0;
         interruptible(py, |stop| {
             start_threads().or_exit(Exit::Environment)?;
-            let trace = taken(source, name, &simulated, stop)?;
+            let trace = read_trace(source, name, &simulated, stop)?;
             Ok(state.update(only_lane(&trace.lanes, name)?)?)
         })
     }
 
     /// Joins this state with that of other volumes.
-    fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+    fn beside(&self, py: Python<'_>, other: &Self) -> Result<Self, Failure> {
         self.join(py, other, State::with_volumes)
     }
 
     /// Joins this state with that of other configurations over the same I/Os.
-    fn with_configurations(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+    fn with_configurations(&self, py: Python<'_>, other: &Self) -> Result<Self, Failure> {
         self.join(py, other, State::with_configurations)
     }
 
-    fn finish(&self, py: Python<'_>) -> Made {
-        Made::new(py.detach(|| volumes_result(&self.0)))
+    fn finish(&self, py: Python<'_>) -> NativeResult {
+        NativeResult::new(py.detach(|| volumes_result(&self.0)))
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.0.to_bytes()).map_err(Failed::from)?;
-        Ok(PyBytes::new(py, &bytes))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
+        Ok(PyBytes::new(py, &py.detach(|| self.0.to_bytes())?))
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let state = py.detach(|| State::from_bytes(bytes));
-        Ok(SweepState(state.map_err(Failed::from)?))
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Self, Failure> {
+        Ok(SweepState(py.detach(|| State::from_bytes(bytes))?))
     }
 
     /// True if every configuration has simulated the whole measured time.
@@ -228,15 +224,13 @@ impl SweepState {
     }
 }
 
+type JoinStates = fn(State, State) -> Result<State, Fault>;
+
 impl SweepState {
-    fn join(
-        &self,
-        py: Python<'_>,
-        other: &Self,
-        join: fn(State, State) -> Result<State, Fault>,
-    ) -> PyResult<Self> {
-        let both = py.detach(|| join(self.0.clone(), other.0.clone()));
-        Ok(SweepState(both.map_err(Failed::from)?))
+    fn join(&self, py: Python<'_>, other: &Self, join: JoinStates) -> Result<Self, Failure> {
+        Ok(SweepState(
+            py.detach(|| join(self.0.clone(), other.0.clone()))?,
+        ))
     }
 }
 
@@ -246,24 +240,24 @@ pub(crate) fn choose(
     py: Python<'_>,
     states: Vec<PyRef<'_, SweepState>>,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Made> {
+) -> PyResult<NativeResult> {
     let given = PythonOptions::new(options)?;
-    let (objective, limits) = (objective(&given)?, limits(&given)?);
-    given.end("choose")?;
+    let (objective, limits) = (take_objective(&given)?, take_limits(&given)?);
+    given.refuse_others("choose")?;
     let states: Vec<State> = states.iter().map(|state| state.0.clone()).collect();
     let chosen = py.detach(|| choose_over(&states, objective, &limits));
-    Ok(Made::new(chosen.map_err(Failed::from)?))
+    Ok(NativeResult::new(chosen.map_err(Failure::from)?))
 }
 
-fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecording, Failed> {
-    let [lane] = lanes else {
-        let message = format!(
-            "sweep {name} in parts: expected I/Os of one lane of depth 1, found {} lanes; sweep the whole, or each lane as a volume of its own",
-            lanes.len()
-        );
-        return Err(Failed::new(Exit::Input, message));
-    };
-    Ok(lane)
+fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecording, Failure> {
+    if let [lane] = lanes {
+        return Ok(lane);
+    }
+    let message = format!(
+        "sweep {name} in parts: expected I/Os of one lane of depth 1, found {} lanes; sweep the whole, or each lane as a volume of its own",
+        lanes.len()
+    );
+    Err(Failure::new(Exit::Input, message))
 }
 
 /// Simulates rules on a source. A source without a path is called `name`.
@@ -271,24 +265,23 @@ fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecor
 pub(crate) fn simulate(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    rules: Vec<Bound<'_, PyAny>>,
+    rules: PyObjects<'_>,
     name: &str,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Made> {
+) -> PyResult<NativeResult> {
     let given = PythonOptions::new(options)?;
-    let simulated = Simulated::take(&given)?;
-    given.end("simulate")?;
-    let policies: Vec<_> = rules.iter().map(rule).collect::<PyResult<_>>()?;
+    let simulated = SimulationOptions::from_options(&given)?;
+    given.refuse_others("simulate")?;
+    let policies: Vec<_> = rules.iter().map(parse_rule).collect::<PyResult<_>>()?;
     let source = Source::from_object(source)?;
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
-        let trace = taken(source, name, &simulated, stop)?;
-        let of_trace = std::slice::from_ref(&trace);
-        let costs = simulated.costs(&trace.input.sizes, of_trace)?;
+        let trace = read_trace(source, name, &simulated, stop)?;
+        let costs = simulated.costs(&trace.input.sizes, std::slice::from_ref(&trace))?;
         let simulation = Simulation {
             input: &trace.input,
             policies: &policies,
-            on: Configuration {
+            configuration: Configuration {
                 lanes: &trace.lanes,
                 cost: &costs.cost,
                 drive: simulated.timing.drive_for(trace.input.span_ns),
@@ -299,26 +292,25 @@ pub(crate) fn simulate(
         };
         Ok(simulation.run(stop)?)
     })?;
-    Ok(Made::new(result))
+    Ok(NativeResult::new(result))
 }
 
-pub(crate) fn taken(
+fn read_trace(
     source: Source,
     name: &str,
-    simulated: &Simulated,
+    simulated: &SimulationOptions,
     stop: &AtomicBool,
-) -> Result<SimTrace, Failed> {
+) -> Result<SimTrace, Failure> {
     let (options, name) = (&simulated.source, Path::new(name));
-    let read = match source {
-        Source::Path(path) => read(&path, options, stop),
-        Source::Table(table) => read_records(name, options, stop, |sink| table.read(name, sink)),
-        Source::Latencies(latencies) => read_input(name, listed(&latencies), options, stop),
-    };
-    Ok(read?)
+    Ok(match source {
+        Source::Path(path) => read(&path, options, stop)?,
+        Source::Table(table) => read_records(name, options, stop, |sink| table.read(name, sink))?,
+        Source::Latencies(latencies) => read_input(name, latency_list(&latencies), options, stop)?,
+    })
 }
 
 /// Latencies in the form of a file, one per line.
-fn listed(latencies: &[f64]) -> Input {
+fn latency_list(latencies: &[f64]) -> Input {
     const FORMAT: &str = "latency-list";
     let text = latencies.iter().fold(String::new(), |mut text, latency| {
         // Writing into a String cannot fail.

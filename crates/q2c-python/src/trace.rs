@@ -1,21 +1,23 @@
 //! Traces: opened, or imported from recordings of other tools. A trace is also a stream of Arrow
-//! batches, through Arrow's PyCapsule interface.
+//! batches, through Arrow's PyCapsule interface. And the input of other functions: the path of a
+//! recording, a trace, a table, or latencies.
 
-use crate::error::{Failed, Fails, interruptible};
+use crate::error::{Failure, OrFailure, interruptible};
 use crate::options::{PythonOptions, Recording};
 use arrow_array::ffi::FFI_ArrowSchema;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_pyarrow::FromPyArrow;
 use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use q2c_model::TraceMeta;
 use q2c_result::Exit;
-use q2c_trace::import::to_trace;
-use q2c_trace::{Column, Scan, TraceError, TraceReader};
+use q2c_trace::import::{RecordSink, to_trace};
+use q2c_trace::{Column, Frame, Scan, TraceError, TraceReader};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An open q2c trace: its description, and its requests as Arrow.
 ///
@@ -42,18 +44,15 @@ pub(crate) struct Trace {
 #[pyfunction]
 #[pyo3(signature = (path, columns=None))]
 pub(crate) fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Trace> {
-    let columns: Vec<Column> = match columns {
-        None => Column::ALL.to_vec(),
-        Some(names) => {
-            let columns = names.iter().map(|name| name.parse::<Column>());
-            let columns: Result<_, _> = columns.collect();
-            let unknown = |error| format!("read {}: {error}", path.display());
-            columns.map_err(unknown).or_exit(Exit::Usage)?
-        }
-    };
+    let columns = columns.map_or_else(
+        || Ok(Column::ALL.to_vec()),
+        |names| names.iter().map(|name| name.parse()).collect(),
+    );
+    let unknown = |error: String| format!("read {}: {error}", path.display());
+    let columns: Vec<Column> = columns.map_err(unknown).or_exit(Exit::Usage)?;
     let opened = py.detach(|| TraceReader::open(&path));
     Ok(Trace {
-        reader: opened.map_err(unread)?,
+        reader: opened.map_err(read_failure)?,
         path,
         scan: Scan::new().columns(&columns),
         columns,
@@ -69,8 +68,8 @@ pub(crate) fn import_(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Trace> {
     let given = PythonOptions::new(options)?;
-    let Recording { format, import } = Recording::take(&given)?;
-    given.end("import_")?;
+    let Recording { format, import } = Recording::from_options(&given)?;
+    given.refuse_others("import_")?;
     let format = format.as_deref();
     interruptible(py, |stop| {
         Ok(to_trace(&recordings, format, &import, &out, stop)?)
@@ -157,7 +156,7 @@ impl Trace {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = self.reader.arrow_schema(&self.scan).map_err(unread)?;
+        let schema = self.reader.arrow_schema(&self.scan).map_err(read_failure)?;
         let schema = FFI_ArrowSchema::try_from(&*schema);
         let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
@@ -171,33 +170,85 @@ impl Trace {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let schema = self.reader.arrow_schema(&self.scan).map_err(unread)?;
+        let schema = self.reader.arrow_schema(&self.scan).map_err(read_failure)?;
         let batches = py.detach(|| self.reader.batches(&self.scan));
         let order = schema.clone();
-        let batches = batches.map_err(unread)?;
-        let batches = batches.map(move |batch| arranged(batch, &order));
+        let batches = batches.map_err(read_failure)?;
+        let batches = batches.map(move |batch| order_columns(&batch.map_err(arrow_error)?, &order));
         let reader = RecordBatchIterator::new(batches, schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
 
-fn unread(error: TraceError) -> Failed {
-    error.unread().into()
+fn read_failure(error: TraceError) -> Failure {
+    error.into_read_fault().into()
+}
+
+fn arrow_error(error: TraceError) -> ArrowError {
+    ArrowError::ExternalError(format!("failed to {error}").into())
 }
 
 /// A batch with its columns in the requested order, and with the trace's description in its schema.
-fn arranged(
-    batch: Result<RecordBatch, TraceError>,
-    schema: &SchemaRef,
-) -> Result<RecordBatch, ArrowError> {
-    let batch = batch.map_err(|error| {
-        let text = format!("failed to {error}");
-        ArrowError::ExternalError(text.into())
-    })?;
+fn order_columns(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let fields = schema.fields().iter();
     let indices = fields.map(|field| batch.schema_ref().index_of(field.name()));
     let indices: Vec<usize> = indices.collect::<Result<_, _>>()?;
     let columns = batch.project(&indices)?.columns().to_vec();
     RecordBatch::try_new(schema.clone(), columns)
+}
+
+/// A table of another program, as a stream of Arrow batches that can be read once.
+pub(crate) struct Table(RecordBatchStreamReader);
+
+pub(crate) enum Source {
+    /// The path of a recording, or of a trace.
+    Path(PathBuf),
+    /// A table with the columns of a trace.
+    Table(Table),
+    /// Latencies; an option states their unit.
+    Latencies(Vec<f64>),
+}
+
+impl Source {
+    pub(crate) fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+        if let Ok(trace) = object.cast::<Trace>() {
+            return Ok(Source::Path(trace.get().path.clone()));
+        }
+        if let Ok(path) = object.extract::<PathBuf>() {
+            return Ok(Source::Path(path));
+        }
+        // A column has a stream too, but no schema, so it can only be latencies.
+        if object.hasattr("__arrow_c_stream__")?
+            && let Ok(stream) = RecordBatchStreamReader::from_pyarrow_bound(object)
+        {
+            return Ok(Source::Table(Table(stream)));
+        }
+        object.extract().map(Source::Latencies).map_err(|_| {
+            let class = object.get_type();
+            PyTypeError::new_err(format!("expected a path, a q2c.Trace, a table with __arrow_c_stream__, or numbers; found {class}"))
+        })
+    }
+}
+
+pub(crate) fn latencies_error() -> PyErr {
+    let message = "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
+    PyTypeError::new_err(message)
+}
+
+type TraceResult = Result<TraceMeta, TraceError>;
+
+impl Table {
+    /// Passes the records on; messages call the table `name`. Returns its description.
+    pub(crate) fn read(self, name: &Path, sink: &mut dyn RecordSink) -> TraceResult {
+        let frame = Frame::new(name, &self.0.schema())?;
+        let to_error = TraceError::io("read trace", name);
+        for batch in self.0 {
+            let batch = batch.map_err(|e| to_error(std::io::Error::other(e.to_string())))?;
+            for records in frame.records(&batch) {
+                sink.take(&mut records?)?;
+            }
+        }
+        Ok(frame.meta().clone())
+    }
 }

@@ -68,7 +68,7 @@ pub enum ReplayError {
 impl From<ReplayError> for Fault {
     fn from(error: ReplayError) -> Fault {
         let exit = match error {
-            ReplayError::Trace(error) => return error.unread(),
+            ReplayError::Trace(error) => return error.into_read_fault(),
             ReplayError::Record(fault) => return fault,
             ReplayError::Empty { .. }
             | ReplayError::Process(_)

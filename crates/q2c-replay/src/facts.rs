@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Largest share of requests without completion (in flight at the end, or lost), of all requests,
 /// with which a trace still counts as one with completions.
-const WITHOUT: f64 = 0.02;
+const MAX_OPEN_SHARE: f64 = 0.02;
 
 /// Largest offset, bytes. No device is larger; a broken trace's offsets beyond it are cut to it.
-pub(crate) const FARTHEST: u64 = 1 << 60;
+pub(crate) const MAX_OFFSET_BYTES: u64 = 1 << 60;
 
 /// One device of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl ReplayFacts {
     /// True if enough requests have a completion to know what was in flight.
     pub fn has_completions(&self) -> bool {
         self.completed > 0
-            && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
+            && (self.requests - self.completed) as f64 <= MAX_OPEN_SHARE * self.requests as f64
     }
 
     /// Share of time in which a device has no requests, mean by requests. `None` without
@@ -112,37 +112,37 @@ impl ReplayFacts {
     }
 }
 
-/// Reads the trace once and returns the facts of the selected requests. `tell` is called with the
-/// number of records read so far. Raising `stop` ends the pass as if the trace ended there.
+/// Reads the trace once and returns the facts of the selected requests. `progress` is called with
+/// the number of records read so far. Raising `stop` ends the pass as if the trace ended there.
 ///
 /// # Errors
 /// Fails if the trace cannot be read, lacks the process, or no selected request has a time.
 pub fn prepare(
     path: &Path,
-    wanted: &ReplaySelection,
+    selection: &ReplaySelection,
     stop: &AtomicBool,
-    mut tell: impl FnMut(u64),
+    mut progress: impl FnMut(u64),
 ) -> Result<ReplayFacts, ReplayError> {
     let trace = TraceReader::open(path)?;
     let mut counter = FactsCounter::default();
-    let mut choice = wanted.choice();
+    let mut filter = selection.filter();
     let mut read = 0;
-    for records in trace.records(&wanted.scan())? {
+    for records in trace.records(&selection.scan())? {
         let records = records?;
         read += records.len() as u64;
         for record in &records {
-            if let Some(span) = choice.wants(record) {
+            if let Some(span) = filter.select(record) {
                 counter.add(&span);
             }
         }
-        tell(read);
+        progress(read);
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    (counter.facts.timeless, counter.facts.doubled) = (choice.timeless, choice.doubled);
+    (counter.facts.timeless, counter.facts.doubled) = (filter.timeless, filter.doubled);
     let facts = counter.finish(path);
-    choice.found(path)?;
+    filter.check_process(path)?;
     if facts.requests == 0 {
         let path = path.to_owned();
         return Err(ReplayError::Empty { path });
@@ -202,7 +202,7 @@ impl FactsCounter {
         if matches!(span.op, Op::Read | Op::Write) {
             facts.largest = facts.largest.max(Bytes(span.bytes));
         }
-        let seen = self.devices.entry(span.device).or_insert(DeviceActivity {
+        let activity = self.devices.entry(span.device).or_insert(DeviceActivity {
             device: TraceDevice {
                 dev: span.device,
                 ..TraceDevice::default()
@@ -210,20 +210,20 @@ impl FactsCounter {
             first_ns: start_ns,
             busy_until_ns: start_ns,
         });
-        let device = &mut seen.device;
+        let device = &mut activity.device;
         device.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
-        device.span = device.span.max(end.min(FARTHEST));
+        device.span = device.span.max(end.min(MAX_OFFSET_BYTES));
         if span.end_ns != NONE {
-            device.idle += Nanos(start_ns.saturating_sub(seen.busy_until_ns));
-            seen.busy_until_ns = seen.busy_until_ns.max(span.end_ns.max(start_ns));
+            device.idle += Nanos(start_ns.saturating_sub(activity.busy_until_ns));
+            activity.busy_until_ns = activity.busy_until_ns.max(span.end_ns.max(start_ns));
         }
     }
 
     fn finish(self, path: &Path) -> ReplayFacts {
-        let device = |seen: DeviceActivity| TraceDevice {
-            whole: Nanos(seen.busy_until_ns - seen.first_ns),
-            ..seen.device
+        let device = |activity: DeviceActivity| TraceDevice {
+            whole: Nanos(activity.busy_until_ns - activity.first_ns),
+            ..activity.device
         };
         let mut devices: Vec<TraceDevice> = self.devices.into_values().map(device).collect();
         devices.sort_by_key(|device| (device.dev.major, device.dev.minor));

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// Number of records between deliveries; it also bounds in time how long a thread waits.
-pub(crate) const ROUND: usize = 64;
+pub(crate) const BATCH_RECORDS: usize = 64;
 /// Most deliveries in a channel; the reader waits if it is full.
-pub(crate) const AHEAD: usize = 1024;
+pub(crate) const MAX_QUEUED_BATCHES: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct FeedResult {
@@ -37,14 +37,14 @@ pub(crate) fn feed(
     read: &AtomicU64,
 ) -> Result<FeedResult, ReplayError> {
     let mut reader = FeedReader::new(plan, facts, windows, workers)?;
-    let mut choice = plan.wanted.choice();
-    'trace: for records in trace.records(&plan.wanted.scan())? {
-        for some in records?.chunks(ROUND) {
-            let wanted = some.iter().filter_map(|record| choice.wants(record));
-            wanted.for_each(|span| reader.take(&span));
-            read.fetch_add(some.len() as u64, Ordering::Relaxed);
-            let over = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            if over || !reader.deliver() {
+    let mut filter = plan.selection.filter();
+    'trace: for records in trace.records(&plan.selection.scan())? {
+        for batch in records?.chunks(BATCH_RECORDS) {
+            let spans = batch.iter().filter_map(|record| filter.select(record));
+            spans.for_each(|span| reader.take(&span));
+            read.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            let is_over = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+            if is_over || !reader.deliver() {
                 break 'trace;
             }
         }
@@ -72,7 +72,7 @@ struct FeedReader<'a> {
     previous_ns: u64,
     index: u64,
     /// True if enough requests have a completion to know what was in flight.
-    known: bool,
+    has_completions: bool,
     /// The unit in which the amount in flight is counted.
     count: Count,
 }
@@ -85,17 +85,18 @@ impl<'a> FeedReader<'a> {
         workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits all requests in the order of the trace.
-        let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
-        let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !alone;
+        let in_order = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
+        let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !in_order;
         let orders = plan.targets.iter();
         let orders = orders.map(|_| writes.then(ConflictIndex::default));
         let profiles = facts.devices.iter().map(|_| InFlightProfile::default());
+        let ready = workers.iter().map(|_| Vec::with_capacity(BATCH_RECORDS));
         Ok(FeedReader {
             mapper: Mapper::new(plan, facts)?,
             plan,
             facts,
             workers,
-            ready: workers.iter().map(|_| Vec::with_capacity(ROUND)).collect(),
+            ready: ready.collect(),
             orders: orders.collect(),
             profiles: profiles.collect(),
             count: GateRule::from_mode(&plan.mode).1,
@@ -103,19 +104,19 @@ impl<'a> FeedReader<'a> {
             lanes: HashMap::new(),
             previous_ns: 0,
             index: 0,
-            known: facts.has_completions(),
+            has_completions: facts.has_completions(),
         })
     }
 
     fn deliver(&mut self) -> bool {
-        let mut taken = false;
+        let mut has_receiver = false;
         for (items, worker) in self.ready.iter_mut().zip(self.workers) {
-            taken |= items.is_empty() || {
-                let full = std::mem::replace(items, Vec::with_capacity(ROUND));
+            has_receiver |= items.is_empty() || {
+                let full = std::mem::replace(items, Vec::with_capacity(BATCH_RECORDS));
                 worker.send(full).is_ok()
             };
         }
-        taken
+        has_receiver
     }
 
     fn take(&mut self, span: &Span) {
@@ -125,8 +126,8 @@ impl<'a> FeedReader<'a> {
         let index = self.index;
         self.index += 1;
         let by_number = |device: &crate::TraceDevice| (device.dev.major, device.dev.minor);
-        let wanted = (span.device.major, span.device.minor);
-        let Ok(device) = self.facts.devices.binary_search_by_key(&wanted, by_number) else {
+        let number = (span.device.major, span.device.minor);
+        let Ok(device) = self.facts.devices.binary_search_by_key(&number, by_number) else {
             return;
         };
         if let Some((target, io)) = self.mapper.map(device, span) {
@@ -137,37 +138,36 @@ impl<'a> FeedReader<'a> {
     fn schedule(&mut self, span: &Span, start_ns: u64, target: usize, mut io: TargetIo) {
         // The profile counts requests as they are replayed: aligned, and without those left out.
         let profile = &mut self.profiles[io.device as usize];
-        let before = profile.before(start_ns);
+        let before = profile.advance(start_ns);
         let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
-        if let Some(end_ns) = end_ns.filter(|_| self.known) {
+        if let Some(end_ns) = end_ns.filter(|_| self.has_completions) {
             profile.begin(end_ns, self.count, io.length.into());
         }
         let due_ns = self.due_ns(start_ns);
         let due_end_ns = end_ns.map(|end_ns| self.due_ns(end_ns));
         if let Some(windows) = &mut self.windows {
-            windows.begin(due_ns, 0);
-            if let Some(end_ns) = due_end_ns.filter(|_| self.known) {
-                windows.flight(due_ns, end_ns);
+            windows.add_begin(due_ns, 0);
+            if let Some(end_ns) = due_end_ns.filter(|_| self.has_completions) {
+                windows.add_flight(due_ns, end_ns);
             }
         }
         let (lane, think_ns, after_submission) =
             self.lane(span, target, start_ns, end_ns, before.idle_ns);
         io.lane = lane;
-        let (worker, stream) = self.place(span, target, &io);
+        let (worker, stream) = self.worker_and_stream(span, target, &io);
         let order = self.orders[target].as_mut();
         let writes = !matches!(io.operation, Operation::Read | Operation::Flush);
-        let after = order.and_then(|order| order.next(io.offset, io.length.into(), writes, stream));
-        let unknown = ScheduledIo::UNKNOWN;
-        let in_flight_before = if self.known { before.requests } else { unknown };
+        let waits_for = order.and_then(|o| o.add(io.offset, io.length.into(), writes, stream));
+        let in_flight_before = self.has_completions.then_some(before.requests);
         self.ready[worker].push(ScheduledIo {
             io,
             due_ns,
             stream,
-            in_flight_before,
+            in_flight_before: in_flight_before.unwrap_or(ScheduledIo::UNKNOWN),
             load_before: before.load,
             think_ns,
             after_submission,
-            after,
+            waits_for,
         });
     }
 
@@ -200,11 +200,11 @@ impl<'a> FeedReader<'a> {
         // A lane with requests for two targets becomes two lanes, which wait separately.
         let fresh = self.lanes.len() as u32;
         let key = u64::from(key) | (target as u64) << 32;
-        let known = self.lanes.get(&key).copied();
-        let number = known.map_or(fresh, |(number, ..)| number);
+        let previous = self.lanes.get(&key).copied();
+        let number = previous.map_or(fresh, |(number, ..)| number);
         self.lanes
             .insert(key, (number, start_ns, end_ns.unwrap_or(NONE)));
-        match known {
+        match previous {
             None => (number, 0, false),
             Some((_, last_ns, NONE)) => (number, start_ns - last_ns, true),
             Some((_, _, last_end_ns)) => (number, start_ns.saturating_sub(last_end_ns), false),
@@ -212,22 +212,22 @@ impl<'a> FeedReader<'a> {
     }
 
     /// Returns the index of the thread that submits the request, and the request's stream.
-    fn place(&self, span: &Span, target: usize, io: &TargetIo) -> (usize, u32) {
+    fn worker_and_stream(&self, span: &Span, target: usize, io: &TargetIo) -> (usize, u32) {
         let threads = self.plan.submitters;
-        let first = target * threads;
+        let first_worker = target * threads;
         match self.plan.mode {
             Mode::Timed { .. } => {
-                let by = match self.plan.share {
+                let key = match self.plan.share {
                     ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
                     ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
                     // Requests of the same MiB go to one thread; the golden ratio spreads them.
                     _ => (io.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
                 };
-                let worker = first + (by % threads as u64) as usize;
+                let worker = first_worker + (key % threads as u64) as usize;
                 (worker, worker as u32)
             }
-            Mode::Outstanding { .. } => (first + io.device as usize % threads, io.device),
-            Mode::Closed { .. } => (first + io.lane as usize % threads, io.lane),
+            Mode::Outstanding { .. } => (first_worker + io.device as usize % threads, io.device),
+            Mode::Closed { .. } => (first_worker + io.lane as usize % threads, io.lane),
         }
     }
 }
@@ -243,7 +243,7 @@ struct InFlightProfile {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Before {
+struct InFlightState {
     requests: u32,
     /// The amount in flight, in the unit of [`Count`].
     load: u64,
@@ -253,7 +253,7 @@ struct Before {
 
 impl InFlightProfile {
     /// The state before a request at `start_ns`; ends at that time count. Times must not go back.
-    pub(crate) fn before(&mut self, start_ns: u64) -> Before {
+    pub(crate) fn advance(&mut self, start_ns: u64) -> InFlightState {
         while let Some(Reverse((end_ns, weight))) = self.ends.peek().copied()
             && end_ns <= start_ns
         {
@@ -265,7 +265,7 @@ impl InFlightProfile {
             (0, Some(end_ns)) => start_ns - end_ns,
             _ => 0,
         };
-        Before {
+        InFlightState {
             requests: u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1),
             load: self.load,
             idle_ns,
@@ -286,20 +286,20 @@ mod tests {
     #[test]
     fn counted_by_hand() {
         let mut profile = InFlightProfile::default();
-        let before = |requests, load, idle_ns| Before {
+        let before = |requests, load, idle_ns| InFlightState {
             requests,
             load,
             idle_ns,
         };
-        assert_eq!(profile.before(0), before(0, 0, 0));
+        assert_eq!(profile.advance(0), before(0, 0, 0));
         profile.begin(10, Count::Bytes, 512);
-        assert_eq!(profile.before(5), before(1, 512, 0));
+        assert_eq!(profile.advance(5), before(1, 512, 0));
         profile.begin(8, Count::Bytes, 4096);
-        assert_eq!(profile.before(8), before(1, 512, 0), "the other is over");
-        assert_eq!(profile.before(9), before(1, 512, 0));
-        assert_eq!(profile.before(12), before(0, 0, 2));
+        assert_eq!(profile.advance(8), before(1, 512, 0), "the other is over");
+        assert_eq!(profile.advance(9), before(1, 512, 0));
+        assert_eq!(profile.advance(12), before(0, 0, 2));
         profile.begin(13, Count::Bytes, 1);
-        assert_eq!(profile.before(12), before(1, 1, 0));
+        assert_eq!(profile.advance(12), before(1, 1, 0));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct ScheduledIo {
     /// True if `think_ns` counts from the lane's last submission, because that has no completion.
     pub after_submission: bool,
     /// Streams with earlier requests that it overlaps, and how many each must submit first.
-    pub after: Option<Box<[(u32, u64)]>>,
+    pub waits_for: Option<Box<[(u32, u64)]>>,
 }
 
 impl ScheduledIo {

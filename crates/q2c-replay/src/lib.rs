@@ -23,8 +23,8 @@ mod outcome;
 mod plan;
 mod record;
 mod run;
+mod selection;
 mod time;
-mod wanted;
 mod windows;
 mod worker;
 
@@ -36,8 +36,8 @@ pub use plan::{ReplayPlan, ReplayTarget, keeps_schedule};
 pub use q2c_model::replay::{
     Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
 };
-pub use run::{RecordTo, check, leave, replay, spare_cpus};
-pub use wanted::ReplaySelection;
+pub use run::{RecordTo, avoid_submitter_cpus, check, has_spare_cpus, replay};
+pub use selection::ReplaySelection;
 
 use gate::{GateRule, ScheduledIo, TargetIo};
 use record::RowSender;

@@ -1,6 +1,6 @@
 //! Maps a request of the trace to a request of a target.
 
-use crate::facts::FARTHEST;
+use crate::facts::MAX_OFFSET_BYTES;
 use crate::{ReplayError, ReplayFacts, ReplayPlan, ReplayTarget, TargetIo};
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Change, Changes, Discards, Fit, Writes};
@@ -18,9 +18,9 @@ pub struct Permits {
 }
 
 /// Size of the pieces that [`Fit::Dense`] moves, bytes.
-const PIECE: u64 = 1 << 20;
+const PIECE_BYTES: u64 = 1 << 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Region {
     target: usize,
     base: u64,
@@ -59,10 +59,8 @@ impl Mapper {
         let largest = plan.memory.size as u64;
         let unused = Region {
             target: usize::MAX,
-            base: 0,
-            room: 0,
             align: 1,
-            span: 0,
+            ..Region::default()
         };
         let mut regions = vec![unused; facts.devices.len()];
         for (number, target) in plan.targets.iter().enumerate() {
@@ -81,12 +79,12 @@ impl Mapper {
         })
     }
 
-    fn count(&mut self, why: Change) {
-        *self.changed.entry(why).or_default() += 1;
+    fn count(&mut self, reason: Change) {
+        *self.changed.entry(reason).or_default() += 1;
     }
 
-    fn leave_out<T>(&mut self, why: Change) -> Option<T> {
-        self.count(why);
+    fn leave_out<T>(&mut self, reason: Change) -> Option<T> {
+        self.count(reason);
         None
     }
 
@@ -111,8 +109,8 @@ impl Mapper {
         if span.bytes == 0 {
             return self.leave_out(Change::Empty);
         }
-        let (from, length) = self.aligned(region, span, operation);
-        let from = self.fitted(device, region, from, length)?;
+        let (from, length) = self.align_range(region, span, operation);
+        let from = self.fit_offset(device, region, from, length)?;
         (io.offset, io.base) = (region.base + from, region.base);
         // This fits in 32 bits: the length is at most that of a buffer, or 1 GiB for discards.
         io.length = length as u32;
@@ -138,53 +136,53 @@ impl Mapper {
     }
 
     /// Aligned offset and length; the length is cut to a buffer (discards: 1 GiB) and to the room.
-    fn aligned(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
+    fn align_range(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
         let Region { align, room, .. } = region;
-        let start = span.sector.saturating_mul(512).min(FARTHEST);
+        let start = span.sector.saturating_mul(512).min(MAX_OFFSET_BYTES);
         let from = start / align * align;
-        let length = (start - from + span.bytes.min(FARTHEST)).div_ceil(align) * align;
+        let length = (start - from + span.bytes.min(MAX_OFFSET_BYTES)).div_ceil(align) * align;
         if (from, length) != (start, span.bytes) {
             self.count(Change::Aligned);
         }
         let discards = operation == Operation::Discard;
-        let most = if discards { 1 << 30 } else { self.largest };
-        let most = most.min(room) / align * align;
-        if length > most {
+        let max_length = if discards { 1 << 30 } else { self.largest };
+        let max_length = max_length.min(room) / align * align;
+        if length > max_length {
             self.count(Change::Shortened);
         }
-        (from, length.min(most))
+        (from, length.min(max_length))
     }
 
     /// The offset within the device's region of the target; `None` if the request is left out.
-    fn fitted(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
+    fn fit_offset(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
         let (room, align, span) = (region.room, region.align, region.span);
         let fits = from.saturating_add(length) <= room;
-        let last = room - length;
+        let max_offset = room - length;
         match self.fit {
             Fit::Scale if span > room => {
                 self.count(Change::Scaled);
                 let scaled = (u128::from(from) * u128::from(room) / u128::from(span)) as u64;
-                Some((scaled / align * align).min(last))
+                Some((scaled / align * align).min(max_offset))
             }
             Fit::Dense => {
-                let piece = from / PIECE;
+                let piece = from / PIECE_BYTES;
                 let next = &mut self.next[device];
-                let at = *self.dense.entry((device, piece)).or_insert_with(|| {
+                let place = *self.dense.entry((device, piece)).or_insert_with(|| {
                     *next += 1;
                     *next - 1
                 });
-                if at != piece {
+                if place != piece {
                     self.count(Change::Dense);
                 }
                 // Pieces beyond the last place start again at the first place.
-                let pieces = (room / PIECE).max(1);
-                Some((at % pieces * PIECE + from % PIECE).min(last))
+                let pieces = (room / PIECE_BYTES).max(1);
+                Some((place % pieces * PIECE_BYTES + from % PIECE_BYTES).min(max_offset))
             }
             _ if fits => Some(from),
             Fit::Clip => self.leave_out(Change::Beyond),
             Fit::Modulo | Fit::Scale => {
                 self.count(Change::Modulo);
-                Some((from % room).min(last))
+                Some((from % room).min(max_offset))
             }
         }
     }
@@ -230,16 +228,14 @@ mod tests {
     use super::*;
     use crate::TraceDevice;
     use q2c_model::replay::Mode;
-    use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
+    use q2c_model::{Bytes, DevId, IoRecord, Layer, Sectors};
 
     /// A mapper on one target with blocks of 512 B and requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
         let device = |&span: &u64| TraceDevice {
-            dev: DevId::default(),
             requests: 1,
             span,
-            idle: Nanos(0),
-            whole: Nanos(0),
+            ..TraceDevice::default()
         };
         let facts = ReplayFacts {
             devices: spans.iter().map(device).collect(),
@@ -331,7 +327,7 @@ mod tests {
         assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);
         use Change::{Aligned, DiscardLeftOut, Empty, OtherLeftOut, Shortened};
         let wanted = [DiscardLeftOut, OtherLeftOut, Empty, Aligned, Shortened];
-        let wanted = Changes::from(wanted.map(|why| (why, 1)));
+        let wanted = Changes::from(wanted.map(|reason| (reason, 1)));
         assert_eq!(mapper.changed, wanted);
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 
 /// Number of latest requests that are remembered. A conflict with an older one is not found.
-const BACK: usize = 1 << 14;
-/// Requests of more pieces than this are kept in a list of the latest `BACK_LONG` ones.
-const LONG: usize = 64;
-const BACK_LONG: usize = 256;
+const MAX_RECENT: usize = 1 << 14;
+/// Requests of more pieces than this are kept in a list of the latest `MAX_LONG` ones.
+const MAX_LISTED_PIECES: usize = 64;
+const MAX_LONG: usize = 256;
 /// Base-2 logarithm of the size of a piece, bytes: requests are looked up by pieces of 64 KiB.
 const PIECE_BITS: u32 = 16;
 
@@ -32,7 +32,7 @@ pub(crate) struct ConflictIndex {
 impl ConflictIndex {
     /// Takes the next request of its stream. Returns the other streams that have an earlier request
     /// in conflict, and how many requests each must have submitted first.
-    pub(crate) fn next(
+    pub(crate) fn add(
         &mut self,
         from: u64,
         length: u64,
@@ -51,36 +51,37 @@ impl ConflictIndex {
         if length == 0 {
             return None;
         }
-        let before = self.conflicts(&new);
+        let conflicts = self.conflicts(&new);
         self.keep(new);
-        (!before.is_empty()).then(|| before.into())
+        (!conflicts.is_empty()).then(|| conflicts.into())
     }
 
     fn conflicts(&self, new: &EarlierIo) -> Vec<(u32, u64)> {
-        let mut before: Vec<(u32, u64)> = Vec::new();
+        let mut conflicts: Vec<(u32, u64)> = Vec::new();
         let near = pieces(new).filter_map(|piece| self.pieces.get(&piece));
         for old in near.flatten().chain(&self.long) {
             let overlap = old.from < new.to && new.from < old.to;
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
                 continue;
             }
-            match before.iter_mut().find(|(stream, _)| *stream == old.stream) {
+            let mut found = conflicts.iter_mut();
+            match found.find(|(stream, _)| *stream == old.stream) {
                 Some((_, nth)) => *nth = old.nth.max(*nth),
-                None => before.push((old.stream, old.nth)),
+                None => conflicts.push((old.stream, old.nth)),
             }
         }
-        before
+        conflicts
     }
 
     fn keep(&mut self, new: EarlierIo) {
-        if pieces(&new).count() > LONG {
-            if self.long.len() == BACK_LONG {
+        if pieces(&new).count() > MAX_LISTED_PIECES {
+            if self.long.len() == MAX_LONG {
                 self.long.pop_front();
             }
             return self.long.push_back(new);
         }
         self.forget_covered(&new);
-        if self.recent.len() == BACK
+        if self.recent.len() == MAX_RECENT
             && let Some(oldest) = self.recent.pop_front()
         {
             for piece in pieces(&oldest) {
@@ -125,11 +126,11 @@ mod tests {
     #[test]
     fn a_read_waits_for_the_write_of_another_stream() {
         let mut order = ConflictIndex::default();
-        assert_eq!(order.next(4096, 4096, true, 0), None);
-        assert_eq!(order.next(8192, 4096, false, 1), None, "beside it");
-        let after = order.next(0, 4097, false, 1);
+        assert_eq!(order.add(4096, 4096, true, 0), None);
+        assert_eq!(order.add(8192, 4096, false, 1), None, "beside it");
+        let after = order.add(0, 4097, false, 1);
         assert_eq!(after.as_deref(), Some(&[(0, 1)][..]));
-        let after = order.next(4096, 512, true, 0);
+        let after = order.add(4096, 512, true, 0);
         assert_eq!(after.as_deref(), Some(&[(1, 2)][..]));
     }
 
@@ -138,13 +139,13 @@ mod tests {
     fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
         let mut order = ConflictIndex::default();
         for nth in 1..=10_000 {
-            let after = order.next(4096, 4096, true, (nth % 2) as u32);
+            let after = order.add(4096, 4096, true, (nth % 2) as u32);
             assert_eq!(after.is_some(), nth > 1);
         }
         assert_eq!(order.pieces.values().map(Vec::len).sum::<usize>(), 2);
-        (0..1000).for_each(|nth| drop(order.next(nth << 30, 1 << 30, true, 2)));
-        assert_eq!((order.pieces.len(), order.long.len()), (1, BACK_LONG));
-        let after = order.next((999 << 30) + 5, 512, false, 0);
+        (0..1000).for_each(|nth| drop(order.add(nth << 30, 1 << 30, true, 2)));
+        assert_eq!((order.pieces.len(), order.long.len()), (1, MAX_LONG));
+        let after = order.add((999 << 30) + 5, 512, false, 0);
         assert_eq!(after.as_deref(), Some(&[(2, 1000)][..]));
     }
 
@@ -163,7 +164,7 @@ mod tests {
                         wanted.insert(*s, *nth);
                     }
                 }
-                let conflicts = order.next(from, length, writes, stream);
+                let conflicts = order.add(from, length, writes, stream);
                 let conflicts: std::collections::BTreeMap<u32, u64> =
                     conflicts.iter().flat_map(|some| some.iter().copied()).collect();
                 prop_assert_eq!(conflicts, wanted);

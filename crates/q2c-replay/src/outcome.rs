@@ -42,12 +42,12 @@ pub struct ReplayCounts {
     /// Time of the last reaping, ns.
     pub end_ns: u64,
     /// Most requests of one device in flight at a submission, the new one included.
-    pub most_in_flight: u64,
+    pub max_in_flight: u64,
     /// The same number in the trace; 0 if the trace does not have it.
-    pub most_recorded: u64,
+    pub max_recorded: u64,
     /// |requests in flight here - in the trace| before a request, summed over requests for which
     /// the trace has that number.
-    pub in_flight_off: u128,
+    pub in_flight_diff: u128,
     /// Requests in flight in the trace before a request, summed over the same requests.
     pub in_flight_recorded: u128,
     /// Number of requests that went before an overlapping request that precedes them in the trace.
@@ -62,7 +62,6 @@ pub struct ReplayCounts {
 }
 
 impl ReplayCounts {
-    /// Adds the counts of another thread.
     pub(crate) fn merge(&mut self, other: ReplayCounts) {
         self.issued += other.issued;
         self.transfers += other.transfers;
@@ -74,15 +73,15 @@ impl ReplayCounts {
         self.held_up_ns += other.held_up_ns;
         self.capped += other.capped;
         self.blocked += other.blocked;
-        self.in_flight_off += other.in_flight_off;
+        self.in_flight_diff += other.in_flight_diff;
         self.in_flight_recorded += other.in_flight_recorded;
         self.inversions += other.inversions;
         self.submission_ns += other.submission_ns;
         self.waited_ns += other.waited_ns;
         self.cpu_ns += other.cpu_ns;
         self.end_ns = self.end_ns.max(other.end_ns);
-        self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
-        self.most_recorded = self.most_recorded.max(other.most_recorded);
+        self.max_in_flight = self.max_in_flight.max(other.max_in_flight);
+        self.max_recorded = self.max_recorded.max(other.max_recorded);
         self.last_drift_ns = self.last_drift_ns.max(other.last_drift_ns);
         let errors = [self.first_error.take(), other.first_error];
         self.first_error = errors.into_iter().flatten().min();
@@ -124,8 +123,8 @@ impl ReplayOutcome {
     /// The difference of the replay from the trace: the sum of |in flight before a request here -
     /// in the trace| over the sum of the latter. `None` without completions.
     pub fn in_flight_error(&self) -> Option<f64> {
-        let (off, recorded) = (self.counts.in_flight_off, self.counts.in_flight_recorded);
-        (self.profiled && recorded > 0).then(|| off as f64 / recorded as f64)
+        let (diff, recorded) = (self.counts.in_flight_diff, self.counts.in_flight_recorded);
+        (self.profiled && recorded > 0).then(|| diff as f64 / recorded as f64)
     }
 
     /// The error of the first request that failed, in words.
@@ -151,16 +150,16 @@ pub struct WindowSum {
     /// Mean number of requests in flight.
     pub in_flight: f64,
     /// Largest lateness of a request submitted in this window, ns.
-    pub latest_ns: u64,
+    pub max_late_ns: u64,
     /// Sum of the U2C of the requests submitted in this window, ns.
     pub sum_u2c_ns: u128,
 }
 
 /// Joins the windows of the replay and of the recording, after making their lengths equal.
-pub(crate) fn windows(
+pub(crate) fn join_windows(
     mut done: WindowSeries,
     mut recorded: Option<WindowSeries>,
-    known: bool,
+    profiled: bool,
 ) -> Vec<WindowSum> {
     if let Some(recorded) = &mut recorded {
         recorded.coarsen_to(done.length_ns);
@@ -169,19 +168,20 @@ pub(crate) fn windows(
     let length_ns = done.length_ns;
     let recorded_sums = recorded.as_ref().map_or(&[][..], |recorded| &recorded.sums);
     let count = done.sums.len().max(recorded_sums.len());
-    let sums = (0..count).map(|at| {
-        let here = done.sums.get(at).copied().unwrap_or_default();
-        let there = recorded_sums.get(at).copied().unwrap_or_default();
+    let knows_in_flight = recorded.is_some() && profiled;
+    let sums = (0..count).map(|index| {
+        let replayed_window = done.sums.get(index).copied().unwrap_or_default();
+        let recorded_window = recorded_sums.get(index).copied().unwrap_or_default();
         let mean = |ns: u128| ns as f64 / length_ns as f64;
         WindowSum {
-            from_ns: at as u64 * length_ns,
+            from_ns: index as u64 * length_ns,
             length_ns,
-            recorded_ios: recorded.is_some().then_some(there.ios),
-            recorded_in_flight: (recorded.is_some() && known).then(|| mean(there.in_flight_ns)),
-            ios: here.ios,
-            in_flight: mean(here.in_flight_ns),
-            latest_ns: here.latest_ns,
-            sum_u2c_ns: here.latency_ns,
+            recorded_ios: recorded.is_some().then_some(recorded_window.ios),
+            recorded_in_flight: knows_in_flight.then(|| mean(recorded_window.in_flight_ns)),
+            ios: replayed_window.ios,
+            in_flight: mean(replayed_window.in_flight_ns),
+            max_late_ns: replayed_window.max_late_ns,
+            sum_u2c_ns: replayed_window.latency_ns,
         }
     });
     sums.collect()

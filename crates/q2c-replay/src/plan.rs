@@ -53,7 +53,7 @@ pub struct ReplayPlan {
     /// Number of windows in a timed replay's expected time; none is shorter than 1 ms.
     pub windows: usize,
     /// The requests that are replayed.
-    pub wanted: ReplaySelection,
+    pub selection: ReplaySelection,
 }
 
 impl ReplayPlan {

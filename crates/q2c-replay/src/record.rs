@@ -6,15 +6,15 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::Span;
 use q2c_trace::import::RecordSink;
-use q2c_trace::recording::{Recorded, RecordingSorter};
+use q2c_trace::recording::{RecordedIo, RecordingSorter};
 use q2c_trace::span::NONE;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Number of rows in a group, which a submitting thread sends at once.
-const SOME: usize = 4096;
+const GROUP: usize = 4096;
 /// Most groups of rows that may wait. Further rows are lost and counted, so that no thread waits.
-const AHEAD: usize = 256;
+const MAX_QUEUED_GROUPS: usize = 256;
 
 /// One completed request. Times are from the replay's start.
 #[derive(Clone, Copy, Debug)]
@@ -30,33 +30,33 @@ pub(crate) struct ReplayRow {
 
 pub(crate) struct RowSender {
     to: SyncSender<Vec<ReplayRow>>,
-    some: Vec<ReplayRow>,
+    rows: Vec<ReplayRow>,
     pub lost: u64,
 }
 
 impl RowSender {
     #[inline]
     pub(crate) fn push(&mut self, row: ReplayRow) {
-        self.some.push(row);
-        if self.some.len() == SOME {
+        self.rows.push(row);
+        if self.rows.len() == GROUP {
             self.flush();
         }
     }
 
     pub(crate) fn flush(&mut self) {
-        let some = std::mem::replace(&mut self.some, Vec::with_capacity(SOME));
-        let rows = some.len() as u64;
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.to.try_send(some) {
-            self.lost += rows;
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP));
+        let count = rows.len() as u64;
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.to.try_send(rows) {
+            self.lost += count;
         }
     }
 }
 
 pub(crate) fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<ReplayRow>>) {
-    let (to, from) = sync_channel(AHEAD);
+    let (to, from) = sync_channel(MAX_QUEUED_GROUPS);
     let rows = (0..threads).map(|_| RowSender {
         to: to.clone(),
-        some: Vec::with_capacity(SOME),
+        rows: Vec::with_capacity(GROUP),
         lost: 0,
     });
     (rows.collect(), from)
@@ -71,16 +71,16 @@ pub(crate) fn record(
     sink: &mut dyn RecordSink,
 ) -> Result<u64, ReplayError> {
     let mut recording = RecordingSorter::new(memory, folder);
-    for some in rows {
-        for row in &some {
-            recording.push(recorded(facts, row))?;
+    for rows in rows {
+        for row in &rows {
+            recording.push(recorded_row(facts, row))?;
         }
     }
     recording.finish(sink)?;
     Ok(thread_cpu_ns())
 }
 
-fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
+fn recorded_row(facts: &ReplayFacts, row: &ReplayRow) -> RecordedIo {
     let io = &row.io;
     let (op, flags) = match io.operation {
         Operation::Read => (Op::Read, OpFlags::default()),
@@ -92,9 +92,9 @@ fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
     let device = facts.devices.get(io.device as usize);
     let device = device.map_or(DevId::default(), |device| device.dev);
     let (sector, bytes) = ((io.offset - io.base) / 512, Bytes(io.length.into()));
-    let plain = IoRecord::new(io.index, Layer::User, device, op, Sectors(sector), bytes);
+    let record = IoRecord::new(io.index, Layer::User, device, op, Sectors(sector), bytes);
     let short = row.result >= 0 && row.result != io.length as i32;
-    Recorded {
+    RecordedIo {
         span: Span {
             flags,
             begin_ns: row.submit_ns,
@@ -103,7 +103,7 @@ fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
             // A short transfer also counts as an I/O error (EIO).
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,
-            ..Span::from_record(&plain)
+            ..Span::from_record(&record)
         },
         // Requests that were submitted at the same time keep the order of the trace.
         key: io.index,

@@ -11,7 +11,7 @@ pub(crate) struct WaitSpec {
     pub due_ns: Option<u64>,
     pub limit_ns: u64,
     /// True if a completion must be seen at once, so that the thread looks and does not sleep.
-    pub look: bool,
+    pub polls: bool,
 }
 
 /// Time as a submitting thread sees it, ns from the start. In tests a device drives it.
@@ -27,7 +27,7 @@ pub trait ThreadClock {
     ) -> Result<Option<RingCompletion>, EngineError>;
 
     /// Returns true if there is time for other work; otherwise waits for the start.
-    fn before_start(&mut self) -> bool {
+    fn has_time_before_start(&mut self) -> bool {
         false
     }
 }
@@ -44,13 +44,13 @@ pub(crate) struct RealClock {
 
 impl RealClock {
     /// The initial, smallest and largest margin, ns.
-    const FIRST_NS: u64 = 60_000;
-    const LEAST_NS: u64 = 25_000;
-    const MOST_NS: u64 = 5_000_000;
+    const INITIAL_MARGIN_NS: u64 = 60_000;
+    const MIN_MARGIN_NS: u64 = 25_000;
+    const MAX_MARGIN_NS: u64 = 5_000_000;
     /// Time before the start at which sleeping ends, ns.
-    const AWAKE_NS: u64 = 800_000;
+    const AWAKE_BEFORE_START_NS: u64 = 800_000;
     /// The shortest sleep that is worth its cost, ns.
-    const SHORTEST_NS: u64 = 10_000;
+    const MIN_SLEEP_NS: u64 = 10_000;
 
     /// Time 0 is `start_ns` on the clock. With `spin` the thread never sleeps.
     pub(crate) fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
@@ -58,7 +58,7 @@ impl RealClock {
             clock,
             start_ns,
             spin,
-            margin_ns: Self::FIRST_NS,
+            margin_ns: Self::INITIAL_MARGIN_NS,
             last_due_ns: 0,
         }
     }
@@ -68,14 +68,14 @@ impl RealClock {
     /// not end all sleeping. Everything else narrows it, so little that about one wake-up in a
     /// thousand is too late. It narrows also if requests follow each other too closely for a sleep,
     /// so that a sleep is tried again.
-    fn learn(&mut self, late_ns: Option<u64>) {
+    fn adapt_margin(&mut self, late_ns: Option<u64>) {
         let wanted_ns = late_ns.map_or(0, |late| late + late / 2 + 10_000);
         let margin_ns = if wanted_ns > self.margin_ns {
             wanted_ns.min(self.margin_ns + self.margin_ns / 2)
         } else {
             self.margin_ns - self.margin_ns / 2048
         };
-        self.margin_ns = margin_ns.clamp(Self::LEAST_NS, Self::MOST_NS);
+        self.margin_ns = margin_ns.clamp(Self::MIN_MARGIN_NS, Self::MAX_MARGIN_NS);
     }
 }
 
@@ -90,18 +90,18 @@ impl ThreadClock for RealClock {
         engine: &mut dyn Engine,
         wait: WaitSpec,
     ) -> Result<Option<RingCompletion>, EngineError> {
-        if wait.look || self.spin {
+        if wait.polls || self.spin {
             std::hint::spin_loop();
             return engine.poll();
         }
         let now_ns = self.now_ns();
         let due_ns = wait.due_ns.unwrap_or(u64::MAX);
-        if due_ns.saturating_sub(now_ns) < self.margin_ns + Self::SHORTEST_NS {
+        if due_ns.saturating_sub(now_ns) < self.margin_ns + Self::MIN_SLEEP_NS {
             // An overdue request waits for something other than its time, so it says nothing about
             // the margin.
             if due_ns > now_ns && self.last_due_ns != due_ns {
                 self.last_due_ns = due_ns;
-                self.learn(None);
+                self.adapt_margin(None);
             }
             std::hint::spin_loop();
             return engine.poll();
@@ -112,16 +112,16 @@ impl ThreadClock for RealClock {
         let done = engine.wait_until(monotonic_ns() + sleep_ns)?;
         if done.is_none() {
             let late_ns = self.now_ns().saturating_sub(now_ns + sleep_ns);
-            self.learn(Some(late_ns));
+            self.adapt_margin(Some(late_ns));
         }
         Ok(done)
     }
 
-    fn before_start(&mut self) -> bool {
+    fn has_time_before_start(&mut self) -> bool {
         let left_ns = self.start_ns.saturating_sub(self.clock.now());
-        if left_ns > Self::AWAKE_NS {
+        if left_ns > Self::AWAKE_BEFORE_START_NS {
             if !self.spin {
-                sleep_until(monotonic_ns() + Self::AWAKE_NS / 4);
+                sleep_until(monotonic_ns() + Self::AWAKE_BEFORE_START_NS / 4);
             }
             return true;
         }
@@ -139,17 +139,17 @@ mod tests {
     /// After one very late wake-up it sleeps again; wake-ups that are always late widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
-        let mut time = RealClock::new(Clock::new(), 0, false);
-        time.learn(Some(20_000_000));
-        assert_eq!(time.margin_ns, 90_000, "half wider at most");
-        (0..30).for_each(|_| time.learn(Some(150_000)));
+        let mut clock = RealClock::new(Clock::new(), 0, false);
+        clock.adapt_margin(Some(20_000_000));
+        assert_eq!(clock.margin_ns, 90_000, "half wider at most");
+        (0..30).for_each(|_| clock.adapt_margin(Some(150_000)));
         // The margin becomes one and a half times the lateness plus 10 us. A wake-up with the
         // expected lateness narrows it a little.
-        let margin_ns = time.margin_ns;
+        let margin_ns = clock.margin_ns;
         assert!((234_000..=235_000).contains(&margin_ns), "{margin_ns}");
-        (0..30).for_each(|_| time.learn(Some(20_000_000)));
-        assert_eq!(time.margin_ns, RealClock::MOST_NS);
-        (0..12_000).for_each(|_| time.learn(None));
-        assert_eq!(time.margin_ns, RealClock::LEAST_NS);
+        (0..30).for_each(|_| clock.adapt_margin(Some(20_000_000)));
+        assert_eq!(clock.margin_ns, RealClock::MAX_MARGIN_NS);
+        (0..12_000).for_each(|_| clock.adapt_margin(None));
+        assert_eq!(clock.margin_ns, RealClock::MIN_MARGIN_NS);
     }
 }

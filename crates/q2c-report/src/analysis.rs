@@ -1,28 +1,28 @@
-//! The report of `q2c analyze`.
+//! The report of `q2c analyze`, with what its figures lack: figures that are missing or inexact
+//! because the trace was analysed in parts, and I/Os that were seen only in part.
 
 use crate::document::{Document, Reported, Section};
 use crate::facts::fact;
-use crate::phrase::{counted, listed, some_listed};
-pub(crate) use crate::quantity::duration as time;
-use crate::quantity::{NOTHING, count, number, or_nothing, percent};
+use crate::note::{Note, ReportTable, Weight};
+use crate::phrase::{counted, joined, listed, listed_if_any, when};
+use crate::quantity::{DASH, count, duration, number, or_dash, percent};
 use crate::rates::TrafficRates;
-use crate::said::{Note, ReportTable, Weight};
-use crate::{inexact, label, most_time, plots};
+use crate::{bottleneck, label, plots};
 use q2c_model::facts::ONE_PROCESS;
 use q2c_model::{Bytes, Layer};
 use q2c_result::analyze::{
-    AnalyzeResult, Balance, DeviceQueues, Group, Hctx, LoadClass, MapVerdict, NoMapFit, QueueUse,
-    Seeks, StageStats,
+    AnalyzeResult, Balance, DeviceQueues, Group, Hctx, InexactFigure, InexactMark, InexactReason,
+    LoadClass, MapVerdict, NoMapFit, QueueUse, Seeks, StageStats,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub(crate) const ORDER: [&str; 11] = [
+pub(crate) const STAGE_ORDER: [&str; 11] = [
     "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
 ];
 
 /// The largest number of devices that have sentences on their seeks and queues.
-const DEVICES: usize = 4;
+const MAX_DEVICES: usize = 4;
 
 /// The layer's name for the whole latency of an I/O.
 pub(crate) fn latency_name(layer: Layer) -> &'static str {
@@ -33,7 +33,7 @@ pub(crate) fn latency_name(layer: Layer) -> &'static str {
 }
 
 /// The largest number of groups per property, and of CPUs per queue, in the report; JSON has all.
-const SHOWN: usize = 12;
+const MAX_LISTED: usize = 12;
 
 impl Reported for AnalyzeResult {
     fn document(&self) -> Document<'_> {
@@ -43,17 +43,17 @@ impl Reported for AnalyzeResult {
         facts.extend(input.facts.iter().map(|(name, value)| fact(name, value)));
         // A single group has the same figures as the whole trace, and the notes name it.
         let groups = self.groups.iter().filter(|(_, groups)| groups.len() > 1);
-        let stages = Section::new("Stages").table(stages(&self.stages));
+        let stages = Section::new("Stages").table(stage_table(&self.stages));
         Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
-            .answers(self.bottleneck.iter().flat_map(most_time::findings))
-            .notices(Note::cautions("processes", taken(self)))
-            .notices(Note::cautions("not exact", inexact::sentences(self)))
-            .notices(Note::cautions("unmatched", unmatched(&self.unmatched)))
-            .notices(failed.map(|words| Note::bad("failed", words)))
-            .section(stages.notes(inexact::not_whole(self)))
+            .answers(self.bottleneck.iter().flat_map(bottleneck::notes))
+            .notices(Note::cautions("processes", same_name_processes(self)))
+            .notices(Note::cautions("not exact", inexact_sentences(self)))
+            .notices(Note::cautions("unmatched", reason_counts(&self.unmatched)))
+            .notices(failed.map(|ios| Note::bad("failed", ios)))
+            .section(stages.notes(partly_seen(self)))
             .section(findings(self))
-            .sections(groups.map(|(property, groups)| groups_of(property, groups)))
+            .sections(groups.map(|(property, groups)| group(property, groups)))
             .section(queues(self))
             .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
@@ -62,7 +62,7 @@ impl Reported for AnalyzeResult {
 }
 
 fn findings(result: &AnalyzeResult) -> Section<'static> {
-    let section = Section::new("What it says").notes(words(result));
+    let section = Section::new("What it says").notes(finding_notes(result));
     let Some(bottleneck) = &result.bottleneck else {
         return section;
     };
@@ -73,16 +73,16 @@ fn findings(result: &AnalyzeResult) -> Section<'static> {
         .notes(loads.map(|class| load(class, result.in_flight.most)))
 }
 
-fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
+fn group(property: &str, groups: &[Group]) -> Section<'static> {
     let mut order: Vec<&Group> = groups.iter().collect();
-    if order.len() > SHOWN {
+    if order.len() > MAX_LISTED {
         order.sort_by_key(|group| Reverse(group.requests));
     }
     let heads = "I/Os | MiB | mean | p50 | p99 | max | D2C mean | D2C p99".split(" | ");
-    let rows = order.iter().take(SHOWN).map(|group| group_row(group));
+    let rows = order.iter().take(MAX_LISTED).map(|group| group_row(group));
     let table = ReportTable::from_rows(std::iter::once(property).chain(heads), rows);
-    let section = Section::new(format!("By {property}")).table(table.without_columns_of(NOTHING));
-    match order.len().saturating_sub(SHOWN) {
+    let section = Section::new(format!("By {property}")).table(table.without_columns_of(DASH));
+    match order.len().saturating_sub(MAX_LISTED) {
         0 => section,
         n => section.remark(format!("{n} more groups are in --json.")),
     }
@@ -93,7 +93,7 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
         return Section::default();
     };
     let row = |queue: &Hctx| {
-        let cpus = queue.cpus.iter().take(SHOWN);
+        let cpus = queue.cpus.iter().take(MAX_LISTED);
         [
             queue.hctx.to_string(),
             count(queue.requests),
@@ -109,9 +109,9 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
     let balance = format!(
         "{verdict} over {queues} hardware queues (deviation {cv}, chi-square {chi_square}, {chance})"
     );
-    let weight = Weight::sure(even.verdict != "uneven");
+    let weight = Weight::good_if(even.verdict != "uneven");
     Section::new("Hardware queues")
-        .table(ReportTable::headed(heads, result.hctx.iter().map(row)))
+        .table(ReportTable::new(heads, result.hctx.iter().map(row)))
         .notes([Note::new(weight, "balance", balance)])
         .notes(device_queues(&result.queues))
 }
@@ -123,7 +123,7 @@ fn about(result: &AnalyzeResult) -> String {
         "{} I/Os{} in {} · {} layer · from {}",
         count(result.requests),
         process.unwrap_or_default(),
-        time(result.span_ns as f64),
+        duration(result.span_ns as f64),
         result.layer.name(),
         result.input.source
     );
@@ -135,24 +135,24 @@ fn about(result: &AnalyzeResult) -> String {
     text
 }
 
-fn stages(by_name: &BTreeMap<String, StageStats>) -> ReportTable {
+fn stage_table(by_name: &BTreeMap<String, StageStats>) -> ReportTable {
     let row = |name: &&str| {
         let stats = by_name.get(*name)?;
         let (min, max) = (stats.min_ns as f64, stats.max_ns as f64);
         let low = [min, stats.mean_ns, stats.p50_ns, stats.p90_ns];
         let high = [stats.p99_ns, stats.p999_ns, stats.p9999_ns, max];
-        let times = low.into_iter().chain(high).map(time);
+        let times = low.into_iter().chain(high).map(duration);
         Some([name.to_string(), count(stats.n)].into_iter().chain(times))
     };
     let heads = "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max";
     let legend = "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
          Minimum, mean and maximum are exact, percentiles within 0.8 %.";
-    ReportTable::headed(heads, ORDER.iter().filter_map(row)).legend(legend)
+    ReportTable::new(heads, STAGE_ORDER.iter().filter_map(row)).legend(legend)
 }
 
 fn group_row(group: &Group) -> [String; 9] {
     let field = |stats: Option<&StageStats>, get: fn(&StageStats) -> f64| {
-        or_nothing(stats.map(|stats| time(get(stats))))
+        or_dash(stats.map(|stats| duration(get(stats))))
     };
     let device = group.stages.get("D2C");
     let total = group.stages.get("Q2C").or(group.stages.get("U2C"));
@@ -171,17 +171,17 @@ fn group_row(group: &Group) -> [String; 9] {
 
 /// The properties that are the same for all I/Os and so have no table of groups: `op read, size
 /// 4 KiB`.
-fn alike(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
+fn shared_properties(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let shared = result.groups.iter();
     let shared = shared.filter_map(|(property, groups)| match &groups[..] {
-        [one] if one.requests == result.requests => Some(format!("{property} {}", one_size(one))),
+        [one] if one.requests == result.requests => Some(format!("{property} {}", group_name(one))),
         _ => None,
     });
-    Note::plains("of all I/Os", some_listed(shared))
+    Note::plains("of all I/Os", listed_if_any(shared))
 }
 
 /// The name of a group. A size class whose I/Os all have its upper size loses its `up to`.
-fn one_size(group: &Group) -> String {
+fn group_name(group: &Group) -> String {
     let bound = Bytes(group.bytes / group.requests.max(1));
     if group.key == format!("up to {bound}") && bound.0 * group.requests == group.bytes {
         return bound.to_string();
@@ -190,11 +190,11 @@ fn one_size(group: &Group) -> String {
 }
 
 /// The largest number of processes that a sentence names.
-const PROCESSES: usize = 6;
+const MAX_PROCESSES: usize = 6;
 
 /// Names the processes that share the name by which I/Os were selected; `None` unless several
 /// do.
-fn taken(result: &AnalyzeResult) -> Option<String> {
+fn same_name_processes(result: &AnalyzeResult) -> Option<String> {
     let name = result.input.facts.get(ONE_PROCESS)?;
     let mut groups: Vec<&Group> = result.groups.get("process")?.iter().collect();
     if groups.len() < 2 {
@@ -202,50 +202,46 @@ fn taken(result: &AnalyzeResult) -> Option<String> {
     }
     groups.sort_by_key(|group| Reverse(group.requests));
     let label = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
-    let more = groups.len().saturating_sub(PROCESSES);
+    let more = groups.len().saturating_sub(MAX_PROCESSES);
     let more = (more > 0).then(|| format!("{more} more"));
     Some(format!(
         "{} have the name {name}: {}; --process NUMBER takes one alone",
         groups.len(),
-        listed(groups.iter().take(PROCESSES).map(label).chain(more))
+        listed(groups.iter().take(MAX_PROCESSES).map(label).chain(more))
     ))
 }
 
-fn words(result: &AnalyzeResult) -> Vec<Note> {
-    let mut said: Vec<Note> = alike(result).collect();
+fn finding_notes(result: &AnalyzeResult) -> Vec<Note> {
+    let mut notes: Vec<Note> = shared_properties(result).collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
     let rates = TrafficRates::from_ops(ops, result.requests, result.span_ns);
     let rates = rates.sentences(&result.input.facts).into_iter();
-    said.extend(rates.map(|(what, words)| Note::plain(what, words)));
+    notes.extend(rates.map(|(heading, sentence)| Note::plain(heading, sentence)));
     if result.completed == 0 {
         let unknown = "unknown: the trace has no completions";
-        said.push(Note::plain("latency, load", unknown));
+        notes.push(Note::plain("latency, load", unknown));
     } else {
-        said.extend(load_words(result));
+        notes.extend(load_notes(result));
     }
     let merged = |ratio| {
         let (ratio, merged) = (number(ratio), count(result.merged));
         format!("{ratio} I/Os for each request issued ({merged} merged)")
     };
-    said.extend(Note::plains("merging", result.merge_ratio.map(merged)));
-    said.extend(seeks(result));
-    said
+    notes.extend(Note::plains("merging", result.merge_ratio.map(merged)));
+    notes.extend(seeks(result));
+    notes
 }
 
-fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
+fn load_notes(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
     let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
-    let in_flight = some_listed(mean.into_iter().chain(most));
+    let in_flight = listed_if_any(mean.into_iter().chain(most));
     let unknown = || "not known without the queueing of I/Os".to_owned();
-    let active = result.activity.map(|activity| {
-        let [active, idle, longest] = [
-            activity.active_ns,
-            activity.idle_ns,
-            activity.longest_idle_ns,
-        ]
-        .map(|ns| time(ns as f64));
-        let pauses = count(activity.pauses);
+    let active = result.activity.map(|a| {
+        let times = [a.active_ns, a.idle_ns, a.longest_idle_ns];
+        let [active, idle, longest] = times.map(|ns| duration(ns as f64));
+        let pauses = count(a.pauses);
         format!(
             "{active}, idle {idle} with {pauses} pauses of 100 ms or more, the longest {longest}"
         )
@@ -258,21 +254,21 @@ fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
 fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let mut devices: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     devices.sort_by_key(|seeks| Reverse(seeks.n));
-    let more = devices.len().saturating_sub(DEVICES);
-    let sentence = |seeks: &Seeks| {
+    let more = devices.len().saturating_sub(MAX_DEVICES);
+    let note = |seeks: &Seeks| {
         let sequential = percent(seeks.sequential as f64 / seeks.n as f64);
         let [mean, median] = [seeks.mean_sectors, seeks.median_sectors].map(number);
         let message = format!("{sequential} sequential, mean {mean} sectors, median {median}");
         Note::plain(&format!("seeks on {}", seeks.device), message)
     };
     let rest = (more > 0).then(|| Note::plain("and", format!("{more} more; --json has all")));
-    devices.into_iter().take(DEVICES).map(sentence).chain(rest)
+    devices.into_iter().take(MAX_DEVICES).map(note).chain(rest)
 }
 
 /// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
 /// names no queues.
 pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Note> {
-    queues.iter().take(DEVICES).flat_map(|device| {
+    queues.iter().take(MAX_DEVICES).flat_map(|device| {
         let (reads, writes) = (device.reads.as_ref(), device.writes.as_ref());
         let requests = Some(&device.all).filter(|_| reads.is_none() && writes.is_none());
         let parts = [("reads", reads), ("writes", writes), ("requests", requests)];
@@ -300,23 +296,23 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
         ),
     };
     if let Some(unused) = part.unused.as_ref().filter(|unused| !unused.is_empty()) {
-        sentence += &format!(" (unused: {})", label::runs(unused, ", "));
+        sentence += &format!(" (unused: {})", label::number_ranges(unused, ", "));
     }
     if let (true, Some(even)) = (part.sets.is_empty(), &part.even) {
-        sentence += &format!("; over all queues {}", spread(even));
+        sentence += &format!("; over all queues {}", balance(even));
     }
     for set in &part.sets {
-        let set_queues = label::runs(&set.queues, ", ");
+        let set_queues = label::number_ranges(&set.queues, ", ");
         let requests = count(set.requests);
         sentence += &match &set.even {
-            Some(even) => format!("; {requests} over the set {set_queues} {}", spread(even)),
+            Some(even) => format!("; {requests} over the set {set_queues} {}", balance(even)),
             None => format!("; none in the set {set_queues}"),
         };
     }
     sentence + &against_map(part)
 }
 
-fn spread(even: &Balance) -> String {
+fn balance(even: &Balance) -> String {
     format!("{} (deviation {})", even.verdict, percent(even.cv))
 }
 
@@ -342,16 +338,16 @@ fn against_map(part: &QueueUse) -> String {
 
 /// Stages with their shares: `Q2G 12.3 %, D2C 87.7 %`.
 fn shares(by_stage: &BTreeMap<String, f64>) -> String {
-    let names = ORDER.iter().chain(&["rest"]);
-    let known = names.filter_map(|name| Some((name, by_stage.get(*name)?)));
-    listed(known.map(|(name, share)| format!("{name} {}", percent(*share))))
+    let names = STAGE_ORDER.iter().chain(&["rest"]);
+    let present = names.filter_map(|name| Some((name, by_stage.get(*name)?)));
+    listed(present.map(|(name, share)| format!("{name} {}", percent(*share))))
 }
 
 /// A sentence on a load class: the shares of all stages, headed by its range of I/Os in flight.
 /// `most` is the largest number of I/Os that was in flight, if known.
 fn load(class: &LoadClass, most: Option<u64>) -> Note {
     let (from, to) = load_range(class, most);
-    let (ios, mean) = (count(class.requests), time(class.mean_q2c_ns));
+    let (ios, mean) = (count(class.requests), duration(class.mean_q2c_ns));
     let breakdown = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
     Note::plain(&format!("{} in flight", label::range(from, to)), breakdown)
 }
@@ -363,9 +359,94 @@ pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
 }
 
 /// Events and I/Os that could not be used, counted by reason; `None` if all could be used.
-pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
+pub(crate) fn reason_counts(unmatched: &BTreeMap<String, u64>) -> Option<String> {
     let reasons = unmatched.iter();
-    some_listed(reasons.map(|(reason, n)| format!("{reason} ({n})")))
+    listed_if_any(reasons.map(|(reason, n)| format!("{reason} ({n})")))
+}
+
+/// A sentence for each reason, which names its figures; none after an analysis in one pass.
+fn inexact_sentences(result: &AnalyzeResult) -> Vec<String> {
+    let mut reasons: Vec<InexactReason> = result.inexact.iter().map(|mark| mark.reason).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let sentences = reasons.into_iter().map(|reason| {
+        let marks = result.inexact.iter().filter(|mark| mark.reason == reason);
+        reason_sentence(reason, &marks.collect::<Vec<_>>())
+    });
+    sentences.collect()
+}
+
+fn reason_sentence(reason: InexactReason, marks: &[&InexactMark]) -> String {
+    let times = match marks.iter().map(|mark| mark.joins).max().unwrap_or(0) {
+        1 => ", once".to_owned(),
+        joins => format!(", {} times", count(joins)),
+    };
+    let explanation = match reason {
+        InexactReason::Devices => {
+            "not known from parts of different devices (the I/Os around the slowest are those of its part)"
+        }
+        InexactReason::LongIo => {
+            "I/Os of an earlier part lasted beyond the first I/Os of a later one"
+        }
+        InexactReason::Order => "a part began before the last I/O of the part before it",
+        InexactReason::Overflow => "there were more of them than are told apart",
+        InexactReason::Window => "it has the I/Os of the first part alone",
+    };
+    let is_counted = matches!(reason, InexactReason::LongIo | InexactReason::Order);
+    let times = when(is_counted, &times);
+    let figures = listed(marks.iter().map(|mark| figure_name(mark.figure)));
+    format!("{figures}: {explanation}{times}")
+}
+
+fn figure_name(figure: InexactFigure) -> &'static str {
+    match figure {
+        InexactFigure::MostInFlight => "most I/Os in flight",
+        InexactFigure::Activity => "active and idle time",
+        InexactFigure::OverLoad => "shares by the number in flight",
+        InexactFigure::Tags => "requests in use",
+        InexactFigure::Seeks => "seeks and Q2Q",
+        InexactFigure::Groups => "groups",
+        InexactFigure::Queues => "hardware queues",
+        InexactFigure::Excerpts => "single I/Os",
+    }
+}
+
+/// The number of I/Os that the percentiles lack, and why; `None` if the result does not say.
+fn partly_seen(result: &AnalyzeResult) -> Option<Note> {
+    let lack = result.not_whole.as_ref()?;
+    let total = count(lack.of);
+    let reasons = lack.reasons.iter().filter(|(_, n)| **n > 0);
+    let reasons = reasons.map(|(reason, n)| format!("{} {}", count(*n), reason_text(reason)));
+    let is_warned = result.warnings.iter().any(|w| w.id == "lost-ios");
+    let message = match lack.ios {
+        0 => format!("none of {total} I/Os"),
+        ios => format!(
+            "{} of {total} I/Os ({}), which no percentile of Q2C has: {}{}",
+            count(ios),
+            percent(lack.share),
+            joined(reasons, "; "),
+            when(is_warned, "; the warning lost-ios says what to do")
+        ),
+    };
+    let weight = Weight::good_if(lack.ios == 0);
+    Some(Note::new(weight, "not wholly seen", message))
+}
+
+fn reason_text(reason: &str) -> &str {
+    match reason {
+        "completion without queue" => {
+            "have no begin: in flight when the recording began, or the kernel did not show their Q"
+        }
+        "never issued" => "were not handed to the driver until the end of the recording",
+        "never completed" => {
+            "have no end: in flight when the recording ended, or the kernel did not show their C"
+        }
+        "queued again, its end not seen" => "have no end: the kernel did not show their C",
+        "lost: ring full" => "found no room in the ring of their CPU",
+        "lost: too many in flight" => "were too many in flight",
+        "times that fall" => "have times that fall, so that they are in no figure",
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -382,5 +463,31 @@ mod tests {
         };
         let ranges = [Some(4), Some(6), None].map(|most| load_range(&class, most));
         assert_eq!(ranges, [(4, 4), (4, 6), (4, 7)]);
+    }
+
+    fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> InexactMark {
+        InexactMark {
+            figure,
+            reason,
+            joins,
+        }
+    }
+
+    #[test]
+    fn each_reason_names_its_figures() {
+        let mut result = AnalyzeResult::default();
+        assert!(inexact_sentences(&result).is_empty());
+        result.inexact = vec![
+            mark(InexactFigure::Activity, InexactReason::LongIo, 3),
+            mark(InexactFigure::Groups, InexactReason::Overflow, 1),
+            mark(InexactFigure::OverLoad, InexactReason::LongIo, 2),
+        ];
+        assert_eq!(
+            inexact_sentences(&result),
+            [
+                "active and idle time, shares by the number in flight: I/Os of an earlier part lasted beyond the first I/Os of a later one, 3 times",
+                "groups: there were more of them than are told apart",
+            ]
+        );
     }
 }

@@ -1,42 +1,44 @@
-//! The report of `q2c bench`.
+//! The report of `q2c bench`, and grids of throughput over the device's settings, which terminal
+//! and page share.
 
-use crate::conclusion::{caveats, conclusions};
-use crate::course::jobs;
+use crate::conclusion::{conclusions, leads};
 use crate::document::{Document, Reported, Section};
-use crate::lead::leads;
 use crate::mode::{self, ModeMatch};
-use crate::phrase::{counted, distinct, grouped, joined, listed, when};
-use crate::plots::{over_axes, over_jobs, phases, stages_over_jobs};
-use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
-use crate::said::{Note, ReportTable, Weight};
-use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
+use crate::note::{Note, ReportTable, Weight};
+use crate::phrase::{counted, distinct, grouped, jobs, joined, listed, when};
+use crate::plots::{over_axes, over_jobs, over_time};
+use crate::quantity::{self, DASH, count, duration, number, range, seconds};
+use crate::{facts, label, stages, validity};
 use q2c_policy::Method;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
 use q2c_result::tune::PerCore;
+use std::collections::BTreeSet;
 
 impl Reported for BenchResult {
     fn document(&self) -> Document<'_> {
+        let run = self.cells.iter().map(|cell| cell.iops.trials);
         let about = format!(
-            "{}, shuffled · CPUs {} · took {}",
-            trials(self),
+            "{} of {} s, shuffled · CPUs {} · took {}",
+            quantity::trials(self.job.trials, run),
+            self.job.trial_seconds,
             self.job.cpu_order,
             seconds(self.provenance.seconds)
         );
         let mut document = Document::new("bench", &self.version, &self.schema)
-            .titled(sim_machine::title(&self.target, &self.machine), about)
+            .titled(facts::title(&self.target, &self.machine), about)
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .answers(conclusions(self))
-            .notices(invalid::checks(&self.doctor).map(invalid::said))
+            .notices(validity::invalidating_checks(&self.doctor).map(validity::check_note))
             .notices(cautions(self))
             .section(Section::new("").plots(|| over_axes::plots(self)));
         // The caveats hold for all conclusions; they are shown once, with the first.
         if let Some(first) = document.answers.first_mut() {
-            first.caveats = caveats(self);
+            first.caveats = validity::caveats(&self.warnings);
         }
         let sections = sections(self);
         let sections = sections.iter().enumerate();
-        let grids = heat::grids(self).into_iter();
+        let grids = grids(self).into_iter();
         let floor = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
@@ -46,7 +48,7 @@ impl Reported for BenchResult {
             .sections(sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]))
             .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
             .section(scaling(self))
-            .section(Section::new("Phases").plots(|| phases::plots(self)))
+            .section(Section::new("Phases").plots(|| over_time::phase_plots(self)))
             .section(measured.folded())
             .warnings(&self.warnings)
             .target(&self.target)
@@ -57,43 +59,44 @@ impl Reported for BenchResult {
 
 /// Notes that change how the numbers are to be read, and notes on points without a trial.
 fn cautions(result: &BenchResult) -> Vec<Note> {
-    let mut said: Vec<Note> = Note::each(Weight::Bad, "no trial", failed(result)).collect();
-    said.extend(Note::cautions("KIOPS/core", by_threads(result)));
-    said.extend(Note::cautions("busy", unseen(result)));
-    said.extend(Note::plains("not measured", not_measured(result)));
-    said.extend(Note::plains("left out", left_out(result)));
-    said.extend(Note::plains("tuned", tuned(result)));
-    let tried = cpu_trials::words(&result.target);
-    said.extend(Note::plains("tried from", tried));
-    said
+    let mut notes: Vec<Note> = Note::many(Weight::Bad, "no trial", untried(result)).collect();
+    notes.extend(Note::cautions("KIOPS/core", per_thread_cpu(result)));
+    notes.extend(Note::cautions("busy", unknown_busy_cpus(result)));
+    notes.extend(Note::plains("not measured", unmeasured_points(result)));
+    notes.extend(Note::plains("left out", left_out_points(result)));
+    notes.extend(Note::plains("tuned", tuned_methods(result)));
+    let trials = label::cpu_trials(&result.target);
+    notes.extend(Note::plains("tried from", trials));
+    notes
 }
 
 fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
     let cells: Vec<&BenchCell> = section.cells(result).collect();
-    let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == ModeMatch::Differs;
+    let differs = |cell: &BenchCell| mode::mode_match(&cell.effective_mode) == ModeMatch::Differs;
     let weight = |cell: &&BenchCell| {
         if cell.iops.trials == 0 || cell.too_good.is_some() {
             return Weight::Bad;
         }
-        Weight::Caution.only_when(differs(cell))
+        Weight::Caution.only_if(differs(cell))
     };
     let head = COLUMNS.map(|(head, measure)| {
-        let is_invalid = invalid::measure(&result.doctor, measure);
-        format!("{head}{}", when(is_invalid, invalid::MARK))
+        let is_invalid = validity::is_invalidated(&result.doctor, measure);
+        format!("{head}{}", when(is_invalid, validity::MARK))
     });
-    let table = ReportTable::from_rows(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
+    let table =
+        ReportTable::from_rows(head, cells.iter().map(|cell| point_row(cell))).legend(LEGEND);
     let too_good = |cell: &&BenchCell| Some(Note::bad(&name(&cell.point), cell.too_good.as_ref()?));
-    let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
-    let otherwise =
-        otherwise.map(|cell| Note::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
-    let qualified: Vec<Note> = cells.iter().filter_map(too_good).chain(otherwise).collect();
-    let shown = Section::new(section.title())
-        .marked(table, cells.iter().map(weight))
-        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
-        .notes(qualified);
-    let shown = remarks(&cells).into_iter().fold(shown, Section::remark);
+    let fallbacks = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
+    let fallbacks =
+        fallbacks.map(|cell| Note::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
+    let notes: Vec<Note> = cells.iter().filter_map(too_good).chain(fallbacks).collect();
+    let body = Section::new(section.title())
+        .weighted(table, cells.iter().map(weight))
+        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.mode)))
+        .notes(notes);
+    let body = remarks(&cells).into_iter().fold(body, Section::remark);
     let section = section.clone();
-    shown.plots(move || {
+    body.plots(move || {
         // The grids belong to the whole result; they are shown once, with the first section.
         let grids = (id == 0).then(|| over_axes::device_grids(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
@@ -104,16 +107,16 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
 fn stages_of<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
     let owned_section = section.clone();
     Section::new(format!("Stages in the block layer, {}", section.title()))
-        .table(stages::table(&stages::seen(result, section)))
-        .notes(stages::sentences(result, section))
-        .plots(move || stages_over_jobs::plots(result, &owned_section, id))
+        .table(stages::table(&stages::runs(result, section)))
+        .notes(stages::stage_notes(result, section))
+        .plots(move || over_jobs::stage_plots(result, &owned_section, id))
 }
 
 fn scaling(result: &BenchResult) -> Section<'static> {
     let curves = result.scaling.iter().flat_map(|line| {
         let asked = !line.suspects.is_empty() || line.collapse.is_some();
         let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
-        std::iter::once(Note::plain("scaling", curve(line)))
+        std::iter::once(Note::plain("scaling", curve_text(line)))
             .chain(Note::cautions("suspect", &line.suspects))
             .chain(Note::plains("not looked at", missing))
     });
@@ -121,16 +124,16 @@ fn scaling(result: &BenchResult) -> Section<'static> {
     Section::new("Scaling").notes(curves).notes(leads)
 }
 
-fn unseen(result: &BenchResult) -> Option<String> {
-    let points = of_all(result, |cell| cell.cpu.busy_s.trials == 0)?;
+fn unknown_busy_cpus(result: &BenchResult) -> Option<String> {
+    let points = count_points(result, |cell| cell.cpu.busy_s.trials == 0)?;
     let reason =
         "the kernel's counters could not be read, or I/Os take so long that jobs ended after them";
     Some(format!("in {points} unknown: {reason}"))
 }
 
 /// The number of points whose KIOPS/core divides by the threads' own CPU time; `None` if it is 0.
-fn by_threads(result: &BenchResult) -> Option<String> {
-    let points = of_all(result, |cell| cell.per_core == PerCore::Threads)?;
+fn per_thread_cpu(result: &BenchResult) -> Option<String> {
+    let points = count_points(result, |cell| cell.per_core == PerCore::Threads)?;
     Some(format!(
         "in {points} for each CPU that the jobs' threads took, without interrupts and \
          kernel threads: other work on the machine hid what was busy beyond them"
@@ -138,15 +141,15 @@ fn by_threads(result: &BenchResult) -> Option<String> {
 }
 
 /// `3 of 7 points`: how many points with a trial fulfil `is_so`; `None` if none does.
-fn of_all(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
+fn count_points(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let total = cells.clone().count();
-    let some = cells.filter(|cell| is_so(cell)).count();
-    (some > 0).then(|| format!("{some} of {total} points"))
+    let n = cells.filter(|cell| is_so(cell)).count();
+    (n > 0).then(|| format!("{n} of {total} points"))
 }
 
-/// The column heads in the order of [`row`], each with the doctor's name of its measure; that name
-/// is empty for a column without one.
+/// The column heads in the order of [`point_row`], each with the doctor's name of its measure; that
+/// name is empty for a column without one.
 const COLUMNS: [(&str, &str); 10] = [
     ("interface, method", ""),
     ("jobs", ""),
@@ -168,33 +171,33 @@ const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BenchSection {
     /// What the points share; interface, method and jobs have no meaning here.
-    common: BenchPoint,
+    shared: BenchPoint,
 }
 
 impl BenchSection {
     fn from_point(point: &BenchPoint) -> Self {
-        let mut common = point.clone();
-        (common.engine, common.method, common.jobs) = (String::new(), Method::POLL, 0);
-        BenchSection { common }
+        let mut shared = point.clone();
+        (shared.engine, shared.method, shared.jobs) = (String::new(), Method::POLL, 0);
+        BenchSection { shared }
     }
 
     pub(crate) fn title(&self) -> String {
-        self.title_with(&format!(", depth {}", self.common.depth))
+        self.title_with(&format!(", depth {}", self.shared.depth))
     }
 
     /// The title without the depth.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn short_title(&self) -> String {
         self.title_with("")
     }
 
     fn title_with(&self, depth: &str) -> String {
-        let BenchPoint { bs, rw, .. } = &self.common;
-        format!("{bs} {rw}{depth}{}", surroundings(&self.common))
+        let BenchPoint { bs, rw, .. } = &self.shared;
+        format!("{bs} {rw}{depth}{}", conditions(&self.shared))
     }
 
     pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
         // A run has thousands of points, and this is called for each of them: nothing is copied.
-        shared(&self.common) == shared(point)
+        shared_axes(&self.shared) == shared_axes(point)
     }
 
     pub(crate) fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
@@ -203,7 +206,7 @@ impl BenchSection {
 }
 
 /// What the points of a section share: all but interface, method and jobs.
-fn shared(point: &BenchPoint) -> impl PartialEq {
+fn shared_axes(point: &BenchPoint) -> impl PartialEq {
     let device = (point.hw_queues, point.nr_requests);
     (point.depth, point.bs, &point.rw, &point.background, device)
 }
@@ -217,21 +220,15 @@ pub(crate) fn background_suffix(background: &str) -> String {
 }
 
 /// The device's settings as a suffix; empty for settings that were left as they were found.
-pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> String {
+pub(crate) fn device_settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> String {
     let queues = hw_queues.map(|n| format!(", {}", counted(n, "hardware queue")));
     let requests = nr_requests.map(|n| format!(", nr_requests {n}"));
     queues.unwrap_or_default() + &requests.unwrap_or_default()
 }
 
 /// The device's settings and the background, as a suffix.
-fn surroundings(point: &BenchPoint) -> String {
-    settings(point.hw_queues, point.nr_requests) + &background_suffix(&point.background)
-}
-
-fn trials(result: &BenchResult) -> String {
-    let run = result.cells.iter().map(|cell| cell.iops.trials);
-    let trials = quantity::trials(result.job.trials, run);
-    format!("{trials} of {} s", result.job.trial_seconds)
+fn conditions(point: &BenchPoint) -> String {
+    device_settings(point.hw_queues, point.nr_requests) + &background_suffix(&point.background)
 }
 
 /// The sections of a result, in the order in which they were measured.
@@ -249,7 +246,7 @@ pub(crate) fn name_with_jobs(point: &BenchPoint) -> String {
     format!("{} with {}", name(point), jobs(point.jobs))
 }
 
-fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
+fn untried(result: &BenchResult) -> impl Iterator<Item = String> {
     let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
     failed.map(|cell| {
         let not_run = "it was not run";
@@ -259,7 +256,7 @@ fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
 }
 
 /// Two durations; a unit that both share is written once.
-fn pair(a: f64, b: f64) -> String {
+fn two_durations(a: f64, b: f64) -> String {
     let (a, b) = (duration(a), duration(b));
     match (a.split_once(' '), b.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} / {b}"),
@@ -267,11 +264,11 @@ fn pair(a: f64, b: f64) -> String {
     }
 }
 
-/// The row of a cell. [`failed`] says why a cell has no trials.
-fn row(cell: &BenchCell) -> [String; 10] {
+/// The row of a cell. [`untried`] says why a cell has no trials.
+fn point_row(cell: &BenchCell) -> [String; 10] {
     let (name, jobs) = (name(&cell.point), cell.point.jobs);
     if cell.iops.trials == 0 {
-        let mut row: [String; 10] = std::array::from_fn(|_| NOTHING.to_owned());
+        let mut row: [String; 10] = std::array::from_fn(|_| DASH.to_owned());
         (row[0], row[1], row[9]) = (name, jobs.to_string(), "no trial".to_owned());
         return row;
     }
@@ -282,25 +279,25 @@ fn row(cell: &BenchCell) -> [String; 10] {
         number(cell.iops.median / 1e3),
         range(&cell.iops, 1e-3),
         duration(lat.mean.median),
-        pair(lat.p50.median, lat.p99.median),
+        two_durations(lat.p50.median, lat.p99.median),
         format!("{:.2}", cpu.job_s.median + cpu.helper_s.median),
-        quantity::or_nothing((cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median))),
+        quantity::or_dash((cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median))),
         quantity::median(&cell.kiops_per_core, 1.0),
-        mode::words(&cell.effective_mode.was),
+        mode::label(&cell.effective_mode.mode),
     ]
 }
 
-fn curve(curve: &ThroughputCurve) -> String {
+fn curve_text(curve: &ThroughputCurve) -> String {
     let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
     let first @ BenchPoint { bs, rw, depth, .. } = &curve.first;
     let [knee, peak, collapse] = [curve.knee, curve.peak, curve.collapse].map(at);
-    let (name, around) = (name(first), surroundings(first));
+    let (name, around) = (name(first), conditions(first));
     let mut text = format!(
         "{name}, {bs} {rw} depth {depth}{around}: knee {knee}, peak {peak}, collapse {collapse}"
     );
     if let Some(shape) = &curve.shape {
-        let kept = shape.retained * 100.0;
-        text += &format!(", {kept:.0} % of the peak kept at the end");
+        let retained = shape.retained * 100.0;
+        text += &format!(", {retained:.0} % of the peak kept at the end");
     }
     if let Some(fit) = &curve.usl {
         text += &format!(
@@ -318,26 +315,26 @@ fn curve(curve: &ThroughputCurve) -> String {
 
 /// The number of points that were not measured and so are missing from the search for knee and
 /// collapse.
-fn not_measured(result: &BenchResult) -> Option<String> {
-    let left = result.not_measured.len();
-    let total = left + result.cells.len();
+fn unmeasured_points(result: &BenchResult) -> Option<String> {
+    let left_out = result.not_measured.len();
+    let total = left_out + result.cells.len();
     let measured =
         "of so many, a coarse grid is measured, and what lies beside knee, peak and collapse";
-    (left > 0).then(|| format!("{left} of {total} points: {measured}"))
+    (left_out > 0).then(|| format!("{left_out} of {total} points: {measured}"))
 }
 
 /// A line for each reason to leave out points: their names, then the reason.
-fn left_out(result: &BenchResult) -> impl Iterator<Item = String> {
+fn left_out_points(result: &BenchResult) -> impl Iterator<Item = String> {
     let reasons = grouped(result.left_out.iter().map(|l| (&l.reason, name(&l.point)))).into_iter();
     reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
 }
 
 /// The share of I/Os that slept below which a remark states it.
-const NEARLY_ALL: f64 = 0.95;
+const MAX_SLEPT_SHARE: f64 = 0.95;
 
 /// A line for each point whose own threads slept, and one for each background.
 fn remarks(cells: &[&BenchCell]) -> Vec<String> {
-    let at = |cell: &BenchCell| format!("{}, {}", name(&cell.point), jobs(cell.point.jobs));
+    let point_name = |cell: &BenchCell| format!("{}, {}", name(&cell.point), jobs(cell.point.jobs));
     let slept = cells.iter().filter_map(|cell| {
         let asked = duration(cell.effective_sleep_ns.as_ref()?.median);
         let slept = match &cell.slept_ns {
@@ -345,32 +342,32 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
             None => ", and none slept".to_owned(),
         };
         let misses = cell.miss_rate.map_or(f64::NAN, |rate| rate.median * 100.0);
-        let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
+        let share = cell.slept_share.filter(|s| s.median < MAX_SLEPT_SHARE);
         let slept_share = share.map(|share| {
             let percent = number(share.median * 100.0);
             format!(" of all I/Os, of which {percent} % slept")
         });
-        let (at, slept_share) = (at(cell), slept_share.unwrap_or_default());
+        let (at, slept_share) = (point_name(cell), slept_share.unwrap_or_default());
         let missed = format!("miss rate {misses:.2} %{slept_share}");
         Some(format!("{at}: {missed}, effective sleep {asked}{slept}"))
     });
     let background = cells.iter().filter_map(|cell| {
-        let beside = cell.background_jobs.as_ref()?;
+        let jobs = cell.background_jobs.as_ref()?;
         Some(format!(
             "beside {}: background {} KIOPS, alone {}, on CPUs {}{}; {:.2} CPUs \
              busy while the jobs rest are not counted",
-            at(cell),
-            number(beside.iops.median / 1e3),
-            number(beside.alone_iops.median / 1e3),
-            label::ranges(&beside.cpus),
-            when(beside.shares_cpus, ", which jobs have, too"),
-            beside.rest_busy_cpus.median
+            point_name(cell),
+            number(jobs.iops.median / 1e3),
+            number(jobs.alone_iops.median / 1e3),
+            label::cpu_ranges(&jobs.cpus),
+            when(jobs.shares_cpus, ", which jobs have, too"),
+            jobs.rest_busy_cpus.median
         ))
     });
     slept.chain(background).collect()
 }
 
-fn tuned(result: &BenchResult) -> Option<String> {
+fn tuned_methods(result: &BenchResult) -> Option<String> {
     let tuned = result.job.tuned.as_ref()?;
     let label = |t: &TunedMethod| match t.jobs {
         None => format!("{} {}", t.bs, t.method),
@@ -380,4 +377,182 @@ fn tuned(result: &BenchResult) -> Option<String> {
     let other = format!(", which tuned another target, {}", tuned.target);
     let other = when(tuned.target != result.target.path, &other);
     Some(format!("{methods}, by {}{other}", tuned.run))
+}
+
+/// A grid of throughput: a row for each value of one axis, a column for each of another.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ThroughputGrid {
+    /// What the points have in common.
+    pub title: String,
+    pub axes: [&'static str; 2],
+    pub columns: Vec<u32>,
+    pub rows: Vec<GridRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GridRow {
+    pub value: u32,
+    /// KIOPS of each column; `None` if the point was not measured.
+    pub kiops: Vec<Option<f64>>,
+    /// The number of jobs at which throughput collapses; only known if the columns are jobs.
+    pub collapse: Option<u32>,
+}
+
+/// An axis of a grid: its name, and the function that reads its value.
+type ThroughputAxis = (&'static str, fn(&BenchPoint) -> Option<u32>);
+
+const QUEUES: ThroughputAxis = ("hardware queues", |p| p.hw_queues);
+const JOBS: ThroughputAxis = ("jobs", |p| Some(p.jobs));
+const REQUESTS: ThroughputAxis = ("nr_requests", |p| p.nr_requests);
+
+/// The grids of a result: hardware queues over jobs, and `nr_requests` over hardware queues. A grid
+/// with fewer than two values on an axis is left out.
+pub(crate) fn grids(result: &BenchResult) -> Vec<ThroughputGrid> {
+    let mut grids = grids_over(result, QUEUES, JOBS, |p| (p.jobs, p.hw_queues) = (0, None));
+    grids.extend(grids_over(result, REQUESTS, QUEUES, |p| {
+        (p.nr_requests, p.hw_queues) = (None, None);
+    }));
+    grids
+}
+
+fn grids_over(
+    result: &BenchResult,
+    rows: ThroughputAxis,
+    columns: ThroughputAxis,
+    clear: fn(&mut BenchPoint),
+) -> Vec<ThroughputGrid> {
+    let without_axes = |point: &BenchPoint| {
+        let mut point = point.clone();
+        clear(&mut point);
+        point
+    };
+    let measured_cells = || result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let grid = |common: BenchPoint| {
+        let cells = measured_cells().filter(|cell| without_axes(&cell.point) == common);
+        grid(result, &cells.collect::<Vec<_>>(), &common, [rows, columns])
+    };
+    let distinct_points = distinct(measured_cells().map(|cell| without_axes(&cell.point)));
+    distinct_points.into_iter().filter_map(grid).collect()
+}
+
+fn grid(
+    result: &BenchResult,
+    cells: &[&BenchCell],
+    common: &BenchPoint,
+    [rows, columns]: [ThroughputAxis; 2],
+) -> Option<ThroughputGrid> {
+    let values = |a: ThroughputAxis| -> BTreeSet<u32> {
+        cells.iter().filter_map(|cell| a.1(&cell.point)).collect()
+    };
+    let (row_values, column_values) = (values(rows), values(columns));
+    let row = |&value: &u32| {
+        let row_cells = || cells.iter().filter(|c| rows.1(&c.point) == Some(value));
+        let at = |column: &u32| {
+            let cell = row_cells().find(|cell| columns.1(&cell.point) == Some(*column));
+            cell.map(|cell| cell.iops.median / 1e3)
+        };
+        let first = row_cells().next().filter(|_| columns.0 == JOBS.0);
+        let curve = first.and_then(|first| {
+            let mut point = first.point.clone();
+            let mut curves = result.scaling.iter();
+            curves.find(|curve| {
+                point.jobs = curve.first.jobs;
+                curve.first == point
+            })
+        });
+        GridRow {
+            value,
+            kiops: column_values.iter().map(at).collect(),
+            collapse: curve.and_then(|curve| curve.collapse),
+        }
+    };
+    let settings = device_settings(None, common.nr_requests);
+    let BenchPoint { bs, rw, depth, .. } = common;
+    (row_values.len() > 1 && column_values.len() > 1).then(|| ThroughputGrid {
+        title: format!("{}, {bs} {rw} depth {depth}{settings}", name(common)),
+        axes: [rows.0, columns.0],
+        rows: row_values.iter().map(row).collect(),
+        columns: column_values.iter().copied().collect(),
+    })
+}
+
+impl ThroughputGrid {
+    /// The grid as a table in KIOPS; if the columns are jobs, with the collapse of each row.
+    pub(crate) fn table(&self) -> ReportTable {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(at, column)| (column.to_string(), Some(at)));
+        let collapse = (self.axes[1] == JOBS.0).then(|| ("collapse".to_owned(), None));
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| (row.value.to_string().into(), row));
+        let field = |row: &&GridRow, column: &Option<usize>| match column {
+            Some(at) => row.kiops[*at].map(number),
+            None => Some(row.collapse.map_or("none".to_owned(), |n| n.to_string())),
+        };
+        let corner = format!("{} \\ {}", self.axes[0], self.axes[1]);
+        ReportTable::grid(&corner, columns.chain(collapse), rows, field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::ReportField;
+
+    /// A stored result with points of two queues, two numbers of requests and two of jobs; the last
+    /// point was not measured.
+    fn result() -> BenchResult {
+        let text = include_str!("../../q2c/tests/kept/bench-5.json");
+        let mut result: BenchResult = serde_json::from_str(text).unwrap();
+        let one = result.cells[0].clone();
+        let axes =
+            [1, 2].map(|queues| [4, 32].map(|requests| [1, 2].map(|n| (queues, requests, n))));
+        let cell = |(at, (queues, requests, jobs)): (usize, (u32, u32, u32))| {
+            let mut cell = one.clone();
+            cell.point.hw_queues = Some(queues);
+            cell.point.nr_requests = Some(requests);
+            cell.point.jobs = jobs;
+            cell.iops.median = 1e3 * (at + 1) as f64;
+            cell
+        };
+        let positions = axes.into_iter().flatten().flatten().enumerate();
+        result.cells = positions.map(cell).collect();
+        result.cells[7].iops.trials = 0;
+        result
+    }
+
+    #[test]
+    fn grids_are_queues_over_jobs_and_requests_over_queues() {
+        let grids = grids(&result());
+        let heads = grids.iter().map(|grid| grid.table().head.join(" "));
+        let heads: Vec<String> = heads.collect();
+        assert_eq!(
+            heads,
+            [
+                "hardware queues \\ jobs 1 2 collapse",
+                "hardware queues \\ jobs 1 2 collapse",
+                "nr_requests \\ hardware queues 1 2",
+                "nr_requests \\ hardware queues 1 2",
+            ]
+        );
+        assert!(
+            grids[1].title.ends_with("nr_requests 32"),
+            "{}",
+            grids[1].title
+        );
+        let kiops = |grid: &ThroughputGrid| -> Vec<Vec<Option<f64>>> {
+            grid.rows.iter().map(|row| row.kiops.clone()).collect()
+        };
+        // With 32 requests: one queue has the cells 3 and 4, two have 7 and none.
+        assert_eq!(
+            kiops(&grids[1]),
+            [[Some(3.0), Some(4.0)], [Some(7.0), None]]
+        );
+        let fields = &grids[1].table().rows[1];
+        assert_eq!(fields[2..], ["-", "none"].map(ReportField::from));
+        // Two jobs: 4 requests gave 2 and 6, 32 gave 4 and none.
+        assert_eq!(
+            kiops(&grids[3]),
+            [[Some(2.0), Some(6.0)], [Some(4.0), None]]
+        );
+    }
 }

@@ -1,12 +1,11 @@
 //! The report of `q2c compare`.
 
-use crate::analysis::time;
 use crate::document::{Document, DocumentAnswer, Reported, Section};
+use crate::note::{Note, ReportField, ReportTable, Weight, row};
 use crate::phrase::{distinct, listed, when, yes_or_no};
 use crate::plots::replay::{ReplayLine, plots};
-use crate::quantity::{self, NOTHING, number, seconds};
-use crate::replay::{self, spread};
-use crate::said::{Note, ReportField, ReportTable, Weight, row};
+use crate::quantity::{self, DASH, duration, number, seconds};
+use crate::replay::{self, interval};
 use q2c_model::replay::Change;
 use q2c_model::stats::Interval;
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
@@ -33,7 +32,7 @@ impl Reported for CompareResult {
         }
         let devices = first.map(|one| &one.devices).into_iter().flatten();
         document
-            .section(Section::new("").plots(move || plots(&lines(self), is_one)))
+            .section(Section::new("").plots(move || plots(&replay_lines(self), is_one)))
             .warnings(&self.warnings)
             .targets(devices.map(|device| &device.target))
             .machine(&self.machine)
@@ -45,33 +44,35 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
         Some(name) => Section::new(format!("{title}: {name}")),
         None => Section::new(title),
     };
-    let lost = replay::without_idle_time(&one.job, &one.trace);
+    let lost = replay::idle_caution(&one.job, &one.trace);
     let notices = Note::cautions("outstanding", lost)
-        .chain(profile(one))
-        .chain(words(one));
+        .chain(profile_note(one))
+        .chain(comparison_notes(one));
     let shown = one.devices.iter().map(|device| {
         let trial = device.shown.iter();
-        let details = trial.flat_map(|trial| replay::words(&one.job, &one.trace, trial));
+        let details = trial.flat_map(|trial| replay::trial_notes(&one.job, &one.trace, trial));
         let title = format!("The shown trial of {}", device.target.path);
         section(&title).notes(details).folded()
     });
+    let mut answers = replay::verdict(&one.verdict);
+    answers.extend(one.devices.iter().filter_map(less_work));
     let devices = section("Devices").table(sums(one)).table(latencies(one));
     document
-        .answers(Note::plains(name.unwrap_or_default(), verdict(one)))
-        .notices(notices.map(|said| match name {
-            Some(name) => under(name, said),
-            None => said,
+        .answers(Note::plains(name.unwrap_or_default(), answers))
+        .notices(notices.map(|note| match name {
+            Some(name) => prefixed(name, note),
+            None => note,
         }))
         .section(devices.table(separations(one)))
         .section(section("How it was replayed").notes(replay::job(&one.job, &one.trace)))
         .sections(shown)
 }
 
-fn under(name: &str, said: Note) -> Note {
-    Note::new(said.weight, &format!("{name}: {}", said.what), said.words)
+fn prefixed(name: &str, note: Note) -> Note {
+    Note::new(note.weight, &format!("{name}: {}", note.heading), note.text)
 }
 
-fn lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
+fn replay_lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
     let several = result.comparisons.len() > 1;
     let runs = result.comparisons.iter();
     let runs = runs.flat_map(|one| one.devices.iter().map(move |device| (one, device)));
@@ -104,12 +105,12 @@ fn row_name(one: &Comparison) -> String {
 /// Each trace and mode has a row, each device a column.
 fn overview(result: &CompareResult) -> [Section<'static>; 2] {
     let first = result.comparisons.first();
-    let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
+    let common = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
     let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, with_metric: bool| {
         let rows = result.comparisons.iter().map(|one| {
-            let by = format!("; {}", replay::metric(one.sum));
-            let below = replay::mode(&one.job) + when(with_metric, &by);
-            (ReportField::over(&one.trace.path, below), one)
+            let metric = format!("; {}", replay::metric(one.sum));
+            let below = replay::mode(&one.job) + when(with_metric, &metric);
+            (ReportField::stacked(&one.trace.path, below), one)
         });
         // The first of the comparisons with most devices.
         let comparisons = result.comparisons.iter().rev();
@@ -117,28 +118,28 @@ fn overview(result: &CompareResult) -> [Section<'static>; 2] {
         let devices = widest.into_iter().flat_map(|one| &one.devices).enumerate();
         let devices = devices.map(|(at, device)| (device.target.path.clone(), at));
         let field =
-            |one: &&Comparison, at: &usize| Some(spread(&values(one, one.devices.get(*at)?)));
-        ReportTable::grid(head, devices, rows, field).legend(VALID)
+            |one: &&Comparison, at: &usize| Some(interval(&values(one, one.devices.get(*at)?)));
+        ReportTable::grid(head, devices, rows, field).legend(LEGEND)
     };
     let time = replay::metric(CompareMetric::CompletionTime);
     let time = table(time, |_, device| device.completion_s, false);
-    let by_sum = alike.map_or("sum", |one| replay::metric(one.sum));
-    let by_sum = table(by_sum, sum, alike.is_none());
+    let by_sum = common.map_or("sum", |one| replay::metric(one.sum));
+    let by_sum = table(by_sum, sum, common.is_none());
     let times = Section::new("Completion times").table(time);
     [times, Section::new("Sums").table(by_sum)]
 }
 
-const VALID: &str = "Medians with [min, max] over the valid trials.";
+const LEGEND: &str = "Medians with [min, max] over the valid trials.";
 
 /// Says which replay supplied the completions of a trace that has none.
-fn profile(one: &Comparison) -> Option<Note> {
+fn profile_note(one: &Comparison) -> Option<Note> {
     let profile = one.profile.as_ref()?;
     let from = "what was in flight is taken from its timed replay on";
     let message = format!("the trace has no completions; {from} {}", profile.device);
     if profile.invalid.is_empty() {
         return Some(Note::plain("profile", message));
     }
-    let reasons = replay::reasons(&profile.invalid);
+    let reasons = replay::invalid_reasons(&profile.invalid);
     let message = format!("{message}, in which {reasons}");
     Some(Note::caution("profile", message))
 }
@@ -160,46 +161,46 @@ fn sums(one: &Comparison) -> ReportTable {
             ran => format!("{valid} of {ran}"),
         };
         row![
-            name(device),
-            spread(&sum(one, device)),
-            spread(&device.completion_s),
+            device_field(device),
+            interval(&sum(one, device)),
+            interval(&device.completion_s),
             trials,
             yes_or_no(device.saturated),
         ]
     };
     let metric = replay::metric(one.sum);
     let head = ["device", metric, "completion\ntime", "trials", "saturated"];
-    ReportTable::from_rows(head, one.devices.iter().map(row)).legend(VALID)
+    ReportTable::from_rows(head, one.devices.iter().map(row)).legend(LEGEND)
 }
 
 /// Latency and lateness of each device's shown trial, which is the one with the median sum.
 fn latencies(one: &Comparison) -> ReportTable {
     let row = |device: &DeviceRun| {
         let trial = device.shown.as_ref();
-        let fields = trial.map_or_else(Default::default, |t| latency(one, t));
-        std::iter::once(name(device)).chain(fields.map(ReportField::from))
+        let fields = trial.map_or_else(Default::default, |t| latency_fields(one, t));
+        std::iter::once(device_field(device)).chain(fields.map(ReportField::from))
     };
     let heads = "device | U2C p50 | U2C p99 | Q2C p50 | Q2C p99 | lateness\np99";
     let legend = "Of each device's trial with the median sum. Lateness: submission behind the intended time.";
-    ReportTable::headed(heads, one.devices.iter().map(row))
+    ReportTable::new(heads, one.devices.iter().map(row))
         .legend(legend)
         .without_empty_columns()
 }
 
-fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
-    let is_late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
-    let late = time(trial.lateness_ns.p99);
-    let [p50, p99] = [trial.u2c_ns.p50, trial.u2c_ns.p99].map(time);
+fn latency_fields(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
+    let is_late = replay::is_timed(&one.job) || trial.lateness_ns.max > 0.0;
+    let late = duration(trial.lateness_ns.p99);
+    let [p50, p99] = [trial.u2c_ns.p50, trial.u2c_ns.p99].map(duration);
     let q2c = trial.q2c_ns.as_ref();
-    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |p| [p.p50, p.p99].map(time));
+    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |p| [p.p50, p.p99].map(duration));
     [p50, p99, q2c_p50, q2c_p99, when(is_late, &late).to_owned()]
 }
 
 /// The device's path, and its model in the line below.
-fn name(device: &DeviceRun) -> ReportField {
+fn device_field(device: &DeviceRun) -> ReportField {
     let disk = device.target.device.as_ref();
     let model = disk.and_then(|disk| disk.model.as_deref());
-    ReportField::over(&device.target.path, model.unwrap_or_default().trim())
+    ReportField::stacked(&device.target.path, model.unwrap_or_default().trim())
 }
 
 fn separations(one: &Comparison) -> ReportTable {
@@ -207,17 +208,18 @@ fn separations(one: &Comparison) -> ReportTable {
          whole interval lies more than 1 % from 1.";
     let rows = one.separations.iter().map(|separation: &Separation| {
         let (separates, ratio) = match &separation.ratio {
-            None => ("unknown", ReportField::over(NOTHING, "few trials")),
+            None => ("unknown", ReportField::stacked(DASH, "few trials")),
             Some(medians) => {
                 let [times, low, high] = [medians.ratio, medians.low, medians.high].map(ratio);
-                let field = ReportField::over(times, format!("[{low}, {high}]"));
+                let field = ReportField::stacked(times, format!("[{low}, {high}]"));
                 (yes_or_no(separation.separates), field)
             }
         };
-        let devices = ReportField::over(&separation.device, format!("against {}", separation.with));
+        let with = format!("against {}", separation.with);
+        let devices = ReportField::stacked(&separation.device, with);
         row![devices, replay::metric(separation.metric), ratio, separates]
     });
-    ReportTable::headed("device | metric | ratio | separates", rows).legend(legend)
+    ReportTable::new("device | metric | ratio | separates", rows).legend(legend)
 }
 
 /// A ratio. It has three decimals between 0.1 and 10, because most ratios of a comparison are near
@@ -229,14 +231,8 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// The answer in sentences, and the devices that did less work than the trace asks for. The answer
-/// itself reports writes that were left out.
-fn verdict(one: &Comparison) -> Vec<String> {
-    let mut sentences = replay::verdict(&one.verdict);
-    sentences.extend(one.devices.iter().filter_map(less_work));
-    sentences
-}
-
+/// A sentence on a device that did less work than the trace asks for. Writes that were left out are
+/// in the verdict already.
 fn less_work(device: &DeviceRun) -> Option<String> {
     let is_less = |change: Change| match change {
         Change::WriteRead | Change::WriteLeftOut => false,
@@ -250,17 +246,17 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     (less > 0).then(|| format!("{less_work}: {less} requests were left out or shortened"))
 }
 
-fn words(one: &Comparison) -> Vec<Note> {
-    let mut said = Vec::new();
+fn comparison_notes(one: &Comparison) -> Vec<Note> {
+    let mut notes = Vec::new();
     for device in &one.devices {
         let path = &device.target.path;
-        said.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
+        notes.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
         let failed = format!("{path}: a trial failed");
-        said.extend(Note::each(Weight::Bad, &failed, &device.failures));
+        notes.extend(Note::many(Weight::Bad, &failed, &device.failures));
         let Some(shown) = &device.shown else { continue };
         // The shown trial is always valid, so only the alarms about it are shown here.
-        let alarms = replay::words(&one.job, &one.trace, shown).into_iter();
-        said.extend(alarms.filter(Note::is_alarm).map(|a| under(path, a)));
+        let alarms = replay::trial_notes(&one.job, &one.trace, shown).into_iter();
+        notes.extend(alarms.filter(Note::is_alarm).map(|a| prefixed(path, a)));
     }
-    said
+    notes
 }

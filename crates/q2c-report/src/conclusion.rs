@@ -1,55 +1,50 @@
-//! What a benchmark says in a sentence: which interface is best, against which points that holds,
-//! how sure that is, and where it stops scaling.
+//! What a benchmark says in sentences: which interface is best, against which points that holds,
+//! how sure that is, where it stops scaling, and where which interface and method leads.
 
-use crate::apart::Apart;
 use crate::bench::{BenchSection, name, name_with_jobs, sections};
-use crate::course::jobs;
 use crate::document::DocumentAnswer;
-use crate::invalid;
-use crate::phrase::when;
+use crate::note::Weight;
+use crate::phrase::{distinct, grouped, jobs, joined, listed, when};
 use crate::quantity::{iops, median, number, range};
-use crate::said::Weight;
+use crate::{label, validity};
+use q2c_model::stats::{CLEAR_TRIALS, Interval};
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, BenchResult, ThroughputCurve};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn conclusions(result: &BenchResult) -> Vec<DocumentAnswer> {
     let sections = sections(result);
-    let answer = |section| section_answers(result, section);
-    sections.iter().flat_map(answer).collect()
-}
-
-/// What limits all conclusions: a sentence for each thing that disturbed the trials.
-pub(crate) fn caveats(result: &BenchResult) -> Vec<String> {
-    invalid::caveats(&result.warnings)
+    let answers = sections.iter().flat_map(|s| section_answers(result, s));
+    answers.collect()
 }
 
 fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<DocumentAnswer> {
-    let compared = section.cells(result).filter(|cell| cell.is_comparable());
-    let compared: Vec<&BenchCell> = compared.collect();
-    let undisturbed = caveats(result).is_empty();
-    let conclusion = |contest: &PointContest<'_>, does: &str, more: &str| DocumentAnswer {
-        of: section.title(),
-        weight: Weight::sure(undisturbed && contest.is_sure()),
+    let comparable = section.cells(result).filter(|cell| cell.is_comparable());
+    let comparable: Vec<&BenchCell> = comparable.collect();
+    let undisturbed = validity::caveats(&result.warnings).is_empty();
+    let conclusion = |contest: &PointContest<'_>, claim: &str, more: &str| DocumentAnswer {
+        subject: section.title(),
+        weight: Weight::good_if(undisturbed && contest.is_sure()),
         evidence: contest.evidence(),
-        ..DocumentAnswer::new(contest.words(does) + more)
+        ..DocumentAnswer::new(contest.sentence(claim) + more)
     };
-    let Some(fastest) = PointContest::by_measure(&compared, BenchMeasure::Iops) else {
+    let Some(fastest) = PointContest::by_measure(&comparable, BenchMeasure::Iops) else {
         return Vec::new();
     };
     let shape = shape(result, fastest.first);
-    if compared.len() == 1 {
+    if comparable.len() == 1 {
         return vec![conclusion(&fastest, "was measured alone", &shape)];
     }
     let mut answers = vec![conclusion(&fastest, "is fastest", &shape)];
     // If a line has no KIOPS/core, nobody can say which line has the most.
-    let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
-    let known = compared.iter().filter(is_known).map(|c| name(&c.point));
-    let known: Vec<String> = known.collect();
-    let of_all = compared.iter().all(|c| known.contains(&name(&c.point)));
-    let most = PointContest::by_measure(&compared, BenchMeasure::KiopsPerCore);
-    if let Some(most) = most.filter(|_| of_all) {
-        let mut of_core = conclusion(&most, "is best for a core", "");
-        of_core.evidence.extend(price(most.first, fastest.first));
-        answers.push(of_core);
+    let has_figure = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
+    let lines = comparable.iter().filter(has_figure).map(|c| name(&c.point));
+    let lines: Vec<String> = lines.collect();
+    let all_known = comparable.iter().all(|c| lines.contains(&name(&c.point)));
+    let leader = PointContest::by_measure(&comparable, BenchMeasure::KiopsPerCore);
+    if let Some(leader) = leader.filter(|_| all_known) {
+        let mut per_core = conclusion(&leader, "is best for a core", "");
+        per_core.evidence.extend(price(leader.first, fastest.first));
+        answers.push(per_core);
     }
     answers
 }
@@ -59,13 +54,14 @@ struct PointContest<'a> {
     measure: BenchMeasure,
     first: &'a BenchCell,
     /// The best point of another line with the same number of jobs.
-    here: Option<&'a BenchCell>,
-    /// The best point of another line with another number of jobs, if it is better than `here`.
-    elsewhere: Option<&'a BenchCell>,
+    same_jobs: Option<&'a BenchCell>,
+    /// The best point of another line with another number of jobs, if it is better than
+    /// `same_jobs`.
+    other_jobs: Option<&'a BenchCell>,
     /// Further points, one of each line, that the trials do not tell from the best point.
-    also: Vec<&'a BenchCell>,
+    undistinguished: Vec<&'a BenchCell>,
     /// What the trials say of the best point against each point of the other lines.
-    told: Vec<Apart>,
+    verdicts: Vec<Significance>,
     one_engine: bool,
 }
 
@@ -80,42 +76,42 @@ impl<'a> PointContest<'a> {
         let one_engine = cells.iter().all(|c| c.point.engine == first.point.engine);
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
-        let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
-        let from_first = |cell: &&BenchCell| Apart::compare(first, cell, measure);
+        let has_same_jobs = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
+        let from_first = |cell: &&BenchCell| Significance::compare(first, cell, measure);
         let mut contest = PointContest {
             measure,
             first,
-            here: cells.iter().find(is_here).copied(),
-            elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
-            also: Vec::new(),
-            told: cells.iter().map(from_first).collect(),
+            same_jobs: cells.iter().find(has_same_jobs).copied(),
+            other_jobs: cells.first().filter(|best| !has_same_jobs(best)).copied(),
+            undistinguished: Vec::new(),
+            verdicts: cells.iter().map(from_first).collect(),
             one_engine,
         };
         for cell in cells {
-            let above = |other| Apart::compare(first, other, measure).is_above();
+            let above = |other| Significance::compare(first, other, measure).is_above();
             let same_line = |other: &BenchCell| name(&other.point) == name(&cell.point);
             if !contest.named_cells().any(|n| same_line(n) && !above(n)) && !above(cell) {
-                contest.also.push(cell);
+                contest.undistinguished.push(cell);
             }
         }
         Some(contest)
     }
 
     fn named_cells(&self) -> impl Iterator<Item = &'a BenchCell> {
-        let named = self.here.into_iter().chain(self.elsewhere);
-        named.chain(self.also.iter().copied())
+        let named = self.same_jobs.into_iter().chain(self.other_jobs);
+        named.chain(self.undistinguished.iter().copied())
     }
 
     fn is_sure(&self) -> bool {
-        self.told.iter().all(|apart| *apart == Apart::Told)
+        self.verdicts.iter().all(|it| *it == Significance::Clear)
     }
 
-    /// The verdict. `does` describes the best point if all its trials lie above all others. The
+    /// The verdict. `claim` describes the best point if all its trials lie above all others. The
     /// verdict names the point that leaves most doubt.
-    fn words(&self, does: &str) -> String {
-        let is_above = self.told.iter().all(|apart| apart.is_above());
-        let does = Some(does).filter(|_| is_above);
-        let does = does.unwrap_or("has the highest median");
+    fn sentence(&self, claim: &str) -> String {
+        let is_above = self.verdicts.iter().all(|it| it.is_above());
+        let claim = Some(claim).filter(|_| is_above);
+        let claim = claim.unwrap_or("has the highest median");
         let median = |cell: &BenchCell| cell.figure(self.measure).median;
         let best = median(self.first);
         let figure = match self.measure {
@@ -124,18 +120,18 @@ impl<'a> PointContest<'a> {
         };
         let point = &self.first.point;
         let (name, with) = (self.name(point), jobs(point.jobs));
-        let sentence = format!("{name} {does}: {figure} with {with}");
-        let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
-        let strongest = self.elsewhere.or(self.here);
+        let sentence = format!("{name} {claim}: {figure} with {with}");
+        let doubted = |cell: &&BenchCell| !self.compare(cell).is_above();
+        let strongest = self.other_jobs.or(self.same_jobs);
         let Some(other) = self.named_cells().find(doubted).or(strongest) else {
             return sentence;
         };
-        let (times, apart) = (number(best / median(other)), self.apart(other).in_short());
+        let (times, apart) = (number(best / median(other)), self.compare(other).brief());
         let other = &other.point;
-        let elsewhere = format!(" with {}", jobs(other.jobs));
-        let elsewhere = when(other.jobs != point.jobs, &elsewhere);
+        let other_jobs = format!(" with {}", jobs(other.jobs));
+        let other_jobs = when(other.jobs != point.jobs, &other_jobs);
         let other = self.name(other);
-        format!("{sentence}, {times} times {other}{elsewhere} ({apart})")
+        format!("{sentence}, {times} times {other}{other_jobs} ({apart})")
     }
 
     /// The interface and the method; only the method if all points have one interface.
@@ -148,13 +144,13 @@ impl<'a> PointContest<'a> {
     }
 
     fn evidence(&self) -> Vec<String> {
-        let here = self.here.map(|here| self.against("Next there", here));
-        let elsewhere = self.elsewhere;
-        let best = elsewhere.map(|other| self.against("Best of the others", other));
+        let next = self.same_jobs.map(|next| self.against("Next there", next));
+        let best = self.other_jobs;
+        let best = best.map(|best| self.against("Best of the others", best));
         let none = || "No other interface or method has a figure there".to_owned();
-        let here = here.or_else(|| best.is_some().then(none));
-        let evidence = here.into_iter().chain(best);
-        evidence.chain(self.not_told_from()).collect()
+        let next = next.or_else(|| best.is_some().then(none));
+        let evidence = next.into_iter().chain(best);
+        evidence.chain(self.not_told_apart()).collect()
     }
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
@@ -163,12 +159,12 @@ impl<'a> PointContest<'a> {
             name_with_jobs(&other.point),
             figure(other, self.measure),
             figure(self.first, self.measure),
-            self.apart(other).words()
+            self.compare(other).sentence()
         )
     }
 
-    fn not_told_from(&self) -> Option<String> {
-        let (first, more) = self.also.split_first()?;
+    fn not_told_apart(&self) -> Option<String> {
+        let (first, more) = self.undistinguished.split_first()?;
         let more = match more {
             [] => String::new(),
             [one] => format!(", and from {}", name(&one.point)),
@@ -179,8 +175,8 @@ impl<'a> PointContest<'a> {
         Some(format!("Not told apart from {name} either, {figure}{more}"))
     }
 
-    fn apart(&self, other: &BenchCell) -> Apart {
-        Apart::compare(self.first, other, self.measure)
+    fn compare(&self, other: &BenchCell) -> Significance {
+        Significance::compare(self.first, other, self.measure)
     }
 }
 
@@ -195,8 +191,8 @@ fn figure(cell: &BenchCell, measure: BenchMeasure) -> String {
 }
 
 /// What the fastest point gives per core, if another point gives more.
-fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
-    let is_other = fastest.kiops_per_core.trials > 0 && most.point != fastest.point;
+fn price(leader: &BenchCell, fastest: &BenchCell) -> Option<String> {
+    let is_other = fastest.kiops_per_core.trials > 0 && leader.point != fastest.point;
     let (point, figure) = (&fastest.point, figure(fastest, BenchMeasure::KiopsPerCore));
     is_other.then(|| format!("{}, first in IOPS, has {figure}", name_with_jobs(point)))
 }
@@ -216,4 +212,344 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
     };
     let (knee, collapse) = (at(curve.knee, "knee"), at(curve.collapse, "collapse"));
     format!(". By the number of jobs: {knee}, {collapse}")
+}
+
+/// What the trials say of a point whose median is at least as high as another point's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Significance {
+    /// All trials of the first point lie above all trials of the second.
+    Clear,
+    /// As `Clear`, but with so few trials that two equal points would show it with this
+    /// probability.
+    Few(f64),
+    Overlap,
+    /// One of the two points has a single trial.
+    Single,
+    /// One figure divides by the machine's busy CPUs, the other by the CPU time of threads.
+    Unlike,
+}
+
+impl Significance {
+    /// Compares `a` with `b` by a figure that both have.
+    pub(crate) fn compare(a: &BenchCell, b: &BenchCell, measure: BenchMeasure) -> Significance {
+        if measure == BenchMeasure::KiopsPerCore && a.per_core != b.per_core {
+            return Significance::Unlike;
+        }
+        Significance::from_intervals(&a.figure(measure), &b.figure(measure))
+    }
+
+    fn from_intervals(a: &Interval, b: &Interval) -> Significance {
+        match a.trials.min(b.trials) {
+            0 | 1 => Significance::Single,
+            _ if !a.is_above(b) => Significance::Overlap,
+            few if few < CLEAR_TRIALS => Significance::Few(a.chance_above(b)),
+            _ => Significance::Clear,
+        }
+    }
+
+    /// True if all trials of the first point lie above all of the second's, however few they are.
+    pub(crate) fn is_above(self) -> bool {
+        matches!(self, Significance::Clear | Significance::Few(_))
+    }
+
+    pub(crate) fn brief(self) -> String {
+        match self {
+            Significance::Clear => "clearly".to_owned(),
+            Significance::Few(chance) => format!(
+                "too few trials: by chance in {:.0} % of cases",
+                chance * 100.0
+            ),
+            Significance::Overlap | Significance::Single | Significance::Unlike => {
+                "not clearly".to_owned()
+            }
+        }
+    }
+
+    pub(crate) fn sentence(self) -> String {
+        let sentence = match self {
+            Significance::Clear => "All trials of the first are above all of these",
+            Significance::Few(chance) => {
+                return format!(
+                    "All trials of the first are above all of these, but with so few that happens by chance in {:.0} % \
+                     of cases",
+                    chance * 100.0
+                );
+            }
+            Significance::Overlap => "Their trials overlap",
+            Significance::Single => "Single trials have no interval",
+            Significance::Unlike => "One is for each busy CPU, the other for the threads' CPU time",
+        };
+        sentence.to_owned()
+    }
+}
+
+/// Sentences on who leads at which points, by IOPS and by KIOPS/core: among all interfaces, and
+/// among the methods of each. Comparisons with equal words share one sentence. A comparison of
+/// fewer than two points has none, because the conclusion says the same.
+pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
+    let comparisons = comparisons(result);
+    let rows = comparisons.iter();
+    let mut lines = joined_lines(rows.map(|c| (c.measure, &*c.scope, standings_text(c))));
+    lines.extend(chance_sentence(&comparisons));
+    lines
+}
+
+/// The words of a comparison: first the places with a clear leader, then those without.
+fn standings_text(comparison: &LeadComparison) -> String {
+    let standings = || comparison.standings.iter();
+    let compared_places: Vec<DepthAndJobs> = standings().map(|one| one.place).collect();
+    let mut groups = grouped(standings().map(|one| (&one.standing, one.place)));
+    groups.sort_by_key(|(standing, _)| !standing.rivals.is_empty());
+    let group = groups.iter().map(|(standing, places)| {
+        let (leader, at) = (&standing.leader, points_text(places, &compared_places));
+        let sentence = match standing.rivals.as_slice() {
+            [] => format!("{leader} leads {at}"),
+            rivals => {
+                let rivals = first_two(rivals);
+                format!("{at}, {leader} has most, not told apart from {rivals}")
+            }
+        };
+        match standing.missing.as_slice() {
+            [] => sentence,
+            missing => format!("{sentence} (not compared there: {})", listed(missing)),
+        }
+    });
+    joined(group, "; ")
+}
+
+/// `a`, `a and b`, `a, b and 3 more`.
+fn first_two(names: &[String]) -> String {
+    match names {
+        [one, other, more @ ..] if !more.is_empty() => {
+            format!("{one}, {other} and {} more", more.len())
+        }
+        few => joined(few, " and "),
+    }
+}
+
+/// `at every point`, or `at 1-4 jobs x depth 1 and 2 jobs x depth 8`. A range such as `1-4` covers
+/// all numbers of jobs that were compared between its ends.
+fn points_text(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
+    if places.len() == all.len() && all.len() > 1 {
+        return "at every point".to_owned();
+    }
+    let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
+    let at = |depth: u16| {
+        let at_depth: Vec<DepthAndJobs> = all.iter().filter(|p| p.0 == depth).copied().collect();
+        let runs = at_depth.split(|place| !places.contains(place));
+        let runs: Vec<&[DepthAndJobs]> = runs.filter(|run| !run.is_empty()).collect();
+        match runs.as_slice() {
+            [[(_, only)]] => format!("{} x depth {depth}", jobs(*only)),
+            runs => {
+                let runs = runs.iter().map(|r| label::range(r[0].1, r[r.len() - 1].1));
+                format!("{} jobs x depth {depth}", listed(runs))
+            }
+        }
+    };
+    format!("at {}", joined(depths.into_iter().map(at), " and "))
+}
+
+/// Joins comparisons that have the same words: first the measures of one scope, then the scopes
+/// with the same measures. The first of each group decides the order.
+fn joined_lines<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
+    let rows = rows.into_iter();
+    let measured = grouped(rows.map(|(by, scope, words)| ((scope, words), by))).into_iter();
+    let by_words = grouped(measured.map(|((scope, words), measures)| ((measures, words), scope)));
+    let line = |((measures, words), scopes)| {
+        let [measures, scopes]: [String; 2] =
+            [measures, scopes].map(|names: Vec<&str>| joined(names, " and "));
+        format!("{measures}, {scopes}: {words}")
+    };
+    by_words.into_iter().map(line).collect()
+}
+
+fn chance_sentence(comparisons: &[LeadComparison]) -> Option<String> {
+    let standings = comparisons.iter().flat_map(|one| &one.standings);
+    let chance = standings.map(|one| one.chance).fold(0.0, f64::max);
+    let cases = format!(
+        "in {:.0} % of the cases; with {CLEAR_TRIALS} trials in 3 %",
+        chance * 100.0
+    );
+    (chance > 0.0)
+        .then(|| format!("trials are few: two equal methods come apart like this {cases}"))
+}
+
+type DepthAndJobs = (u16, u32);
+
+struct PlaceStanding {
+    place: DepthAndJobs,
+    standing: Standing,
+    /// The probability that the lead is chance, if it rests on few trials; else 0.
+    chance: f64,
+}
+
+#[derive(PartialEq)]
+struct Standing {
+    leader: String,
+    /// Names that the trials do not tell from the leader.
+    rivals: Vec<String>,
+    /// Names without a comparable figure at this place.
+    missing: Vec<String>,
+}
+
+/// The standings by one measure among points that differ only in jobs, depth and name.
+struct LeadComparison {
+    measure: &'static str,
+    /// Who is compared: all interfaces, or the methods of one.
+    scope: String,
+    standings: Vec<PlaceStanding>,
+}
+
+/// All comparisons with at least two places: for each group of sections first among all
+/// interfaces, if there are several, then among the methods of each.
+fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
+    let sections = sections(result);
+    let places = distinct(sections.iter().map(BenchSection::short_title));
+    let engines = distinct(result.cells.iter().map(|cell| cell.point.engine.as_str()));
+    let mut scopes: Vec<Option<&str>> = engines.into_iter().map(Some).collect();
+    if scopes.len() > 1 {
+        scopes.insert(0, None);
+    }
+    let mut comparisons = Vec::new();
+    for place in &places {
+        let place_sections = sections.iter().filter(|s| s.short_title() == *place);
+        let place_sections: Vec<&BenchSection> = place_sections.collect();
+        for &scope in &scopes {
+            let scope_name = scope.unwrap_or("all interfaces");
+            let label = match places.len() {
+                1 => scope_name.to_owned(),
+                _ => format!("{scope_name} {place}"),
+            };
+            let measures = [
+                (BenchMeasure::Iops, "IOPS"),
+                (BenchMeasure::KiopsPerCore, "KIOPS/core"),
+            ];
+            comparisons.extend(measures.map(|(measure, name)| LeadComparison {
+                measure: name,
+                scope: label.clone(),
+                standings: standings(result, &place_sections, scope, measure),
+            }));
+        }
+    }
+    comparisons.retain(|one| one.standings.len() > 1);
+    comparisons
+}
+
+fn standings(
+    result: &BenchResult,
+    sections: &[&BenchSection],
+    scope: Option<&str>,
+    measure: BenchMeasure,
+) -> Vec<PlaceStanding> {
+    let is_in_scope = |cell: &&BenchCell| {
+        scope.is_none_or(|engine| cell.point.engine == engine)
+            && sections.iter().any(|section| section.holds(&cell.point))
+    };
+    let cells = || result.cells.iter().filter(is_in_scope);
+    let label = |cell: &BenchCell| {
+        let (point, tuned) = (&cell.point, result.job.tuned.as_ref());
+        let tuned = tuned.is_some_and(|tuned| tuned.names(point.bs, &point.method));
+        scope.map_or_else(|| name(point), |_| point.method.to_string()) + when(tuned, " (tuned)")
+    };
+    let mut places: BTreeMap<DepthAndJobs, Vec<&BenchCell>> = BTreeMap::new();
+    for cell in cells() {
+        let place = (cell.point.depth, cell.point.jobs);
+        places.entry(place).or_default().push(cell);
+    }
+    let names = distinct(cells().map(label));
+    let standing = |(at, at_depth)| standing(at, at_depth, &names, measure, &label);
+    places.into_iter().filter_map(standing).collect()
+}
+
+/// The leader among the points `compared` at one place; `None` if fewer than two can be compared.
+/// `names` has the names at all places, so that missing ones can be listed.
+fn standing(
+    place: DepthAndJobs,
+    mut compared: Vec<&BenchCell>,
+    names: &[String],
+    measure: BenchMeasure,
+    label: &impl Fn(&BenchCell) -> String,
+) -> Option<PlaceStanding> {
+    compared.retain(|c| c.is_comparable() && c.figure(measure).trials > 0);
+    let median = |cell: &BenchCell| cell.figure(measure).median;
+    // On a tie, the first one leads.
+    let leader = compared.iter();
+    let leader = leader.rev().max_by(|a, b| median(a).total_cmp(&median(b)));
+    let leader = *leader.filter(|_| compared.len() > 1)?;
+    let (mut rivals, mut chance) = (Vec::new(), 0f64);
+    for other in compared.iter().filter(|c| c.point != leader.point) {
+        match Significance::compare(leader, other, measure) {
+            Significance::Clear => {}
+            Significance::Few(by_chance) => chance = chance.max(by_chance),
+            _ => rivals.push(label(other)),
+        }
+    }
+    let compared_names: Vec<String> = compared.iter().map(|cell| label(cell)).collect();
+    let missing = names.iter().filter(|name| !compared_names.contains(name));
+    let missing = missing.cloned().collect();
+    Some(PlaceStanding {
+        place,
+        chance: if rivals.is_empty() { chance } else { 0.0 },
+        standing: Standing {
+            leader: label(leader),
+            rivals,
+            missing,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Significance::{Clear, Overlap, Single};
+    use super::*;
+
+    #[test]
+    fn trials_that_overlap_or_are_few_tell_nothing_apart() {
+        let interval = |min: f64, max: f64, trials| Interval {
+            median: (min + max) / 2.0,
+            min,
+            max,
+            trials,
+        };
+        let a = interval(90.0, 110.0, 5);
+        let against = |b| Significance::from_intervals(&a, &b);
+        assert_eq!(against(interval(70.0, 89.0, 5)), Clear);
+        assert_eq!(against(interval(70.0, 91.0, 5)), Overlap);
+        assert_eq!(against(interval(1.0, 1.0, 1)), Single);
+        let (first, second) = (interval(90.0, 110.0, 3), interval(70.0, 89.0, 3));
+        let three = Significance::from_intervals(&first, &second);
+        assert!(three.is_above() && three.sentence().contains("chance in 10 %"));
+    }
+
+    #[test]
+    fn points_are_grouped_by_depth_and_run() {
+        let places: Vec<DepthAndJobs> = [1, 8]
+            .iter()
+            .flat_map(|depth| [1, 2, 4, 8].map(|jobs| (*depth, jobs)))
+            .collect();
+        assert_eq!(points_text(&places, &places), "at every point");
+        assert_eq!(points_text(&places[..1], &places), "at 1 job x depth 1");
+        assert_eq!(
+            points_text(&[(1, 1), (1, 2), (1, 8), (8, 4)], &places),
+            "at 1-2, 8 jobs x depth 1 and 4 jobs x depth 8"
+        );
+    }
+
+    #[test]
+    fn comparisons_that_share_their_words_share_a_line() {
+        let (iops, per_core) = ("IOPS", "KIOPS/core");
+        let rows = [
+            (iops, "libaio"),
+            (per_core, "libaio"),
+            (iops, "io_uring"),
+            (per_core, "io_uring"),
+            (iops, "sync"),
+        ];
+        let lines = joined_lines(rows.map(|(measure, scope)| (measure, scope, "words".to_owned())));
+        let wanted = [
+            "IOPS and KIOPS/core, libaio and io_uring: words",
+            "IOPS, sync: words",
+        ];
+        assert_eq!(lines, wanted);
+    }
 }

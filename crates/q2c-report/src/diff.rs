@@ -1,22 +1,24 @@
-//! The report of `q2c diff`.
+//! The report of `q2c diff`, and judged limits for systems that run builds: JUnit XML, and
+//! annotations of GitHub Actions.
 
 use crate::document::{Document, DocumentAnswer, Reported, Section};
-use crate::phrase::{counted, some_listed, when};
-use crate::quantity::{self, duration, number, or_nothing, percent};
-use crate::said::{Note, ReportTable, Weight};
+use crate::note::{Note, ReportTable, Weight};
+use crate::phrase::{counted, listed_if_any, when};
+use crate::quantity::{self, duration, number, or_dash, percent};
+use askama::Template;
 use q2c_model::stats::Interval;
 use q2c_result::diff::{
-    BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, JudgedLimit,
+    BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSide, DiffVerdict, JudgedLimit,
 };
 use q2c_result::figures::FigureUnit;
 
 /// The largest number of changed facts that the report lists.
-const FACTS: usize = 20;
+const MAX_FACTS: usize = 20;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
-        let (changed, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
-            self.figures.iter().partition(|figure| tells(figure));
+        let (changed, unchanged): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
+            self.figures.iter().partition(|figure| is_changed(figure));
         let simulated = match (self.a.simulated, self.b.simulated) {
             (true, false) => Some("A was simulated, B was measured on a real machine."),
             (false, true) => Some("A was measured on a real machine, B was simulated."),
@@ -27,18 +29,18 @@ impl Reported for DiffResult {
         document
             .titled(self.b.path.clone(), format!("set against {}", self.a.path))
             .answers([DocumentAnswer {
-                weight: Weight::sure(!self.figures.iter().any(|f| f.says == DiffSays::Worse)),
+                weight: Weight::good_if(!self.figures.iter().any(|f| f.says == DiffVerdict::Worse)),
                 caveats: warnings(self),
                 ..DocumentAnswer::new(verdict(self))
             }])
             .notices(self.limits.iter().flat_map(|limit| {
-                let is_kept = limit.broken.is_empty();
-                let weight = if is_kept { Weight::Good } else { Weight::Bad };
-                Note::each(weight, "limit", limit_lines(limit))
+                let is_met = limit.broken.is_empty();
+                let weight = if is_met { Weight::Good } else { Weight::Bad };
+                Note::many(weight, "limit", limit_lines(limit))
             }))
             .section(figures("Figures that changed", &changed))
-            .section(Section::new("What differs around them").notes(around(self)))
-            .section(figures("Figures that tell no change", &rest).folded())
+            .section(Section::new("What differs around them").notes(side_notes(self)))
+            .section(figures("Figures that tell no change", &unchanged).folded())
     }
 }
 
@@ -48,67 +50,66 @@ fn figures(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
             format!("{}: {}", figure.of, figure.figure),
             value(&figure.a, figure.unit),
             value(&figure.b, figure.unit),
-            or_nothing(figure.ratio.map(number)),
-            figure.interval.map(in_brackets).unwrap_or_default(),
-            says(figure.says).0.to_owned(),
+            or_dash(figure.ratio.map(number)),
+            figure.interval.map(bracketed).unwrap_or_default(),
+            label(figure.says).0.to_owned(),
         ]
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
     let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
          Alike: they leave no change open, or it is at most 1 %. One value: no trials show how far it scatters.";
-    let table = ReportTable::headed(heads, compared.iter().map(row)).legend(legend);
-    Section::new(title).marked(table, compared.iter().map(|figure| says(figure.says).1))
+    let table = ReportTable::new(heads, compared.iter().map(row)).legend(legend);
+    Section::new(title).weighted(table, compared.iter().map(|figure| label(figure.says).1))
 }
 
-fn around(result: &DiffResult) -> Vec<Note> {
+fn side_notes(result: &DiffResult) -> Vec<Note> {
     let [a, b] = [&result.a, &result.b].map(side);
-    let mut said = vec![Note::plain("A", a), Note::plain("B", b)];
-    let facts = result.changed.iter().take(FACTS).map(changed);
-    let more = result.changed.len().saturating_sub(FACTS);
+    let mut notes = vec![Note::plain("A", a), Note::plain("B", b)];
+    let facts = result.changed.iter().take(MAX_FACTS).map(fact);
+    let more = result.changed.len().saturating_sub(MAX_FACTS);
     let more = (more > 0).then(|| format!("{more} more facts, in --json"));
-    said.extend(Note::plains("changed", facts.chain(more)));
+    notes.extend(Note::plains("changed", facts.chain(more)));
     for (what, in_a) in [("only in A", true), ("only in B", false)] {
         let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
-        said.extend(Note::cautions(what, some_listed(names.map(|one| &one.of))));
+        let names = listed_if_any(names.map(|one| &one.of));
+        notes.extend(Note::cautions(what, names));
     }
-    said
+    notes
 }
 
 fn verdict(result: &DiffResult) -> String {
-    let count = |says: DiffSays| result.figures.iter().filter(|f| f.says == says).count();
-    let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
+    let count = |says: DiffVerdict| result.figures.iter().filter(|f| f.says == says).count();
+    let (worse, better) = (count(DiffVerdict::Worse), count(DiffVerdict::Better));
     let total = result.figures.len();
-    let [most_better, most_worse] = [DiffSays::Better, DiffSays::Worse].map(|s| most(result, s));
+    let [gain, loss] = [DiffVerdict::Better, DiffVerdict::Worse].map(|s| largest_change(result, s));
     match (worse, better) {
-        (0, 0) if count(DiffSays::Single) == total && total > 0 => {
+        (0, 0) if count(DiffVerdict::Single) == total && total > 0 => {
             "Single values, which tell nothing apart".to_owned()
         }
         (0, 0) => format!("No figure of {total} is better or worse"),
-        (0, _) => format!("B is better in {better} of {total} figures. Most: {most_better}"),
-        (_, 0) => format!("B is worse in {worse} of {total} figures. Most: {most_worse}"),
-        _ => format!(
-            "B is worse in {worse} of {total} figures, better in {better}. Worst: {most_worse}"
-        ),
+        (0, _) => format!("B is better in {better} of {total} figures. Most: {gain}"),
+        (_, 0) => format!("B is worse in {worse} of {total} figures. Most: {loss}"),
+        _ => format!("B is worse in {worse} of {total} figures, better in {better}. Worst: {loss}"),
     }
 }
 
-fn most(result: &DiffResult, says: DiffSays) -> String {
+fn largest_change(result: &DiffResult, says: DiffVerdict) -> String {
     let change = |figure: &&ComparedFigure| figure.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let matching = result.figures.iter().filter(|figure| figure.says == says);
     let largest = matching.max_by(|a, b| change(a).total_cmp(&change(b)));
     let sentence = largest.map(|f| {
-        let ratio = or_nothing(f.ratio.map(|ratio| with_interval(ratio, f.interval)));
+        let ratio = or_dash(f.ratio.map(|ratio| ratio_with_interval(ratio, f.interval)));
         format!("{} of {} is {ratio} times A's", f.figure, f.of)
     });
     sentence.unwrap_or_default()
 }
 
-fn with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
-    let interval = interval.map(|ends| format!(" {}", in_brackets(ends)));
+fn ratio_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let interval = interval.map(|ends| format!(" {}", bracketed(ends)));
     number(ratio) + &interval.unwrap_or_default()
 }
 
-fn in_brackets((low, high): (f64, f64)) -> String {
+fn bracketed((low, high): (f64, f64)) -> String {
     format!("[{}, {}]", number(low), number(high))
 }
 
@@ -126,23 +127,23 @@ fn value(interval: &Interval, unit: FigureUnit) -> String {
     }
 }
 
-fn says(says: DiffSays) -> (&'static str, Weight) {
+fn label(says: DiffVerdict) -> (&'static str, Weight) {
     match says {
-        DiffSays::Better => ("better", Weight::Plain),
-        DiffSays::Worse => ("worse", Weight::Bad),
-        DiffSays::Differs => ("differs", Weight::Caution),
-        DiffSays::Alike => ("alike", Weight::Plain),
-        DiffSays::Single => ("one value", Weight::Plain),
-        DiffSays::Unknown => ("unknown", Weight::Plain),
+        DiffVerdict::Better => ("better", Weight::Plain),
+        DiffVerdict::Worse => ("worse", Weight::Bad),
+        DiffVerdict::Differs => ("differs", Weight::Caution),
+        DiffVerdict::Alike => ("alike", Weight::Plain),
+        DiffVerdict::Single => ("one value", Weight::Plain),
+        DiffVerdict::Unknown => ("unknown", Weight::Plain),
     }
 }
 
 /// True if the trials show a change, or if single values differ by more than 1 %.
-fn tells(figure: &ComparedFigure) -> bool {
+fn is_changed(figure: &ComparedFigure) -> bool {
     match figure.says {
-        DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,
-        DiffSays::Single => figure.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
-        DiffSays::Alike | DiffSays::Unknown => false,
+        DiffVerdict::Better | DiffVerdict::Worse | DiffVerdict::Differs => true,
+        DiffVerdict::Single => figure.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
+        DiffVerdict::Alike | DiffVerdict::Unknown => false,
     }
 }
 
@@ -156,14 +157,14 @@ fn side(side: &DiffSide) -> String {
     description
 }
 
-fn changed(fact: &ChangedFact) -> String {
+fn fact(fact: &ChangedFact) -> String {
     let [a, b] = [&fact.a, &fact.b].map(|value| value.as_deref().unwrap_or("none"));
     format!("{}: {a} -> {b}", fact.name)
 }
 
 /// A limit and the figures that break it, in one line.
 #[must_use]
-pub fn limit(limit: &JudgedLimit) -> String {
+pub fn limit_line(limit: &JudgedLimit) -> String {
     limit_lines(limit).join("; ")
 }
 
@@ -173,17 +174,17 @@ fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
     let total = counted(total, "figure");
     match &limit.broken[..] {
         [] => vec![format!("{asked}: kept by {total}")],
-        [one] => vec![format!("{asked}: broken by {}", broken(one))],
+        [one] => vec![format!("{asked}: broken by {}", broken_figure(one))],
         several => std::iter::once(format!("{asked}: broken by {} of {total}", several.len()))
-            .chain(several.iter().map(broken))
+            .chain(several.iter().map(broken_figure))
             .collect(),
     }
 }
 
-fn broken(figure: &BrokenFigure) -> String {
+fn broken_figure(figure: &BrokenFigure) -> String {
     let mut text = value(&figure.value, figure.unit);
     if let Some(change) = &figure.change {
-        let times = with_interval(change.ratio, change.interval);
+        let times = ratio_with_interval(change.ratio, change.interval);
         text += &format!(", {times} times {}", value(&change.baseline, figure.unit));
     } else if figure.value.trials > 1 {
         let [min, max] = [figure.value.min, figure.value.max]
@@ -198,8 +199,95 @@ fn warnings(result: &DiffResult) -> Vec<String> {
     let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
     let sides = [("A", &result.a), ("B", &result.b)].into_iter();
     let sides = sides.filter_map(|(name, side)| {
-        let ids = some_listed(side.warnings.iter().map(|it| &it.id))?;
+        let ids = listed_if_any(side.warnings.iter().map(|it| &it.id))?;
         Some(format!("{name} warns of {ids}"))
     });
     others.chain(sides).collect()
+}
+
+#[derive(Template)]
+#[template(path = "junit.xml")]
+struct Suite<'a> {
+    suite: &'a str,
+    failures: usize,
+    cases: Vec<JunitCase>,
+}
+
+struct JunitCase {
+    name: String,
+    broken: Option<String>,
+}
+
+/// The limits as JUnit XML, one test case per limit. `suite` names the run.
+///
+/// # Errors
+/// Returns an error if the template cannot be filled, which its types rule out.
+pub fn junit(suite: &str, limits: &[JudgedLimit]) -> Result<String, askama::Error> {
+    let cases = limits.iter().map(|limit| JunitCase {
+        name: printable(&limit.asked),
+        broken: (!limit.broken.is_empty()).then(|| printable(&limit_line(limit))),
+    });
+    let cases: Vec<JunitCase> = cases.collect();
+    let suite = Suite {
+        suite: &printable(suite),
+        failures: cases.iter().filter(|case| case.broken.is_some()).count(),
+        cases,
+    };
+    suite.render()
+}
+
+/// Removes control characters, because XML cannot hold them.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// A line for each broken limit, in the form that GitHub Actions shows as an error of the step.
+#[must_use]
+pub fn annotations(limits: &[JudgedLimit]) -> Vec<String> {
+    let broken = limits.iter().filter(|limit| !limit.broken.is_empty());
+    let messages = broken.map(|limit| printable(&limit_line(limit).replace('%', "%25")));
+    let lines = messages.map(|message| format!("::error title=q2c limit::{message}"));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> [JudgedLimit; 2] {
+        let broken = BrokenFigure {
+            of: "4 KiB \"<poll>\"\u{1b}".to_owned(),
+            unit: FigureUnit::Percent,
+            value: Interval::from_samples(&[80.0]),
+            change: None,
+        };
+        let limit = |asked: &str, broken| JudgedLimit {
+            asked: asked.to_owned(),
+            figures: 1,
+            broken,
+        };
+        [limit("iops<5", vec![]), limit("cpu>5%", vec![broken])]
+    }
+
+    #[test]
+    fn a_broken_limit_is_a_failed_case() {
+        let xml = junit("runs/a&b", &limits()).unwrap();
+        assert!(xml.contains("tests=\"2\" failures=\"1\""), "{xml}");
+        assert_eq!(xml.matches("<testcase").count(), 2);
+        assert_eq!(xml.matches("<failure").count(), 1);
+        for raw in ["a&b", "\"<poll>\"", "\u{1b}"] {
+            assert!(!xml.contains(raw), "{xml}");
+        }
+    }
+
+    #[test]
+    fn a_broken_limit_is_one_line_for_github() {
+        let lines = annotations(&limits());
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].starts_with("::error title=q2c limit::cpu>5%25: "),
+            "{lines:?}"
+        );
+        assert!(!lines[0].contains('\u{1b}'));
+    }
 }

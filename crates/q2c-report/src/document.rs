@@ -2,21 +2,17 @@
 //! charts, warnings, and facts. The terminal, the page and Markdown show the same document.
 
 mod doctor;
-mod doctor_fix;
 mod live;
 mod markdown;
-
 mod tune;
-mod volumes;
 
 pub(crate) use doctor::check_verdict;
-pub use doctor_fix::count_settings;
+pub use doctor::count_settings;
 
-use crate::facts;
+use crate::note::{Note, ReportTable, Weight};
 use crate::plot::Plot;
-use crate::said::{Note, ReportTable, Weight};
 use crate::terminal::Screen;
-use crate::{label, sim_machine};
+use crate::{facts, label};
 use q2c_model::Fault;
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use std::cell::OnceCell;
@@ -28,7 +24,7 @@ pub trait Reported {
 
     /// Names the part of a stored result that has an index out of range. The drawing code relies on
     /// there being none.
-    fn points_nowhere(&self) -> Option<&'static str> {
+    fn dangling_part(&self) -> Option<&'static str> {
         None
     }
 }
@@ -61,7 +57,7 @@ pub struct Document<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct DocumentAnswer {
     /// The part of the result that the answer is about, such as a block size; may be empty.
-    pub of: String,
+    pub subject: String,
     /// What to use or what was found, with the number that matters, in sentences.
     pub headline: String,
     /// Good if the answer is settled and nothing disturbed its trials.
@@ -79,28 +75,29 @@ impl DocumentAnswer {
         DocumentAnswer::from(Note::plain("", headline))
     }
 
-    pub(crate) fn said(self) -> impl Iterator<Item = Note> {
-        let headline = Note::new(self.weight, &self.of, self.headline);
-        std::iter::once(headline).chain(Note::each(Weight::Caution, "caveat", self.caveats))
+    /// The headline, then the caveats.
+    pub(crate) fn into_notes(self) -> impl Iterator<Item = Note> {
+        let headline = Note::new(self.weight, &self.subject, self.headline);
+        std::iter::once(headline).chain(Note::many(Weight::Caution, "caveat", self.caveats))
     }
 }
 
 impl From<Note> for DocumentAnswer {
-    fn from(said: Note) -> Self {
+    fn from(note: Note) -> Self {
         DocumentAnswer {
-            of: said.what,
-            headline: said.words,
-            weight: said.weight,
+            subject: note.heading,
+            headline: note.text,
+            weight: note.weight,
             ..DocumentAnswer::default()
         }
     }
 }
 
 pub(crate) enum DocumentPart<'a> {
-    Told(Vec<Note>),
-    /// A table, and the weight of each of its rows; no weights if all rows are alike.
+    Notes(Vec<Note>),
+    /// A table, and the weight of each of its rows; no weights if all rows are equal.
     Table(ReportTable, Vec<Weight>),
-    Plots(Plots<'a>),
+    Plots(LazyPlots<'a>),
     /// How to read the parts above.
     Remark(String),
     /// Lines to copy or to run.
@@ -117,7 +114,7 @@ impl DocumentPart<'_> {
 }
 
 /// Plots that are made on demand, because only the HTML page shows them.
-pub(crate) struct Plots<'a> {
+pub(crate) struct LazyPlots<'a> {
     make: Box<dyn Fn() -> Vec<Plot> + 'a>,
     made: OnceCell<Vec<Plot>>,
 }
@@ -139,40 +136,40 @@ impl<'a> Section<'a> {
     }
 
     pub(crate) fn table(self, table: ReportTable) -> Self {
-        self.marked(table, [])
+        self.weighted(table, [])
     }
 
     /// A table whose rows differ in weight.
-    pub(crate) fn marked(
+    pub(crate) fn weighted(
         self,
         table: ReportTable,
         weights: impl IntoIterator<Item = Weight>,
     ) -> Self {
         let weights = weights.into_iter().collect();
-        self.with(!table.rows.is_empty(), DocumentPart::Table(table, weights))
+        self.with_part(!table.rows.is_empty(), DocumentPart::Table(table, weights))
     }
 
-    pub(crate) fn notes(self, said: impl IntoIterator<Item = Note>) -> Self {
-        let said: Vec<Note> = said.into_iter().collect();
-        self.with(!said.is_empty(), DocumentPart::Told(said))
+    pub(crate) fn notes(self, notes: impl IntoIterator<Item = Note>) -> Self {
+        let notes: Vec<Note> = notes.into_iter().collect();
+        self.with_part(!notes.is_empty(), DocumentPart::Notes(notes))
     }
 
     pub(crate) fn plots(self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
         let (make, made) = (Box::new(make), OnceCell::new());
-        self.with(true, DocumentPart::Plots(Plots { make, made }))
+        self.with_part(true, DocumentPart::Plots(LazyPlots { make, made }))
     }
 
     pub(crate) fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
         let lines: Vec<String> = lines.into_iter().collect();
-        self.with(!lines.is_empty(), DocumentPart::Lines(lines))
+        self.with_part(!lines.is_empty(), DocumentPart::Lines(lines))
     }
 
-    pub(crate) fn remark(self, words: impl Into<String>) -> Self {
-        let remark = words.into();
-        self.with(!remark.is_empty(), DocumentPart::Remark(remark))
+    pub(crate) fn remark(self, remark: impl Into<String>) -> Self {
+        let remark = remark.into();
+        self.with_part(!remark.is_empty(), DocumentPart::Remark(remark))
     }
 
-    fn with(mut self, has_content: bool, part: DocumentPart<'a>) -> Self {
+    fn with_part(mut self, has_content: bool, part: DocumentPart<'a>) -> Self {
         self.parts.extend(has_content.then_some(part));
         self
     }
@@ -199,7 +196,7 @@ pub(crate) struct Facts {
     pub title: String,
     pub facts: Vec<Note>,
     /// The disks or the machine that the facts describe, for the line below the page's title.
-    pub of: Vec<String>,
+    pub names: Vec<String>,
 }
 
 impl<'a> Document<'a> {
@@ -220,11 +217,11 @@ impl<'a> Document<'a> {
 
     pub(crate) fn run(mut self, seed: u64, started_unix_s: u64) -> Self {
         self.seed = Some(seed);
-        self.begun(started_unix_s)
+        self.started(started_unix_s)
     }
 
     /// Sets the start of a run without random numbers, which has no seed.
-    pub(crate) fn begun(mut self, started_unix_s: u64) -> Self {
+    pub(crate) fn started(mut self, started_unix_s: u64) -> Self {
         self.started_unix_s = started_unix_s;
         self
     }
@@ -236,18 +233,18 @@ impl<'a> Document<'a> {
     }
 
     /// Adds a first sentence on what is missing, if anything is.
-    pub(crate) fn missing(mut self, words: Option<String>) -> Self {
-        self.unfinished = words.map(|words| Note::bad("incomplete", words));
+    pub(crate) fn missing(mut self, sentence: Option<String>) -> Self {
+        self.unfinished = sentence.map(|sentence| Note::bad("incomplete", sentence));
         self
     }
 
-    pub(crate) fn answers(mut self, said: impl IntoIterator<Item: Into<DocumentAnswer>>) -> Self {
-        self.answers.extend(said.into_iter().map(Into::into));
+    pub(crate) fn answers(mut self, new: impl IntoIterator<Item: Into<DocumentAnswer>>) -> Self {
+        self.answers.extend(new.into_iter().map(Into::into));
         self
     }
 
-    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = Note>) -> Self {
-        self.notices.extend(said);
+    pub(crate) fn notices(mut self, notices: impl IntoIterator<Item = Note>) -> Self {
+        self.notices.extend(notices);
         self
     }
 
@@ -282,8 +279,8 @@ impl<'a> Document<'a> {
     }
 
     pub(crate) fn machine(mut self, machine: &Machine) -> Self {
-        self.simulated = sim_machine::headline(machine);
-        let (facts, names) = (facts::machine(machine), sim_machine::about(machine));
+        self.simulated = facts::headline(machine);
+        let (facts, names) = (facts::machine(machine), facts::about(machine));
         self.facts("Machine", facts, names)
     }
 
@@ -295,10 +292,14 @@ impl<'a> Document<'a> {
         self.facts("Checks of the machine", facts::checks(report), Vec::new())
     }
 
-    /// Adds facts. `of` names what they describe, for the line below the page's title.
-    pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, of: Vec<String>) -> Self {
+    /// Adds facts. `names` are of what they describe, for the line below the page's title.
+    pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, names: Vec<String>) -> Self {
         let title = title.to_owned();
-        self.facts.push(Facts { title, facts, of });
+        self.facts.push(Facts {
+            title,
+            facts,
+            names,
+        });
         self
     }
 

@@ -1,11 +1,12 @@
 //! The report of `q2c poll tune-kernel`.
 
-use crate::analysis::time;
 use crate::document::{Document, Reported, Section};
+use crate::note::{Note, ReportField, ReportTable, row};
 use crate::phrase::{counted, when};
 use crate::plots;
-use crate::quantity::{bare, count, iops, median, number, or_nothing, range, seconds, trials};
-use crate::said::{Note, ReportField, ReportTable, row};
+use crate::quantity::{
+    count, duration, iops, median, number, or_dash, range, seconds, trials, trim_zeros,
+};
 use q2c_model::stats::Interval;
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::{KernelMethod, KernelPoint, KernelTuneResult};
@@ -18,8 +19,8 @@ impl Reported for KernelTuneResult {
             .titled(self.device.name.clone(), about(self))
             .run(self.job.seed, self.started_unix_s)
             .answers([verdict(self)])
-            .section(methods.plots(|| plots::kernel_tune::plots(self)))
-            .section(Section::new("How it was found").notes(words(self)))
+            .section(methods.plots(|| plots::over_time::kernel_plots(self)))
+            .section(Section::new("How it was found").notes(how_found(self)))
             .section(Section::new("Calibration in the kernel").table(points(self)))
             .warnings(&self.warnings)
             .machine(&self.machine)
@@ -37,13 +38,13 @@ fn about(result: &KernelTuneResult) -> String {
     format!(
         "the kernel's own polling {load} · {} of {} · took {}",
         trials(job.trials, others.map(|m| m.measured.rates.iops.trials)),
-        bare(&seconds(job.trial_ns.as_secs_f64())),
+        trim_zeros(&seconds(job.trial_ns.as_secs_f64())),
         seconds(result.seconds)
     )
 }
 
 /// The method's name for a table: what the kernel does, and the method's rule.
-pub(crate) fn name(method: &Method) -> String {
+pub(crate) fn method_name(method: &Method) -> String {
     match method {
         Method::HybridKernel(KernelSleep::Own) => "hybrid, the kernel's own sleep".to_owned(),
         Method::HybridKernel(KernelSleep::Fixed(us)) => format!("hybrid, a sleep of {us} us"),
@@ -55,55 +56,49 @@ pub(crate) fn name(method: &Method) -> String {
 fn methods(result: &KernelTuneResult) -> ReportTable {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
-        let with_range = |of, scale| ReportField::over(median(of, scale), range(of, scale));
-        let known = |text: String| or_nothing(m.method.sleeps().then_some(text));
-        let missed = [
-            median(&rates.miss_rate, 100.0),
-            number(predicted.miss_rate * 100.0),
-        ];
-        let [missed, predicted_missed] = missed.map(known);
-        let slept = [
-            rates.effective_sleep_ns.median,
-            predicted.effective_sleep_ns,
-        ];
-        let [slept, predicted_sleep] = slept.map(|ns| known(time(ns)));
+        let field = |i, scale| ReportField::stacked(median(i, scale), range(i, scale));
+        let shown = |text: String| or_dash(m.method.sleeps().then_some(text));
+        let missed = shown(median(&rates.miss_rate, 100.0));
+        let predicted_missed = shown(number(predicted.miss_rate * 100.0));
+        let slept = shown(duration(rates.effective_sleep_ns.median));
+        let predicted_sleep = shown(duration(predicted.effective_sleep_ns));
         let mark = when(m.method == result.recommended, "▸ ");
         row![
-            ReportField::over(format!("{mark}{}", name(&m.method)), m.role.text()),
-            with_range(&m.relative.iops, 100.0),
-            with_range(&m.relative.kiops_per_core, 1.0),
-            ReportField::over(iops(rates.iops.median), iops(predicted.iops)),
-            ReportField::over(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
-            ReportField::over(missed, predicted_missed),
-            ReportField::over(slept, predicted_sleep),
-            time(m.measured.d2c_p99_ns.median),
+            ReportField::stacked(format!("{mark}{}", method_name(&m.method)), m.role.text()),
+            field(&m.relative.iops, 100.0),
+            field(&m.relative.kiops_per_core, 1.0),
+            ReportField::stacked(iops(rates.iops.median), iops(predicted.iops)),
+            ReportField::stacked(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
+            ReportField::stacked(missed, predicted_missed),
+            ReportField::stacked(slept, predicted_sleep),
+            duration(m.measured.d2c_p99_ns.median),
         ]
     };
     let heads = "method\npredicted below | IOPS\n% classic | per core\nx classic | IOPS | CPU\n% | miss\n% | effective\nsleep | D2C p99";
     let legend = "Medians over the trials, as the kernel's probe counted them; below them [min, max] of the columns over classic \
          polling, and the predictions of the others. Classic polling is compared with itself.";
-    ReportTable::headed(heads, result.methods.iter().map(row)).legend(legend)
+    ReportTable::new(heads, result.methods.iter().map(row)).legend(legend)
 }
 
 fn points(result: &KernelTuneResult) -> ReportTable {
     let row = |point: &KernelPoint| {
         // Without a miss, the sleep is not the reason why a wait ended late.
-        let late = |ns| or_nothing((point.miss_rate >= 0.5).then(|| time(ns)));
+        let late = |ns| or_dash((point.miss_rate >= 0.5).then(|| duration(ns)));
         [
-            time(point.asked_ns),
+            duration(point.asked_ns),
             count(point.ios),
             number(point.miss_rate * 100.0),
-            time(point.delay_ns),
+            duration(point.delay_ns),
             late(point.late_p50_ns),
             late(point.late_p99_ns),
-            time(point.cpu_ns),
+            duration(point.cpu_ns),
         ]
     };
     let heads =
         "sleep asked | requests | miss\n% | delay | late\np50 | late\np99 | CPU per\nrequest";
     let legend = "Delay: from the timer's start to the next look, less the sleep asked. Late: from the hand-over to the driver to \
          the completion, less the sleep asked, where most sleeps outlived their request.";
-    ReportTable::headed(heads, result.points.iter().map(row)).legend(legend)
+    ReportTable::new(heads, result.points.iter().map(row)).legend(legend)
 }
 
 const NO_ROOM: &str =
@@ -113,13 +108,13 @@ fn verdict(result: &KernelTuneResult) -> Note {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
-        let share = |interval: &Interval| median(interval, 100.0);
+        let share = |about: &Interval| median(about, 100.0);
         let (iops, missed) = (share(&m.relative.iops), share(&m.measured.rates.miss_rate));
         let per_core = median(&m.relative.kiops_per_core, 1.0);
         let cpu = median(&m.measured.rates.cpu_pct, 1.0);
-        let kept = format!("It kept {iops} % of the IOPS of classic polling");
+        let iops_sentence = format!("It kept {iops} % of the IOPS of classic polling");
         let core = format!("{per_core} times the IOPS per core");
-        format!(". {kept} at {core}, with {cpu} % CPU and {missed} % missed.")
+        format!(". {iops_sentence} at {core}, with {cpu} % CPU and {missed} % missed.")
     });
     let figures = figures.unwrap_or_default();
     let floor = number(result.floor * 100.0);
@@ -141,8 +136,8 @@ fn verdict(result: &KernelTuneResult) -> Note {
     Note::caution("classic polling", message)
 }
 
-fn words(result: &KernelTuneResult) -> Vec<Note> {
-    let [_, p10, p50, p99, _] = result.recorded.latency_ns.map(time);
+fn how_found(result: &KernelTuneResult) -> Vec<Note> {
+    let [_, p10, p50, p99, _] = result.recorded.latency_ns.map(duration);
     let recorded = format!(
         "{} polled requests of {} under classic polling; D2C p10 {p10}, p50 {p50}, p99 {p99}",
         count(result.recorded.ios),
@@ -152,20 +147,20 @@ fn words(result: &KernelTuneResult) -> Vec<Note> {
         "{} % of one CPU while steering; the probes' own time is part of every method's CPU",
         number(result.own_cpu_pct)
     );
-    let simulated = Note::plain("simulated", simulated(result));
-    let mut said = vec![Note::plain("recorded", recorded), simulated];
-    said.extend(Note::plains("predicted", predicted(result)));
-    said.push(Note::plain("own CPU", own_cpu));
+    let simulated = Note::plain("simulated", simulation(result));
+    let mut notes = vec![Note::plain("recorded", recorded), simulated];
+    notes.extend(Note::plains("predicted", prediction(result)));
+    notes.push(Note::plain("own CPU", own_cpu));
     let lost = count(result.lost);
     let lost = (result.lost > 0).then(|| {
         format!("{lost} completions found no room in the probe's ring; the rule and the recording lack them")
     });
-    said.extend(Note::cautions("lost", lost));
-    said.extend((!result.restored.is_empty()).then(|| Note::plain("put back", &result.restored)));
-    said
+    notes.extend(Note::cautions("lost", lost));
+    notes.extend((!result.restored.is_empty()).then(|| Note::plain("put back", &result.restored)));
+    notes
 }
 
-fn simulated(result: &KernelTuneResult) -> String {
+fn simulation(result: &KernelTuneResult) -> String {
     let left_out = match result.not_followed {
         0 => String::new(),
         n => format!("; {} more cannot be followed by the kernel", count(n)),
@@ -178,17 +173,17 @@ fn simulated(result: &KernelTuneResult) -> String {
     format!("{rules} rules that the kernel can follow{left_out}; {best}")
 }
 
-fn predicted(result: &KernelTuneResult) -> Option<String> {
-    let steered =
+fn prediction(result: &KernelTuneResult) -> Option<String> {
+    let is_steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
-    let m = result.methods.iter().find(steered)?;
+    let m = result.methods.iter().find(is_steered)?;
     let about = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
     let sleep = about(&m.off.effective_sleep_ns, 1.0);
     let iops = about(&m.off.iops, 1.0);
     let (missed, cpu) = (about(&m.off.miss_rate, 100.0), about(&m.off.cpu_pct, 1.0));
     let ratios = format!("predicted / measured: effective sleep {sleep}, IOPS {iops}");
     let differences = format!("miss rate {missed} points, CPU {cpu} points");
-    let name = name(&m.method);
+    let name = method_name(&m.method);
     Some(format!(
         "{name}; {ratios}; predicted less measured: {differences}"
     ))

@@ -8,19 +8,19 @@ use std::collections::BTreeSet;
 
 /// A mode in words: `poll (ring)`, `interrupt: the kernel ignored the request to poll`.
 #[must_use]
-pub fn words(mode: &WaitMode) -> String {
-    let kind = kind(mode.kind);
+pub fn label(mode: &WaitMode) -> String {
+    let kind = kind_label(mode.kind);
     let means = mode.means.map(|means| format!(" ({means})"));
-    let looked = format!("{kind}{}", means.unwrap_or_default());
+    let text = format!("{kind}{}", means.unwrap_or_default());
     let Some(note) = &mode.note else {
-        return looked;
+        return text;
     };
     match note {
         ModeNote::Failed(reason) => format!("{kind}: {reason}"),
         ModeNote::PollIgnored => format!("{kind}: the kernel ignored the request to poll"),
         ModeNote::Interrupted(asked) => {
-            let where_looked = mode.means.map_or("", |means| means.text());
-            format!("{kind} ({where_looked}; the device raised interrupts, {asked} was ignored)")
+            let means_text = mode.means.map_or("", |means| means.text());
+            format!("{kind} ({means_text}; the device raised interrupts, {asked} was ignored)")
         }
         ModeNote::Neither => format!("{kind}: neither polling nor interrupts"),
         ModeNote::InterruptsUnread => {
@@ -29,20 +29,22 @@ pub fn words(mode: &WaitMode) -> String {
         ModeNote::CpusPerJob(cpus) => {
             format!("{kind}: each job used {cpus:.2} CPUs, and polling takes a whole one")
         }
-        ModeNote::NeverSlept => format!("{looked}, no sleep"),
+        ModeNote::NeverSlept => format!("{text}, no sleep"),
         ModeNote::LeftToInterrupt(share) => {
             let percent = share * 100.0;
-            format!("{looked}, no sleep: the rule left {percent:.0} % to the interrupt")
+            format!("{text}, no sleep: the rule left {percent:.0} % to the interrupt")
         }
         ModeNote::StayedOnCpu if mode.kind == ModeKind::Interrupt => {
-            format!("{looked}, most waits ended without leaving the CPU")
+            format!("{text}, most waits ended without leaving the CPU")
         }
-        ModeNote::StayedOnCpu => format!("{looked}, most sleeps ended without leaving the CPU"),
-        ModeNote::NoHelper => format!("{looked} without its kernel thread"),
+        ModeNote::StayedOnCpu => {
+            format!("{text}, most sleeps ended without leaving the CPU")
+        }
+        ModeNote::NoHelper => format!("{text} without its kernel thread"),
     }
 }
 
-fn kind(kind: ModeKind) -> &'static str {
+fn kind_label(kind: ModeKind) -> &'static str {
     match kind {
         ModeKind::NotRun => "not run",
         ModeKind::NotProved => "not proved",
@@ -61,10 +63,10 @@ pub(crate) enum ModeMatch {
     Differs,
 }
 
-pub(crate) fn kept(effective: &EffectiveMode) -> ModeMatch {
-    let WaitMode { kind, means, note } = &effective.was;
-    let bare = note.is_none() && means.is_none();
-    match (ModeKind::asked_for(&effective.asked) == *kind, bare) {
+pub(crate) fn mode_match(effective: &EffectiveMode) -> ModeMatch {
+    let WaitMode { kind, means, note } = &effective.mode;
+    let is_plain = note.is_none() && means.is_none();
+    match (ModeKind::from_method(&effective.asked) == *kind, is_plain) {
         (false, _) => ModeMatch::Differs,
         (true, true) => ModeMatch::AsAsked,
         (true, false) => ModeMatch::ByOtherMeans,
@@ -74,11 +76,11 @@ pub(crate) fn kept(effective: &EffectiveMode) -> ModeMatch {
 /// Explains the brackets in the names of these modes; empty if none has brackets.
 pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a WaitMode>) -> String {
     let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
-    let explanation = |means| format!("({means}): {}.", explained(means));
+    let explanation = |means| format!("({means}): {}.", means_meaning(means));
     joined(means.into_iter().map(explanation), " ")
 }
 
-fn explained(means: Means) -> &'static str {
+fn means_meaning(means: Means) -> &'static str {
     match means {
         Means::Ring => "jobs look into the completion ring; the device still interrupts",
         Means::IoPoll => "the kernel asks the device, which does not interrupt",
@@ -96,13 +98,13 @@ fn explained(means: Means) -> &'static str {
 
 /// Name and value of each piece of a proof, in the order of the names: `I/Os 1200, device
 /// interrupts 3`.
-pub(crate) fn proof(proof: &[Evidence]) -> String {
-    let mut pieces: Vec<(&str, String)> = proof.iter().map(piece).collect();
+pub(crate) fn proof_text(proof: &[Evidence]) -> String {
+    let mut pieces: Vec<(&str, String)> = proof.iter().map(name_and_value).collect();
     pieces.sort();
     listed(pieces.iter().map(|(name, value)| format!("{name} {value}")))
 }
 
-fn piece(evidence: &Evidence) -> (&'static str, String) {
+fn name_and_value(evidence: &Evidence) -> (&'static str, String) {
     const SLEPT: &str = "I/Os that slept";
     let read =
         |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
@@ -114,7 +116,7 @@ fn piece(evidence: &Evidence) -> (&'static str, String) {
         Evidence::SleptByProbe { slept, polled } => {
             (SLEPT, format!("{slept} of {polled} seen by a probe"))
         }
-        Evidence::SleptUnseen(why) => (SLEPT, format!("not seen: {why}")),
+        Evidence::SleptUnseen(cause) => (SLEPT, format!("not seen: {cause}")),
         Evidence::Interrupts(count) => ("device interrupts", read(count)),
         Evidence::Requests(count) => ("device requests", read(count)),
         Evidence::RingFlags(text) => ("ring flags", text.clone()),
@@ -142,7 +144,7 @@ mod tests {
 
     #[test]
     fn modes_in_words() {
-        let by = |kind, means| WaitMode::by(kind, Some(means));
+        let by = |kind, means| WaitMode::new(kind, Some(means));
         for (mode, wanted) in [
             (WaitMode::from_kind(ModeKind::Interrupt), "interrupt"),
             (by(ModeKind::Poll, Means::IoPoll), "poll (iopoll)"),
@@ -151,46 +153,46 @@ mod tests {
                 "hybrid-kernel (call)",
             ),
             (
-                by(ModeKind::Poll, Means::Memory).noted(ModeNote::Interrupted(Means::IoPoll)),
+                by(ModeKind::Poll, Means::Memory).with_note(ModeNote::Interrupted(Means::IoPoll)),
                 "poll (memory; the device raised interrupts, iopoll was ignored)",
             ),
             (
-                by(ModeKind::Hybrid, Means::IoPoll).noted(ModeNote::LeftToInterrupt(0.996)),
+                by(ModeKind::Hybrid, Means::IoPoll).with_note(ModeNote::LeftToInterrupt(0.996)),
                 "hybrid (iopoll), no sleep: the rule left 100 % to the interrupt",
             ),
             (
                 WaitMode::from_kind(ModeKind::NotRun)
-                    .noted(ModeNote::Failed("no memory".to_owned())),
+                    .with_note(ModeNote::Failed("no memory".to_owned())),
                 "not run: no memory",
             ),
         ] {
-            assert_eq!(words(&mode), wanted);
+            assert_eq!(label(&mode), wanted);
         }
     }
 
     #[test]
     fn what_was_asked_is_held_against_what_was() {
-        let kept_as = |asked: &str, was: WaitMode| {
-            kept(&EffectiveMode {
+        let match_of = |asked: &str, mode: WaitMode| {
+            mode_match(&EffectiveMode {
                 asked: asked.parse().unwrap(),
-                was,
+                mode,
                 proof: Default::default(),
             })
         };
-        let poll = || WaitMode::by(ModeKind::Poll, Some(Means::Ring));
+        let poll = || WaitMode::new(ModeKind::Poll, Some(Means::Ring));
         assert_eq!(
-            kept_as("interrupt", WaitMode::from_kind(ModeKind::Interrupt)),
+            match_of("interrupt", WaitMode::from_kind(ModeKind::Interrupt)),
             ModeMatch::AsAsked
         );
-        assert_eq!(kept_as("poll", poll()), ModeMatch::ByOtherMeans);
-        let slept = WaitMode::by(ModeKind::Hybrid, Some(Means::Ring));
+        assert_eq!(match_of("poll", poll()), ModeMatch::ByOtherMeans);
+        let slept = WaitMode::new(ModeKind::Hybrid, Some(Means::Ring));
         assert_eq!(
-            kept_as("hybrid:min:70%,10ms", slept.clone()),
+            match_of("hybrid:min:70%,10ms", slept.clone()),
             ModeMatch::ByOtherMeans
         );
-        assert_eq!(kept_as("hybrid-uring", slept), ModeMatch::Differs);
+        assert_eq!(match_of("hybrid-uring", slept), ModeMatch::Differs);
         assert_eq!(
-            kept_as("poll", WaitMode::from_kind(ModeKind::Interrupt)),
+            match_of("poll", WaitMode::from_kind(ModeKind::Interrupt)),
             ModeMatch::Differs
         );
     }
@@ -206,6 +208,6 @@ mod tests {
         ];
         let expected = "I/Os 12, I/Os that slept 9 of 10 seen by a probe, device requests could not be \
                     read, voluntary switches per slept I/O, or per I/O 0.250";
-        assert_eq!(super::proof(&proof), expected);
+        assert_eq!(proof_text(&proof), expected);
     }
 }

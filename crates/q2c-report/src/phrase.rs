@@ -13,7 +13,7 @@ pub(crate) fn listed<T: ToString>(items: impl IntoIterator<Item = T>) -> String 
 }
 
 /// The items joined by commas; `None` for no items.
-pub(crate) fn some_listed<T: ToString>(items: impl IntoIterator<Item = T>) -> Option<String> {
+pub(crate) fn listed_if_any<T: ToString>(items: impl IntoIterator<Item = T>) -> Option<String> {
     Some(listed(items)).filter(|text| !text.is_empty())
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn when(is_so: bool, text: &str) -> &str {
 }
 
 /// The JSON name of an enum variant without fields, with blanks for `-` and `_`: `page cache`.
-pub(crate) fn words_of(value: impl Serialize) -> String {
+pub(crate) fn variant_words(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().replace(['-', '_'], " ")
 }
@@ -36,6 +36,10 @@ pub(crate) fn yes_or_no(is_so: bool) -> &'static str {
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
     let s = when(n != N::from(1), "s");
     format!("{n} {one}{s}")
+}
+
+pub(crate) fn jobs(n: u32) -> String {
+    counted(n, "job")
 }
 
 /// The items without repetitions, in the order of their first appearance.

@@ -1,13 +1,22 @@
-//! The report of `q2c place sim`.
+//! The reports of `q2c place sim`, `place run`, `place watch` and `place calibrate`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{counted, joined, some_listed, when, words_of};
-use crate::plots;
-use crate::quantity::{number, or_nothing, percent};
-use crate::said::{Note, ReportField, ReportTable, Weight, row};
+use crate::note::{Note, ReportField, ReportTable, Weight, row};
+use crate::phrase::{counted, joined, listed, listed_if_any, variant_words, when};
+use crate::plots::{self, NS_TO_US};
+use crate::quantity::{median, number, or_dash, percent, range, seconds, trials};
+use q2c_model::stats::Interval;
+use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
     Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues, Setup, Speeds,
     SpeedsFrom,
+};
+use q2c_result::place_run::{
+    ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementRun, PollFigures, PollTask,
+};
+use q2c_result::place_watch::{
+    AdvisedMove, MoveReason, PlaceWatchResult, SeenBy, StayReason, WatchedCore, WatchedCpu,
+    WatchedTask,
 };
 
 /// The share of the best placement's time by which a slower one is named.
@@ -25,10 +34,11 @@ impl Reported for PlaceSimResult {
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s)
             .sections(self.setups.iter().flat_map(|setup| {
-                let section = Section::new(title(setup)).notes(verdict(setup));
+                let section = Section::new(setup_title(setup)).notes(setup_notes(setup));
                 [
                     section.table(policies(setup)),
-                    Section::new(format!("{}: published", title(setup))).table(published(setup)),
+                    Section::new(format!("{}: published", setup_title(setup)))
+                        .table(published(setup)),
                 ]
             }))
             .section(Section::new("").plots(|| plots::place::plots(self)))
@@ -37,7 +47,7 @@ impl Reported for PlaceSimResult {
     }
 }
 
-pub(crate) fn title(setup: &Setup) -> String {
+pub(crate) fn setup_title(setup: &Setup) -> String {
     let caches = match setup.caches {
         1 => String::new(),
         n => format!(" in {n} caches"),
@@ -66,42 +76,42 @@ pub(crate) fn policy(policy: PolicyName) -> &'static str {
 
 fn policies(setup: &Setup) -> ReportTable {
     let has_best = setup.c_time.best.is_some();
-    let over = if has_best { "best" } else { "alone" };
+    let base = if has_best { "best" } else { "alone" };
     let heads = format!(
-        "policy | C time\nover {over} | [95 %] | P I/Os\nof alone | P p99\nus | P p99.9\nus | moves | \
+        "policy | C time\nover {base} | [95 %] | P I/Os\nof alone | P p99\nus | P p99.9\nus | moves | \
          colocate\n% | spread\n% | bunch\n% | heap\n%"
     );
-    let extremes = [("best", setup.c_time.best), ("worst", setup.c_time.worst)];
-    let extremes = extremes.into_iter().filter_map(|(name, time)| {
+    let best_and_worst = [("best", setup.c_time.best), ("worst", setup.c_time.worst)];
+    let best_and_worst = best_and_worst.into_iter().filter_map(|(name, time)| {
         let mut row = row![name, ratio(time?)];
         row.resize(heads.split(" | ").count(), ReportField::default());
         Some((time?, row))
     });
     let figures = setup.policies.iter();
     let figures = figures.map(|p| (p.c_slowdown / setup.c_time_unit, policy_row(setup, p)));
-    let mut rows: Vec<(f64, Vec<ReportField>)> = extremes.chain(figures).collect();
+    let mut rows: Vec<(f64, Vec<ReportField>)> = best_and_worst.chain(figures).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    ReportTable::headed(&heads, rows.into_iter().map(|(_, row)| row))
-        .legend(LEGEND)
+    ReportTable::new(&heads, rows.into_iter().map(|(_, row)| row))
+        .legend(POLICY_LEGEND)
         .without_empty_columns()
 }
 
-const LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
+const POLICY_LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
 
 fn policy_row(setup: &Setup, figures: &PolicyFigures) -> Vec<ReportField> {
     let time = |slowdown: f64| ratio(slowdown / setup.c_time_unit);
     let (low, high) = (figures.c_slowdown_low, figures.c_slowdown_high);
     let range = (low < high).then(|| format!("[{}, {}]", time(low), time(high)));
     let latency = figures.p_latency;
-    let polls = setup.polling > 0;
-    let share = |share: f64| when(polls, &number(100.0 * share)).to_owned();
+    let has_polling = setup.polling > 0;
+    let share = |share: f64| when(has_polling, &number(100.0 * share)).to_owned();
     row![
         policy(figures.policy),
         time(figures.c_slowdown),
         range.unwrap_or_default(),
-        or_nothing(polls.then(|| percent(figures.p_bandwidth))),
-        or_nothing(latency.map(|latency| number(latency.p99_us))),
-        or_nothing(latency.map(|latency| number(latency.p999_us))),
+        or_dash(has_polling.then(|| percent(figures.p_bandwidth))),
+        or_dash(latency.map(|latency| number(latency.p99_us))),
+        or_dash(latency.map(|latency| number(latency.p999_us))),
         number(figures.migrations),
         share(figures.states.colocate),
         share(figures.states.spread),
@@ -119,34 +129,34 @@ fn gain(gain: Gain) -> String {
     format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
 }
 
-fn verdict(setup: &Setup) -> Vec<Note> {
-    let mut said = Vec::new();
+fn setup_notes(setup: &Setup) -> Vec<Note> {
+    let mut notes = Vec::new();
     if setup.c_time.best.is_some() {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
-        said.push(Note::plain("best run time", unit));
+        notes.push(Note::plain("best run time", unit));
     }
     let over_free = gain(setup.gain_over_free_pct);
-    said.push(Note::plain("proposed over free", over_free));
+    notes.push(Note::plain("proposed over free", over_free));
     let over_worst = setup.gain_over_worst_pct.map(gain);
-    said.extend(Note::plains("proposed over worst", over_worst));
+    notes.extend(Note::plains("proposed over worst", over_worst));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
-        let same = some_listed(setup.worst_is.iter().map(|name| policy(*name)));
+        let same = listed_if_any(setup.worst_is.iter().map(|name| policy(*name)));
         let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
         let worst = format!("{} ({same})", queues(worst));
-        said.push(Note::plain("worst placement", worst));
-        said.push(Note::plain("best placement", queues(best)));
+        notes.push(Note::plain("worst placement", worst));
+        notes.push(Note::plain("best placement", queues(best)));
     }
     if setup.c_time.best.is_some() {
         let proposed = setup.c_time.proposed;
-        let far = 100.0 * (proposed - 1.0);
-        let distance = match far {
+        let loss_pct = 100.0 * (proposed - 1.0);
+        let distance = match loss_pct {
             behind if behind > 0.0 => format!("{} % behind the best placement", number(behind)),
             ahead => format!("{} % ahead of the best of even loads", number(-ahead)),
         };
-        let weight = Weight::sure(proposed <= 1.0 + NEAR_BEST);
-        said.push(Note::new(weight, "proposed", distance));
+        let weight = Weight::good_if(proposed <= 1.0 + NEAR_BEST);
+        notes.push(Note::new(weight, "proposed", distance));
     }
-    said
+    notes
 }
 
 fn queues(queues: &Queues) -> String {
@@ -158,7 +168,7 @@ fn published(setup: &Setup) -> ReportTable {
     let row = |published: &PublishedGain| {
         let (gain, fitted) = (published.simulated, published.fitted);
         row![
-            words_of(published.figure),
+            variant_words(published.figure),
             number(published.published_pct),
             number(gain.t_over_t_minus_1),
             number(gain.one_minus),
@@ -167,15 +177,329 @@ fn published(setup: &Setup) -> ReportTable {
     };
     let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
     let legend = "The published texts do not say which of the two ways their gains are put.";
-    ReportTable::headed(heads, setup.published.iter().map(row)).legend(legend)
+    ReportTable::new(heads, setup.published.iter().map(row)).legend(legend)
 }
 
-pub(crate) fn speeds(s: &Speeds) -> ReportTable {
+fn speeds(s: &Speeds) -> ReportTable {
     let row = |name: &str, compute, polling| [name.to_owned(), ratio(compute), ratio(polling)];
     let rows = [
         row("C", s.compute_beside_compute, s.compute_beside_polling),
         row("P", s.polling_beside_compute, s.polling_beside_polling),
     ];
     let legend = "On the other logical CPU of the same core, as a share of the speed alone.";
-    ReportTable::headed("speed of | beside C | beside P", rows).legend(legend)
+    ReportTable::new("speed of | beside C | beside P", rows).legend(legend)
+}
+
+impl Reported for PlaceRunResult {
+    fn document(&self) -> Document<'_> {
+        Document::new("place run", &self.version, &self.schema)
+            .titled("Placements, measured", run_about(self))
+            .run(self.seed, self.started_unix_s)
+            .complete(self.complete)
+            .sections(self.classes.iter().map(|class| {
+                let task = match &class.task {
+                    ComputeTask::Own(kind) => work(*kind).to_owned(),
+                    ComputeTask::Program(command) => format!("`{command}`"),
+                };
+                Section::new(task)
+                    .notes(class_notes(class))
+                    .table(placements(self, class))
+                    .table(gains(class))
+            }))
+            .section(Section::new("How it was measured").notes(run_notes(self)))
+            .warnings(&self.warnings)
+            .targets(&self.target)
+            .machine(&self.machine)
+    }
+}
+
+fn run_about(result: &PlaceRunResult) -> String {
+    let polls = match &result.polls {
+        PollTask::Engine { engine, bs } => format!("{engine} polling for {bs}"),
+        PollTask::Program(command) => format!("`{command}`"),
+    };
+    let run = result.classes.iter().flat_map(|class| &class.placements);
+    format!(
+        "{} computing + {} polling ({polls}) on {} CPUs of {} cores · {} of {} each",
+        result.compute,
+        result.polling,
+        result.cpus,
+        result.cores,
+        trials(result.trials, run.map(|run| run.c_slowdown.trials)),
+        seconds(result.trial_s),
+    )
+}
+
+fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
+    let alone = result.polling_alone.as_ref();
+    let row = |run: &PlacementRun| {
+        let (name, slowdown) = (policy(run.policy), &run.c_slowdown);
+        let mut row = row![name, median(slowdown, 1.0), range(slowdown, 1.0)];
+        row.extend(polling(run.polls.as_ref(), alone));
+        let moves = run.moves.map(|moves| median(&moves, 1.0));
+        row.push(moves.unwrap_or_default().into());
+        row
+    };
+    let of_polling = alone.map(|_| {
+        let mut row = row!["P alone", "", ""];
+        row.extend(polling(alone, alone));
+        row.push(ReportField::default());
+        row
+    });
+    let heads = "placement | C time\nof alone | [min, max] | P IOPS\neach | P IOPS\n% of alone | P p50\nus | P p99\nus | P p99.9\nus | moves";
+    let legend = "C: computing tasks, P: polling tasks. C time: run time of a C task over that of one alone on a core, in the same round; medians of the trials.";
+    ReportTable::new(heads, class.placements.iter().map(row).chain(of_polling))
+        .legend(legend)
+        .without_empty_columns()
+}
+
+fn polling(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportField; 5] {
+    let Some(PollFigures { iops, latency, .. }) = polls else {
+        return Default::default();
+    };
+    let alone = alone.map(|f| f.iops.median).filter(|iops| *iops > 0.0);
+    [
+        median(iops, 1.0),
+        or_dash(alone.map(|alone| number(100.0 * iops.median / alone))),
+        median(&latency.p50_ns, NS_TO_US),
+        median(&latency.p99_ns, NS_TO_US),
+        median(&latency.p999_ns, NS_TO_US),
+    ]
+    .map(ReportField::from)
+}
+
+fn gains(class: &ClassRun) -> ReportTable {
+    let row = |gain: &PlacementGain| {
+        [
+            format!("{} over {}", policy(gain.of), policy(gain.over)),
+            median(&gain.t_over_t_minus_1_pct, 1.0),
+            range(&gain.t_over_t_minus_1_pct, 1.0),
+            median(&gain.one_minus_pct, 1.0),
+            range(&gain.one_minus_pct, 1.0),
+            gain.published_pct.map(number).unwrap_or_default(),
+        ]
+    };
+    let heads = "gain | T'/T - 1\n% | [min, max] | 1 - T/T'\n% | [min, max] | published\n%";
+    let legend = "T: run time of the C tasks in the first placement, T': in the other, of the same round. The published figures are means over other programs on another machine.";
+    ReportTable::new(heads, class.gains.iter().map(row)).legend(legend)
+}
+
+/// The answer for one kind of C task: how much faster the rules are than the kernel's balancer.
+fn class_notes(class: &ClassRun) -> Vec<Note> {
+    let rules = (PolicyName::Proposed, PolicyName::Free);
+    let mut gains = class.gains.iter();
+    let gain = gains
+        .find(|gain| (gain.of, gain.over) == rules)
+        .map(|gain| {
+            let pct = &gain.t_over_t_minus_1_pct;
+            let (weight, what) = gain_verdict(pct);
+            let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
+            let sentence =
+                format!("the proposed placement {what} the kernel's own balancing (free): {times}");
+            Note::new(weight, "gain", sentence.trim_end())
+        });
+    let failures = class.placements.iter().filter_map(|run| {
+        let first = run.failures.first()?;
+        let failed = run.failures.len();
+        let message = format!("{failed} of the trials failed, the first one to {first}");
+        Some(Note::bad(policy(run.policy), message))
+    });
+    gain.into_iter().chain(failures).collect()
+}
+
+/// Only an interval that excludes 0 shows a gain or a loss.
+fn gain_verdict(pct: &Interval) -> (Weight, &'static str) {
+    match pct {
+        one if one.trials < 2 => (Weight::Plain, "was tried once beside"),
+        all if all.min > 0.0 => (Weight::Good, "lets computing tasks run faster than"),
+        none if none.max < 0.0 => (Weight::Caution, "makes computing tasks slower than"),
+        _ => (Weight::Plain, "cannot be told from"),
+    }
+}
+
+/// The placements that were left out, and the slowdown in a shared pipeline.
+fn run_notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
+    let own_kind = &result.beside_own_kind;
+    let (speed, range) = (median(own_kind, 100.0), range(own_kind, 100.0));
+    let shared = format!(
+        "computing tasks beside their own kind run at {speed} % of their speed alone {range}, of the class that loses most"
+    );
+    let left_out = result.left_out.iter();
+    let left_out = left_out
+        .map(|left| Note::caution(policy(left.policy), format!("left out: {}", left.reason)));
+    std::iter::once(Note::plain("a shared pipeline", shared)).chain(left_out)
+}
+
+impl Reported for PlaceWatchResult {
+    fn document(&self) -> Document<'_> {
+        let speeds = Section::new("Speed beside a neighbour").table(speeds(&self.speeds));
+        Document::new("place watch", &self.version, &self.schema)
+            .titled("Placement", watch_about(self))
+            .started(self.at_unix_s)
+            .section(Section::new("Cores").table(cores(self)).notes(advice(self)))
+            .section(speeds.folded())
+            .warnings(&self.warnings)
+    }
+}
+
+fn watch_about(result: &PlaceWatchResult) -> String {
+    let cpus: usize = result.cores.iter().map(|core| core.cpus.len()).sum();
+    let functions = &result.detector.functions;
+    let seen = match listed_if_any(functions) {
+        None => "by names and hints only".to_owned(),
+        Some(functions) => format!("by {functions}, names and hints"),
+    };
+    let (cores, window) = (result.cores.len(), number(result.window_s));
+    format!("{cpus} CPUs on {cores} cores · the last {window} s · polling seen {seen}")
+}
+
+fn cores(result: &PlaceWatchResult) -> ReportTable {
+    let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
+        core.cpus.iter().enumerate().map(move |(side, cpu)| {
+            let tasks = |p| listed(cpu.tasks.iter().filter(|task| task.polls == p).map(task));
+            [
+                when(side == 0, &format!("{nth}{}", sharing(core))).to_owned(),
+                cpu.cpu.0.to_string(),
+                tasks(true),
+                tasks(false),
+                or_dash(cpu.c_slowdown.map(|times| format!("{times:.2}"))),
+            ]
+        })
+    });
+    let legend = "Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.";
+    ReportTable::new("core | CPU | polling | computing | C takes", rows).legend(legend)
+}
+
+fn sharing(core: &WatchedCore) -> &'static str {
+    let has = |polls| move |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls == polls);
+    let sides = core.cpus.iter().filter(has(true)).count();
+    match (sides, core.cpus.iter().any(|cpu| has(false)(&cpu))) {
+        (0, _) => "",
+        (1, _) => " one side",
+        (_, true) => " mixed",
+        (_, false) => " bunch",
+    }
+}
+
+fn task(task: &WatchedTask) -> String {
+    let mark = when(task.stays.is_some(), "*");
+    let source = match task.by {
+        SeenBy::Hint => " (hint)",
+        SeenBy::SubmissionThread => " (SQPOLL)",
+        SeenBy::Name => " (by name)",
+        SeenBy::Kernel | SeenBy::Nothing => "",
+    };
+    format!("{}{mark}{source} {} %", task.name, number(task.cpu_pct))
+}
+
+fn advice(result: &PlaceWatchResult) -> Vec<Note> {
+    let cpus = || result.cores.iter().flat_map(|core| &core.cpus);
+    let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
+    let polling = tasks().filter(|task| task.polls).count();
+    let computing = tasks().count() - polling;
+    let both = format!("{polling} polling and {computing} computing tasks");
+    const HEADING: &str = "placement";
+    let placement = if polling == 0 || computing == 0 {
+        let none = if polling == 0 { "polls" } else { "computes" };
+        let counts = format!("{polling} tasks poll, {computing} compute");
+        let sentence = format!("{counts}: nothing {none}, so there is nothing to keep apart");
+        Note::plain(HEADING, sentence)
+    } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
+        let single = "no core has two logical CPUs, and the kernel's own balancing is enough";
+        Note::plain(HEADING, format!("{both}; {single}"))
+    } else if result.moves.is_empty() {
+        Note::good(HEADING, both + " are placed as well as they may be")
+    } else {
+        let times = result.c_slowdown.zip(result.c_slowdown_after);
+        let gain = times.map(|(now, after)| {
+            let less = number(100.0 * (1.0 - after / now));
+            format!(": computing tasks would take {less} % less time, by the speeds")
+        });
+        let moves = format!("{} of the tasks would be better placed", result.moves.len());
+        Note::caution(HEADING, moves + &gain.unwrap_or_default())
+    };
+    let moves = result.moves.iter().map(move_note);
+    let stay = tasks().filter_map(|task| {
+        let message = format!("{} ({}): {}", task.name, task.tid, stay_reason(task.stays?));
+        Some(Note::plain("stays", message))
+    });
+    [placement].into_iter().chain(moves).chain(stay).collect()
+}
+
+fn move_note(advised: &AdvisedMove) -> Note {
+    let reason = match advised.why {
+        MoveReason::Load => "its CPU has more tasks",
+        MoveReason::Scatter => "its core has more polling tasks than another",
+        MoveReason::Colocate => "it joins the polling tasks of its core on one CPU",
+        MoveReason::Room => "it makes room for a polling task",
+    };
+    let (name, tid, from, to) = (&advised.name, advised.tid, advised.from.0, advised.to.0);
+    let kind = if advised.polls { "polls" } else { "computes" };
+    let sentence = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {reason}");
+    Note::plain("move", sentence)
+}
+
+fn stay_reason(reason: StayReason) -> &'static str {
+    match reason {
+        StayReason::PerCpu => "a kernel thread of its CPU",
+        StayReason::Kernel => "a kernel thread",
+        StayReason::RealTime => "has a real-time policy",
+        StayReason::Pinned => "somebody gave it fewer CPUs than its control group has",
+        StayReason::Hint => "a hint says so",
+        StayReason::Refused => "the kernel refused to move it",
+    }
+}
+
+impl Reported for CalibrateResult {
+    fn document(&self) -> Document<'_> {
+        let (a, b, trials) = (self.cpus.0.0, self.cpus.1.0, self.trials);
+        let trial = number(self.trial_s);
+        let about =
+            format!("CPUs {a} and {b} of one core · {trials} trials of {trial} s of each pair");
+        let polling = self.speeds.compute_beside_polling;
+        let compute = self.speeds.compute_beside_compute;
+        let [less, polling, compute] =
+            [1.0 - compute / polling, polling, compute].map(|share| number(100.0 * share));
+        let sentence = format!(
+            "computing tasks run at {polling} % of their speed beside one, at {compute} % beside another computing task: {less} % less run time"
+        );
+        let answer = Note::plain("a polling neighbour", sentence);
+        Document::new("place calibrate", &self.version, &self.schema)
+            .titled("Speed beside a neighbour", about)
+            .run(self.seed, self.started_unix_s)
+            .section(Section::new("").table(speeds(&self.speeds)))
+            .section(Section::new("Pairs").table(pairs(self)))
+            .section(Section::new("What it means").notes([answer]))
+            .warnings(&self.warnings)
+            .targets(&self.target)
+            .machine(&self.machine)
+    }
+}
+
+fn work(work: Work) -> &'static str {
+    match work {
+        Work::Integer => "integer",
+        Work::Branchy => "branchy",
+        Work::Float => "floating point",
+        Work::Vector => "vector",
+        Work::Memory => "memory",
+        Work::PollPause => "polling, PAUSE",
+        Work::Poll => "polling",
+        Work::Iopoll => "IOPOLL",
+    }
+}
+
+fn pairs(result: &CalibrateResult) -> ReportTable {
+    let row = |pair: &Pair| {
+        let neighbour = pair.neighbour.map_or("nothing", work);
+        [
+            work(pair.own).to_owned(),
+            format!("{neighbour}{}", when(pair.same_cpu, ", same CPU")),
+            median(&pair.speed, 100.0),
+            range(&pair.speed, 100.0),
+        ]
+    };
+    let heads = "task | beside | speed\n% of alone | [min, max]";
+    let legend = "Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.";
+    ReportTable::new(heads, result.pairs.iter().map(row)).legend(legend)
 }

@@ -5,6 +5,9 @@
 //! whose value the page's script sets for the light and the dark scheme. Values that are plotly's
 //! defaults are left out of a figure.
 
+use q2c_model::stats::Interval;
+use serde_json::{Value, json};
+
 /// Writes functions such as `name(value) { field["key"] = expression }`, which take a value and
 /// return it with the field, or an entry of it, set.
 macro_rules! setters {
@@ -23,18 +26,12 @@ macro_rules! setters {
 
 mod axis;
 mod layout;
-mod quantity;
 mod series;
-mod style;
 mod value;
 
 pub(crate) use axis::{PlotAxis, round_duration};
 pub(crate) use layout::{Colours, PlotMark};
-pub(crate) use quantity::Quantity;
-pub(crate) use series::{PlotPlaces, PlotSeries, SeriesShape, Whiskers, grid, known};
-pub(crate) use style::{Style, hue, styles};
-
-use serde_json::{Value, json};
+pub(crate) use series::{PlotPlaces, PlotSeries, SeriesShape, Whiskers, grid, median_or_gap};
 
 /// A plot with its caption. A reader can switch between its views.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,16 +77,13 @@ impl Plot {
         self.views.extend(views);
         self
     }
-
-    pub(crate) fn has_data(&self) -> bool {
-        self.views.iter().any(|view| !view.series.is_empty())
-    }
 }
 
 /// The plots that have something to draw. `suffix` makes their ids differ from those of other parts
 /// of the page.
 pub(crate) fn with_data(plots: impl IntoIterator<Item = Plot>, suffix: &str) -> Vec<Plot> {
-    let mut plots: Vec<Plot> = plots.into_iter().filter(Plot::has_data).collect();
+    let has_data = |plot: &Plot| plot.views.iter().any(|view| !view.series.is_empty());
+    let mut plots: Vec<Plot> = plots.into_iter().filter(has_data).collect();
     plots.iter_mut().for_each(|plot| plot.id += suffix);
     plots
 }
@@ -103,7 +97,7 @@ pub(crate) enum Arrangement {
     /// Two panels of equal height, one above the other, with one y scale and one x axis.
     Halves,
     /// Panels beside each other, each with an x axis of its own.
-    Beside,
+    SideBySide,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,13 +136,13 @@ impl View {
         View::new(label, PlotAxis::over_time("time, s"), y)
     }
 
-    /// Adds a low panel for the series that are [`PlotSeries::below`].
-    pub(crate) fn above(mut self, lower: PlotAxis) -> Self {
+    /// Adds a low panel for the series that are [`PlotSeries::lower`].
+    pub(crate) fn with_lower(mut self, lower: PlotAxis) -> Self {
         self.panels.push(lower);
-        self.hover_together()
+        self.unified_hover()
     }
 
-    pub(crate) fn halved(mut self) -> Self {
+    pub(crate) fn with_halves(mut self) -> Self {
         self.panels.push(self.panels[0].clone());
         self.arrangement = Arrangement::Halves;
         self
@@ -156,7 +150,7 @@ impl View {
 
     /// Replaces the panels by `panels`, which stand beside each other.
     pub(crate) fn side_by_side(mut self, panels: Vec<PlotAxis>) -> Self {
-        (self.panels, self.arrangement) = (panels, Arrangement::Beside);
+        (self.panels, self.arrangement) = (panels, Arrangement::SideBySide);
         self
     }
 
@@ -179,24 +173,144 @@ impl View {
         /// Without this setting, a legend is shown if several series have names.
         legend(is_shown: bool) { settings["showlegend"] = is_shown }
         /// The hover text lists all series at one place of the x axis.
-        hover_together() { settings["hovermode"] = "x unified" }
+        unified_hover() { settings["hovermode"] = "x unified" }
         /// The share of the room that stays free between bars, 0 to 1.
         bar_gap(share: f64) { settings["bargap"] = share }
+    }
+}
+
+/// A quantity of `T`: the label of its view, the title of its axis, the factor for its numbers, and
+/// the function that reads them.
+pub(crate) struct Quantity<T, V = f64> {
+    pub label: &'static str,
+    pub axis: &'static str,
+    pub scale: f64,
+    pub value: fn(&T) -> V,
+}
+
+impl<T, V> Quantity<T, V> {
+    pub(crate) const fn new(
+        label: &'static str,
+        axis: &'static str,
+        scale: f64,
+        value: fn(&T) -> V,
+    ) -> Self {
+        Quantity {
+            label,
+            axis,
+            scale,
+            value,
+        }
+    }
+
+    /// The unit: the first word after the comma in the axis title, or the title's first word.
+    pub(crate) fn unit(&self) -> &'static str {
+        let (_, unit) = self.axis.split_once(", ").unwrap_or(("", self.axis));
+        unit.split(' ').next().unwrap_or_default()
+    }
+
+    pub(crate) fn view(&self, x: PlotAxis) -> View {
+        View::new(self.label, x, PlotAxis::from_zero(self.axis))
+    }
+}
+
+impl<T> Quantity<T> {
+    pub(crate) fn figure(&self, item: &T) -> f64 {
+        (self.value)(item) * self.scale
+    }
+}
+
+impl<'a, T: 'a> Quantity<T, Interval> {
+    pub(crate) fn medians<X: Into<Value>>(
+        &self,
+        name: &str,
+        points: impl Iterator<Item = (X, &'a T)>,
+    ) -> PlotSeries {
+        let points = points.map(|(x, item)| (x, (self.value)(item)));
+        PlotSeries::medians(name, points, self.scale)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Style {
+    pub colour: String,
+    pub dash: &'static str,
+    pub symbol: &'static str,
+}
+
+/// Colours that are easy to tell apart; with more series than these, all get hues instead.
+const COLOURS: [&str; 9] = [
+    "@interrupt",
+    "@poll",
+    "@chosen",
+    "@a",
+    "@b",
+    "@c",
+    "@d",
+    "@e",
+    "@f",
+];
+
+/// With more series than named colours, hues come close to each other, so dashes and symbols differ
+/// too.
+const DASHES: [&str; 3] = ["solid", "dash", "dot"];
+const SYMBOLS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "cross"];
+
+/// One style for each of `series` series.
+pub(crate) fn styles(series: usize) -> Vec<Style> {
+    let style = |n: usize| match COLOURS.get(n).filter(|_| series <= COLOURS.len()) {
+        Some(named) => Style {
+            colour: (*named).to_owned(),
+            ..hue(0, 1)
+        },
+        None => hue(n, series),
+    };
+    (0..series).map(style).collect()
+}
+
+/// The style of series number `n` of many, whose hues are spread over the circle of colours.
+pub(crate) fn hue(n: usize, series: usize) -> Style {
+    Style {
+        colour: format!("@hue{}", 360 * n / series.max(1)),
+        dash: DASHES[n % DASHES.len()],
+        symbol: SYMBOLS[n % SYMBOLS.len()],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_panel_has_axes_of_its_own() {
         let view = View::new("all", PlotAxis::new("x"), PlotAxis::new("upper"))
-            .above(PlotAxis::new("lower"))
-            .series([PlotSeries::line("", [(0.0, 1.0)]).below()]);
+            .with_lower(PlotAxis::new("lower"))
+            .series([PlotSeries::line("", [(0.0, 1.0)]).lower()]);
         let figure = view.figure();
         assert_eq!(figure["data"][0]["yaxis"], "y2");
         assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");
         assert_eq!(figure["layout"]["xaxis"]["anchor"], "y2");
+    }
+
+    #[test]
+    fn the_unit_stands_in_the_title_of_the_axis() {
+        let unit = |axis| Quantity::new("", axis, 1.0, |number: &f64| *number).unit();
+        let axes = [
+            "KIOPS of the background",
+            "CPU, % of one",
+            "mean latency, us",
+        ];
+        assert_eq!(axes.map(unit), ["KIOPS", "%", "us"]);
+    }
+
+    #[test]
+    fn no_two_series_have_one_colour() {
+        for series in [1, 9, 10, 40] {
+            let styles = styles(series);
+            let colours: BTreeSet<&str> = styles.iter().map(|s| s.colour.as_str()).collect();
+            assert_eq!(colours.len(), series, "{colours:?}");
+        }
+        assert_eq!(styles(10)[1].colour, "@hue36");
     }
 }

@@ -3,71 +3,71 @@
 
 use crate::analysis::latency_name;
 use crate::label;
-use crate::phrase::{counted, joined, listed, some_listed, when};
-use crate::quantity::{count, duration, iops, number, percent, seconds, size, some_counted};
-use crate::said::{Note, ReportField, ReportTable, row};
+use crate::note::{Note, ReportField, ReportTable, row};
+use crate::phrase::{counted, joined, listed, listed_if_any, when};
+use crate::quantity::{count, counted_if_any, duration, iops, number, percent, seconds};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
-    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Program,
-    ProgramPattern, Worth, WorthCaveat,
+    AnswerWorth, CopiedWorkload, FigureLikeness, KindOfIo, LikenedFigure, Likeness, NoThink,
+    NotCopied, Program, ProgramPattern, WorthCaveat,
 };
 use q2c_result::tune::PerCore;
 
 /// The program and its workload in a line.
 #[must_use]
-pub fn in_a_line(program: &Program) -> String {
+pub fn summary(program: &Program) -> String {
     let pattern = &program.pattern;
     format!(
         "{}: {} reads and writes in {}; the workload: {}",
-        name(program),
+        program_name(program),
         count(pattern.ios),
         seconds(pattern.seconds),
         workload(&program.copied)
     )
 }
 
-fn name(program: &Program) -> String {
+fn program_name(program: &Program) -> String {
     let recording = &program.recording;
     let path = recording.path.clone();
     path.unwrap_or_else(|| recording.command.join(" "))
 }
 
-pub(crate) fn sentences(program: &Program) -> Vec<Note> {
-    let mut said = vec![Note::plain("program", did(program))];
-    said.extend(program.pattern.kinds.iter().map(|kind| {
-        let what = format!("its {}", plural(kind.direction));
-        Note::plain(&what, kind_of_io(kind, program.pattern.layer))
+pub(crate) fn program_notes(program: &Program) -> Vec<Note> {
+    let mut notes = vec![Note::plain("program", activity(program))];
+    notes.extend(program.pattern.kinds.iter().map(|kind| {
+        let what = format!("its {}", direction_name(kind.direction));
+        Note::plain(&what, kind_text(kind, program.pattern.layer))
     }));
-    said.push(Note::plain("its submitters", submitters(&program.pattern)));
-    said.extend(Note::plains("left out", left_out(program)));
-    said.push(Note::plain("workload", workload(&program.copied)));
-    let not_copied = program.copied.not_copied.iter().map(not_copied);
-    said.extend(Note::cautions("not copied", not_copied));
-    said
+    notes.push(Note::plain("its submitters", submitters(&program.pattern)));
+    notes.extend(Note::plains("left out", left_out(program)));
+    notes.push(Note::plain("workload", workload(&program.copied)));
+    let not_copied = program.copied.not_copied.iter().map(missing_part);
+    notes.extend(Note::cautions("not copied", not_copied));
+    notes
 }
 
 /// What the answer is worth to the program, with caveats.
-pub(crate) fn worth(program: &Program) -> Vec<Note> {
-    let mut said = Vec::new();
+pub(crate) fn worth_notes(program: &Program) -> Vec<Note> {
+    let mut notes = Vec::new();
     for worth in &program.worth {
         let what = format!("worth to the program at {}", worth.bs);
-        said.push(Note::plain(&what, worth_in_words(worth)));
-        said.extend(Note::cautions("caveat", worth.caveats.iter().map(caveat)));
+        notes.push(Note::plain(&what, gain(worth)));
+        notes.extend(Note::cautions("caveat", worth.caveats.iter().map(caveat)));
     }
-    said
+    notes
 }
 
 /// Program and workload side by side, with a row for each figure of each block size.
-pub(crate) fn table(program: &Program) -> ReportTable {
+pub(crate) fn likeness_table(program: &Program) -> ReportTable {
     let rows = program.likeness.iter().flat_map(|like| {
-        let row = move |likened: &Likened| figure_row(program, like, likened);
+        let row = move |likened: &FigureLikeness| figure_row(program, like, likened);
         like.figures.iter().map(row)
     });
-    ReportTable::headed("figure | program | workload | ratio", rows)
-        .legend(legend(program.copied.think_ns.is_some()))
+    ReportTable::new("figure | program | workload | ratio", rows)
+        .legend(likeness_legend(program.copied.think_ns.is_some()))
 }
 
-fn legend(thinks: bool) -> &'static str {
+fn likeness_legend(thinks: bool) -> &'static str {
     if thinks {
         "The workload's figures are medians of the trials by the method that the program is taken to use. Rates and I/Os \
              in flight are over all time, think times included: the program's are those of as many submitters as there \
@@ -81,7 +81,7 @@ fn legend(thinks: bool) -> &'static str {
     }
 }
 
-fn figure_row(program: &Program, like: &Likeness, likened: &Likened) -> Vec<ReportField> {
+fn figure_row(program: &Program, like: &Likeness, likened: &FigureLikeness) -> Vec<ReportField> {
     let (jobs, think_ns) = (program.copied.jobs, program.copied.think_ns);
     let layer = latency_name(program.pattern.layer);
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
@@ -90,7 +90,9 @@ fn figure_row(program: &Program, like: &Likeness, likened: &Likened) -> Vec<Repo
             _ => (format!("IOPS of {jobs} submitters"), iops),
         },
         LikenedFigure::Iops => (format!("IOPS while {jobs} in flight"), iops),
-        LikenedFigure::Size => ("mean size".to_owned(), |v| size(Bytes(v.round() as u64))),
+        LikenedFigure::Size => ("mean size".to_owned(), |v| {
+            Bytes(v.round() as u64).in_short()
+        }),
         LikenedFigure::InFlight => ("in flight".to_owned(), number),
         LikenedFigure::LatencyP50 => (format!("p50, {layer} beside U2C"), duration),
         LikenedFigure::LatencyP99 => (format!("p99, {layer} beside U2C"), duration),
@@ -100,35 +102,35 @@ fn figure_row(program: &Program, like: &Likeness, likened: &Likened) -> Vec<Repo
     row![
         format!("{}: {what}", like.bs),
         show(likened.program),
-        ReportField::over(show(likened.workload), by),
-        ReportField::over(number(likened.ratio()), verdict),
+        ReportField::stacked(show(likened.workload), by),
+        ReportField::stacked(number(likened.ratio()), verdict),
     ]
 }
 
-fn did(program: &Program) -> String {
+fn activity(program: &Program) -> String {
     let pattern = &program.pattern;
     let disks = program.recording.disks.as_ref();
     let source = listed([&program.recording.source].into_iter().chain(disks));
-    let flight = &pattern.in_flight;
+    let in_flight = &pattern.in_flight;
     format!(
         "{} ({source}): {} reads and writes in {}, {} per second. Any in flight for {} of it, then {} on average, at \
          most {}",
-        name(program),
+        program_name(program),
         count(pattern.ios),
         seconds(pattern.seconds),
         iops(pattern.ios as f64 / pattern.seconds),
-        percent(flight.busy_seconds / pattern.seconds),
-        number(flight.mean),
-        flight.most
+        percent(in_flight.busy_seconds / pattern.seconds),
+        number(in_flight.mean),
+        in_flight.most
     )
 }
 
-fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
-    const SHOWN: usize = 4;
+fn kind_text(kind: &KindOfIo, layer: Layer) -> String {
+    const MAX_SIZES: usize = 4;
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
-    let rest = kind.sizes.iter().skip(SHOWN);
+    let rest = kind.sizes.iter().skip(MAX_SIZES);
     let others = rest.map(|size| size.ios).sum::<u64>() + kind.other_sizes;
-    let sizes = kind.sizes.iter().take(SHOWN);
+    let sizes = kind.sizes.iter().take(MAX_SIZES);
     let sizes = sizes.map(|size| format!("{} ({})", size.bytes, share(size.ios)));
     let order = match kind.sequential {
         None => "Offsets unknown".to_owned(),
@@ -139,7 +141,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
         count(kind.ios),
         listed(sizes.chain((others > 0).then(|| format!("other sizes ({})", share(others))))),
         number(kind.in_flight.mean),
-        latency_name(layer_of),
+        latency_name(layer),
         duration(kind.latency.p50_ns),
         duration(kind.latency.p99_ns)
     )
@@ -148,7 +150,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
 fn submitters(pattern: &ProgramPattern) -> String {
     let names = pattern.submitters.iter().filter(|s| s.name != "-");
     let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
-    let names = some_listed(names.map(|s| format!("{} {}", s.name, share(s.ios))));
+    let names = listed_if_any(names.map(|s| format!("{} {}", s.name, share(s.ios))));
     let think = pattern.think.map(|think| {
         let (p50, p99) = (duration(think.p50_ns), duration(think.p99_ns));
         format!(", with a think time of p50 {p50}, p99 {p99}")
@@ -165,7 +167,7 @@ fn submitters(pattern: &ProgramPattern) -> String {
 
 fn left_out(program: &Program) -> Option<String> {
     let left = program.pattern.left_out;
-    some_counted(&[
+    counted_if_any(&[
         (left.other_operations, "flushes, discards and others"),
         (left.without_end, "without an end"),
         (left.failed, "failed"),
@@ -176,25 +178,25 @@ fn left_out(program: &Program) -> Option<String> {
     ])
 }
 
-fn workload(copied: &Copied) -> String {
-    let beside = copied.background.iter().map(|job| {
-        let kind = kind(job.direction, job.random);
+fn workload(copied: &CopiedWorkload) -> String {
+    let background = copied.background.iter().map(|job| {
+        let kind = pattern_name(job.direction, job.random);
         let (bs, depth) = (job.bs, job.depth);
         format!("{kind} of {bs} with {depth} in flight by interrupts")
     });
-    let beside = joined(beside, ", and ");
-    let them = when(!beside.is_empty(), "; beside them ");
+    let background = joined(background, ", and ");
+    let beside_them = when(!background.is_empty(), "; beside them ");
     let think = |ns| format!(" and {} between its I/Os", duration(ns));
     format!(
-        "{} of {} by {} with one in flight each{}{them}{beside}",
-        kind(copied.direction, copied.random),
+        "{} of {} by {} with one in flight each{}{beside_them}{background}",
+        pattern_name(copied.direction, copied.random),
         listed(&copied.sizes),
         counted(copied.jobs, "job"),
         copied.think_ns.map(think).unwrap_or_default()
     )
 }
 
-fn not_copied(part: &NotCopied) -> String {
+fn missing_part(part: &NotCopied) -> String {
     match *part {
         NotCopied::ThinkTime { p50_ns, share, why } => format!(
             "think time ({} of the submitters' time, p50 {}): the jobs submit again at once{}",
@@ -234,13 +236,13 @@ fn not_copied(part: &NotCopied) -> String {
             in_flight,
         } => format!(
             "the {}: {} of all I/Os, and {} in flight on average, where a job has at least one",
-            plural(direction),
+            direction_name(direction),
             percent(share),
             number(in_flight)
         ),
         NotCopied::BackgroundRate { direction } => format!(
             "the rate of the {}: their job always has as many in flight, as fast as the device is",
-            plural(direction)
+            direction_name(direction)
         ),
         NotCopied::OtherOperations { ios } => {
             format!("{} flushes, discards and other operations", count(ios))
@@ -268,7 +270,7 @@ fn not_copied(part: &NotCopied) -> String {
     }
 }
 
-fn worth_in_words(worth: &Worth) -> String {
+fn gain(worth: &AnswerWorth) -> String {
     let [method, over] = [&worth.method, &worth.over].map(|name| label::method(&name.0));
     let [ios, waits] = [worth.ios_share, worth.wait_share].map(percent);
     let concerns = format!(
@@ -332,14 +334,14 @@ fn figure_name(figure: LikenedFigure) -> &'static str {
     }
 }
 
-fn plural(direction: Direction) -> &'static str {
+fn direction_name(direction: Direction) -> &'static str {
     match direction {
         Direction::Read => "reads",
         Direction::Write => "writes",
     }
 }
 
-fn kind(direction: Direction, random: bool) -> String {
+fn pattern_name(direction: Direction, random: bool) -> String {
     let order = if random { "random" } else { "sequential" };
-    format!("{order} {}", plural(direction))
+    format!("{order} {}", direction_name(direction))
 }

@@ -1,11 +1,10 @@
 //! Writes numbers as text, mostly with three significant digits.
 
-use crate::phrase::{counted, some_listed};
-use q2c_model::Bytes;
+use crate::phrase::{counted, listed_if_any, when};
 use q2c_model::stats::Interval;
 
 /// The text that stands for a number that was not measured.
-pub(crate) const NOTHING: &str = "-";
+pub(crate) const DASH: &str = "-";
 
 /// The number of decimals that gives three significant digits, at most two.
 fn decimals(value: f64) -> usize {
@@ -19,7 +18,7 @@ fn decimals(value: f64) -> usize {
 /// A number as `1234`, `123`, `12.3`, `1.23`, `0.12`, `<0.01` or `0`; `-` for NaN and infinity.
 pub(crate) fn number(value: f64) -> String {
     match value {
-        v if !v.is_finite() => NOTHING.to_owned(),
+        v if !v.is_finite() => DASH.to_owned(),
         0.0 => "0".to_owned(),
         v if v.abs() < 0.005 => if v < 0.0 { ">-0.01" } else { "<0.01" }.to_owned(),
         v => format!("{v:.*}", decimals(v)),
@@ -28,7 +27,7 @@ pub(crate) fn number(value: f64) -> String {
 
 /// The median of the trials times `scale`; `-` without a trial.
 pub(crate) fn median(interval: &Interval, scale: f64) -> String {
-    or_nothing((interval.trials > 0).then(|| number(interval.median * scale)))
+    or_dash((interval.trials > 0).then(|| number(interval.median * scale)))
 }
 
 pub(crate) fn percent(share: f64) -> String {
@@ -36,14 +35,14 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// The median times `scale`, with its range if it has one: `98.4 [96.1, 101.3]`.
-pub(crate) fn ranged(interval: &Interval, scale: f64) -> String {
+pub(crate) fn median_and_range(interval: &Interval, scale: f64) -> String {
     let text = format!("{} {}", median(interval, scale), range(interval, scale));
     text.trim_end().to_owned()
 }
 
 /// The text, or `-` for `None`.
-pub(crate) fn or_nothing(text: Option<String>) -> String {
-    text.unwrap_or_else(|| NOTHING.to_owned())
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| DASH.to_owned())
 }
 
 /// `[min, max]` times `scale`, with the median's decimals; empty with fewer than two trials.
@@ -51,9 +50,9 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     if interval.trials < 2 {
         return String::new();
     }
-    let places = decimals(interval.median * scale);
+    let decimals = decimals(interval.median * scale);
     let (min, max) = (interval.min * scale, interval.max * scale);
-    format!("[{min:.places$}, {max:.places$}]")
+    format!("[{min:.decimals$}, {max:.decimals$}]")
 }
 
 /// The number of trials that ran, out of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`.
@@ -62,24 +61,21 @@ pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
     let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
     let least = run.iter().copied().min().unwrap_or(0);
     let most = run.iter().copied().max().unwrap_or(0);
-    let span = if least == most {
-        String::new()
-    } else {
-        format!("{least} to ")
-    };
+    let span = format!("{least} to ");
+    let span = when(least != most, &span);
     if most > asked && least < asked {
         format!("{span}{most} trials ({asked} asked for)")
     } else if least < asked {
         format!("{span}{most} of {}", counted(asked, "trial"))
     } else {
-        span + &counted(most, "trial")
+        format!("{span}{}", counted(most, "trial"))
     }
 }
 
 /// A duration in ns as a number with a fitting unit: `850 ns`, `62.4 us`, `1.50 ms`, `8.20 s`.
 pub(crate) fn duration(ns: f64) -> String {
     match ns.abs() {
-        v if !v.is_finite() => NOTHING.to_owned(),
+        v if !v.is_finite() => DASH.to_owned(),
         v if v < 1e3 => format!("{} ns", number(ns)),
         v if v < 1e6 => format!("{} us", number(ns / 1e3)),
         v if v < 1e9 => format!("{} ms", number(ns / 1e6)),
@@ -89,7 +85,7 @@ pub(crate) fn duration(ns: f64) -> String {
 
 /// Removes trailing zeros after the decimal point. A quantity that was set, not measured, must not
 /// look precise: `10.0 s` becomes `10 s`.
-pub(crate) fn bare(quantity: &str) -> String {
+pub(crate) fn trim_zeros(quantity: &str) -> String {
     match quantity.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
             let number = number.trim_end_matches('0').trim_end_matches('.');
@@ -132,19 +128,15 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// The counts above 0, each with its description: `3 failed, 2 without data`.
-pub(crate) fn some_counted(counts: &[(u64, &str)]) -> Option<String> {
-    let some = counts.iter().filter(|(n, _)| *n > 0);
-    some_listed(some.map(|(n, what)| format!("{} {what}", count(*n))))
-}
-
-/// A size in the largest unit in which it is at least 1: `1.75 TiB`.
-pub(crate) fn size(bytes: Bytes) -> String {
-    bytes.in_short()
+pub(crate) fn counted_if_any(counts: &[(u64, &str)]) -> Option<String> {
+    let present = counts.iter().filter(|(n, _)| *n > 0);
+    listed_if_any(present.map(|(n, what)| format!("{} {what}", count(*n))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::Bytes;
 
     #[test]
     fn three_significant_digits() {
@@ -170,14 +162,14 @@ mod tests {
 
     #[test]
     fn trials_are_those_that_were_run() {
-        let said = |asked: u32, run: &[u32]| trials(asked, run.iter().copied());
-        assert_eq!(said(5, &[5, 5]), "5 trials");
-        assert_eq!(said(1, &[1]), "1 trial");
-        assert_eq!(said(3, &[2, 2, 0]), "2 of 3 trials");
-        assert_eq!(said(3, &[2, 3]), "2 to 3 of 3 trials");
-        assert_eq!(said(3, &[3, 6]), "3 to 6 trials", "more were needed");
-        assert_eq!(said(5, &[1, 10]), "1 to 10 trials (5 asked for)");
-        assert_eq!(said(3, &[0]), "0 of 3 trials");
+        let trials_text = |asked: u32, run: &[u32]| trials(asked, run.iter().copied());
+        assert_eq!(trials_text(5, &[5, 5]), "5 trials");
+        assert_eq!(trials_text(1, &[1]), "1 trial");
+        assert_eq!(trials_text(3, &[2, 2, 0]), "2 of 3 trials");
+        assert_eq!(trials_text(3, &[2, 3]), "2 to 3 of 3 trials");
+        assert_eq!(trials_text(3, &[3, 6]), "3 to 6 trials", "more were needed");
+        assert_eq!(trials_text(5, &[1, 10]), "1 to 10 trials (5 asked for)");
+        assert_eq!(trials_text(3, &[0]), "0 of 3 trials");
     }
 
     #[test]
@@ -191,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_was_set_is_shown_bare() {
-        let shown = ["10.0 s", "2.50 ms", "100 us", "-"].map(bare);
+        let shown = ["10.0 s", "2.50 ms", "100 us", "-"].map(trim_zeros);
         assert_eq!(shown, ["10 s", "2.5 ms", "100 us", "-"]);
     }
 
@@ -203,7 +195,7 @@ mod tests {
 
     #[test]
     fn sizes_stay_readable() {
-        let shown = [512, 256 << 30, 1_920_383_410_176].map(|n| size(Bytes(n)));
+        let shown = [512, 256 << 30, 1_920_383_410_176].map(|n| Bytes(n).in_short());
         assert_eq!(shown, ["512 B", "256 GiB", "1.75 TiB"]);
     }
 }

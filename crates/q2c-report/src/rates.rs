@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_known_is_not_made_up() {
-        let none = BTreeMap::new();
+        let no_facts = BTreeMap::new();
         assert!(
             TrafficRates::from_ops(std::iter::empty(), 0, 7)
-                .sentences(&none)
+                .sentences(&no_facts)
                 .is_empty()
         );
         let sentences =
-            TrafficRates::from_ops([("flush", 3, 0)].into_iter(), 3, 0).sentences(&none);
+            TrafficRates::from_ops([("flush", 3, 0)].into_iter(), 3, 0).sentences(&no_facts);
         assert!(sentences[0].1.starts_with("unknown"), "{sentences:?}");
         assert!(
             sentences[1]

@@ -1,32 +1,28 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
-mod figures;
-mod points;
-mod why;
-
-pub(crate) use why::why;
-
-use figures::figures;
-
 use crate::document::{Document, DocumentAnswer, Reported, Section};
+use crate::note::{Note, ReportTable, Weight};
 use crate::phrase::{counted, distinct, joined, listed, when};
-use crate::plots;
-use crate::quantity::{number, or_nothing};
-use crate::said::{Note, ReportTable, Weight};
-use q2c_model::stats::Interval;
+use crate::quantity::{duration, number, or_dash};
+use crate::{mode, plots};
+use claims::{claim_figures, divided_interval, reasons};
+use q2c_model::stats::{Interval, median, sorted};
 use q2c_result::reproduce::{
-    AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure,
-    ReproduceResult, ReproduceVerdict, StudyKind,
+    AllResult, Basis, ClaimLine, Expectation, ExperimentLine, JobSeries, JudgedClaim,
+    MeasuredFigure, Point, ReproduceResult, ReproduceVerdict, StudyKind, Tick,
 };
+use std::collections::BTreeMap;
+
+mod claims;
 
 /// The largest number of rows in the table of a chart.
-const ROWS: usize = 24;
+const MAX_CHART_ROWS: usize = 24;
 
 impl Reported for ReproduceResult {
     fn document(&self) -> Document<'_> {
-        let tally = tally(self.claims.iter().map(|claim| (claim.verdict, claim.basis)));
+        let tally = tally_text(self.claims.iter().map(|claim| (claim.verdict, claim.basis)));
         let claims = Section::new("Claims")
-            .notes(judged_claims(self))
+            .notes(claim_notes(self))
             .plots(|| plots::reproduce::plots(self));
         Document::new("reproduce", &self.version, &self.schema)
             .titled(self.name.clone(), about(self))
@@ -34,9 +30,9 @@ impl Reported for ReproduceResult {
             .complete(self.complete)
             .answers([DocumentAnswer::new(tally)])
             .section(claims)
-            .sections(charts(self))
-            .section(Section::new("Points").table(points::points(self)))
-            .section(Section::new("Setting").notes(setting(self)))
+            .sections(chart_sections(self))
+            .section(Section::new("Points").table(point_table(self)))
+            .section(Section::new("Setting").notes(setting_notes(self)))
             .warnings(&self.warnings)
             .targets(&self.target)
             .machine(&self.machine)
@@ -50,9 +46,9 @@ fn about(result: &ReproduceResult) -> String {
     let sets = result.trials.saturating_sub(1);
     parts.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
-        StudyKind::Rules => format!(
-            "by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources"
-        ),
+        StudyKind::Rules => {
+            format!("by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources")
+        }
         StudyKind::Compare => "from a result of q2c compare".to_owned(),
         StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
     });
@@ -64,74 +60,71 @@ fn about(result: &ReproduceResult) -> String {
     parts.join(" · ")
 }
 
-fn setting(result: &ReproduceResult) -> Vec<Note> {
-    let mut said = vec![Note::plain("published with", &result.setting)];
+fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
+    let mut notes = vec![Note::plain("published with", &result.setting)];
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);
-        said.push(Note::caution("variant of", message));
+        notes.push(Note::caution("variant of", message));
     }
     if result.study == StudyKind::Rules {
-        said.push(Note::plain("loss", LOSS));
-        said.push(Note::plain("trials", TRIALS));
+        notes.push(Note::plain("loss", LOSS_MEANING));
+        notes.push(Note::plain("trials", TRIALS_MEANING));
     }
     for job in &result.jobs {
         let mut phases: Vec<&String> = job.phases.iter().flatten().collect();
         phases.dedup();
         let what = format!("job {}", job.name);
-        said.push(Note::plain(&what, joined(phases, "; then ")));
+        notes.push(Note::plain(&what, joined(phases, "; then ")));
     }
-    said.extend(result.devices.iter().map(|device| match &device.made {
+    notes.extend(result.devices.iter().map(|device| match &device.made {
         Ok(made) => Note::plain("made", format!("{}: {made}", device.name)),
         Err(error) => Note::caution("not made", format!("{}: {error}", device.name)),
     }));
-    said
+    notes
 }
 
 /// How a reader has to understand the figures of rules.
-const LOSS: &str = "how far the objective of a rule is below that of the pattern's own best, mean over the \
+const LOSS_MEANING: &str = "how far the objective of a rule is below that of the pattern's own best, mean over the \
      patterns; a pattern on which the rule breaks a limit counts as 100 %";
-const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
+const TRIALS_MEANING: &str = "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
      rule by rule and pattern by pattern";
 
 /// Each claim as a sentence, with its figures and the reason of its verdict.
-fn judged_claims(result: &ReproduceResult) -> Vec<Note> {
-    let said = |claim: &ClaimLine| {
-        let mut here = figures(claim);
+fn claim_notes(result: &ReproduceResult) -> Vec<Note> {
+    let note = |claim: &ClaimLine| {
+        let mut figures = claim_figures(claim);
         // A figure with two bounds is shown once.
-        here.dedup();
-        judged_claim(claim, "", Some(or_nothing(some_joined(&here))))
+        figures.dedup();
+        claim_note(claim, "", Some(or_dash(joined_if_any(&figures))))
     };
-    line(result).claims.iter().map(said).collect()
+    experiment_line(result).claims.iter().map(note).collect()
 }
 
 /// A note with the claim, its published figures, its figures here and the reason of the verdict.
 /// Its heading is the verdict, the basis if there are figures, and `experiment`.
-fn judged_claim(claim: &ClaimLine, experiment: &str, here: Option<String>) -> Note {
+fn claim_note(claim: &ClaimLine, experiment: &str, figures: Option<String>) -> Note {
     let mut sentences = vec![claim.says.clone()];
     let published = claim.published.as_ref();
     sentences.extend(published.map(|published| format!("Published: {published}")));
-    sentences.extend(here.map(|here| format!("Here: {here}")));
+    sentences.extend(figures.map(|figures| format!("Here: {figures}")));
     sentences.extend(Some(claim.why.clone()).filter(|reason| !reason.is_empty()));
     let basis = format!(" ({})", claim.basis.name());
     let basis = when(!claim.measured.is_empty(), &basis);
     let what = format!("{}{basis}{experiment}", claim.verdict.name());
-    Note::new(weight(claim.verdict), &what, sentences.join(". "))
-}
-
-/// The texts joined by semicolons; `None` for no texts.
-fn some_joined(texts: &[String]) -> Option<String> {
-    (!texts.is_empty()).then(|| texts.join("; "))
-}
-
-fn weight(verdict: ReproduceVerdict) -> Weight {
-    match verdict {
+    let weight = match claim.verdict {
         ReproduceVerdict::Holds => Weight::Good,
         ReproduceVerdict::DoesNotHold => Weight::Plain,
         ReproduceVerdict::Undecided | ReproduceVerdict::CannotJudge => Weight::Caution,
-    }
+    };
+    Note::new(weight, &what, sentences.join(". "))
 }
 
-fn charts(result: &ReproduceResult) -> Vec<Section<'static>> {
+/// The texts joined by semicolons; `None` for no texts.
+fn joined_if_any(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+fn chart_sections(result: &ReproduceResult) -> Vec<Section<'static>> {
     let charts = result.charts.iter().filter(|chart| chart.over != "time");
     let sections = charts.map(|chart| {
         let unit = unit_of(&chart.figure);
@@ -143,28 +136,24 @@ fn charts(result: &ReproduceResult) -> Vec<Section<'static>> {
         let published = chart.published.iter();
         head.extend(published.map(|curve| format!("{}\npublished", curve.name)));
         let row = |at: &String| {
-            let mut row = vec![label(at, result)];
-            let ours = |value: &Interval| figures::over_trials(value, factor_of(unit));
+            let phase = result.phases.iter().find(|phase| phase.name == *at);
+            let mut row = vec![phase.map_or(at, |phase| &phase.label).clone()];
+            let ours = |value: &Interval| divided_interval(value, factor_of(unit));
             let theirs = |value: &f64| number(value / factor_of(unit));
             row.extend(chart.ours.iter().map(|c| value_at(&c.points, at, ours)));
             let published = chart.published.iter();
             row.extend(published.map(|c| value_at(&c.points, at, theirs)));
             row
         };
-        let table = ReportTable::from_rows(head, xs.into_iter().take(ROWS).map(row));
+        let table = ReportTable::from_rows(head, xs.into_iter().take(MAX_CHART_ROWS).map(row));
         Section::new(format!("{} ({unit})", chart.title)).table(table)
     });
     sections.collect()
 }
 
-fn label(at: &str, result: &ReproduceResult) -> String {
-    let phase = result.phases.iter().find(|phase| phase.name == at);
-    phase.map_or_else(|| at.to_owned(), |phase| phase.label.clone())
-}
-
 fn value_at<V>(points: &[(String, V)], at: &str, text: impl Fn(&V) -> String) -> String {
     let point = points.iter().find(|(place, _)| place == at);
-    or_nothing(point.map(|(_, value)| text(value)))
+    or_dash(point.map(|(_, value)| text(value)))
 }
 
 pub(crate) fn unit_of(figure: &str) -> &'static str {
@@ -192,7 +181,7 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
 
 /// The verdicts of one experiment, as a line in the list of all experiments.
 #[must_use]
-pub fn line(result: &ReproduceResult) -> ExperimentLine {
+pub fn experiment_line(result: &ReproduceResult) -> ExperimentLine {
     ExperimentLine {
         name: result.name.clone(),
         variant_of: result.variant_of.as_ref().map(|v| v.name.clone()),
@@ -201,7 +190,7 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
 }
 
 fn claim_line(claim: &JudgedClaim) -> ClaimLine {
-    let measured = |expected: &Expected| {
+    let measured = |expected: &Expectation| {
         Some(MeasuredFigure {
             expects: expected.text.clone(),
             over_trials: expected.measured?,
@@ -216,11 +205,11 @@ fn claim_line(claim: &JudgedClaim) -> ClaimLine {
         measured: claim.expects.iter().filter_map(measured).collect(),
         verdict: claim.verdict,
         basis: claim.basis,
-        why: why(claim),
+        why: reasons(claim),
     }
 }
 
-fn tally(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
+fn tally_text(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
     let verdicts: Vec<(ReproduceVerdict, Basis)> = verdicts.collect();
     let counts = ReproduceVerdict::ALL.map(|verdict| {
         let (one, many) = match verdict {
@@ -247,33 +236,111 @@ impl Reported for AllResult {
         let about = format!("all experiments{}", when(self.scale != 1.0, &scaled));
         let experiments = || self.experiments.iter();
         let lines = || experiments().flat_map(|e| e.claims.iter().map(move |c| (e, c)));
-        let tally = tally(lines().map(|(_, claim)| (claim.verdict, claim.basis)));
+        let tally = tally_text(lines().map(|(_, claim)| (claim.verdict, claim.basis)));
         let claims = lines().map(|(experiment, claim)| {
-            let here = some_joined(&figures(claim));
-            judged_claim(claim, &format!(", {}", experiment.name), here)
+            let figures = joined_if_any(&claim_figures(claim));
+            claim_note(claim, &format!(", {}", experiment.name), figures)
         });
         Document::new("reproduce", &self.version, &self.schema)
             .titled("Published experiments", about)
-            .begun(self.started_unix_s)
-            .missing(missing(self))
+            .started(self.started_unix_s)
+            .missing(missing_sentence(self))
             .answers([DocumentAnswer::new(tally)])
             .section(Section::new("Claims").notes(claims))
             .machine(&self.machine)
     }
 }
 
-fn missing(result: &AllResult) -> Option<String> {
-    let begun = |name: &&String| result.experiments.iter().any(|e| e.name == **name);
-    let half = result.missing.iter().find(begun);
-    let finished = result.experiments.len() - usize::from(half.is_some());
+fn missing_sentence(result: &AllResult) -> Option<String> {
+    let is_started = |name: &&String| result.experiments.iter().any(|e| e.name == **name);
+    let half_done = result.missing.iter().find(is_started);
+    let finished = result.experiments.len() - usize::from(half_done.is_some());
     let missing = result.missing.len();
     let verb = if missing == 1 { "is" } else { "are" };
     let total = finished + missing;
-    let half = half.map(|name| {
+    let half_done = half_done.map(|name| {
         format!("; {name} was stopped on the way, and is judged by the trials that it has")
     });
-    let half = half.unwrap_or_default();
-    (missing > 0).then(|| format!("{missing} of {total} experiments {verb} missing{half}"))
+    let half_done = half_done.unwrap_or_default();
+    (missing > 0).then(|| format!("{missing} of {total} experiments {verb} missing{half_done}"))
+}
+
+fn point_table(result: &ReproduceResult) -> ReportTable {
+    const HEADS: &str = "point | phase | job | KIOPS | miss rate % | CPU % | mean U2C | really ran";
+    let points = result.points.iter();
+    let table = ReportTable::new(HEADS, points.flat_map(|point| rows_of(point, result)))
+        .legend("Median over the trials, whole phase from its begin. CPU: of each thread.");
+    let table = match result.axes.as_slice() {
+        [] => table.without_names(),
+        _ => table,
+    };
+    table.without_empty_columns()
+}
+
+/// The figures of a job in a phase, one value per trial.
+#[derive(Default)]
+struct JobPhaseFigures {
+    kiops: Vec<f64>,
+    miss_pct: Vec<f64>,
+    cpu_pct: Vec<f64>,
+    mean_ns: Vec<f64>,
+    modes: Vec<String>,
+}
+
+impl JobPhaseFigures {
+    fn add(&mut self, job: &JobSeries) {
+        let sum = |part: fn(&Tick) -> f64| job.ticks.iter().map(part).sum::<f64>();
+        let (seconds, ios) = (sum(|t| t.seconds), sum(|t| t.ios));
+        let missed = sum(|t| t.handled * t.rates.miss_rate);
+        self.kiops.push(ios / seconds / 1e3);
+        self.miss_pct.push(100.0 * missed / sum(|t| t.handled));
+        self.cpu_pct
+            .push(sum(|t| t.seconds * t.rates.cpu_pct) / seconds);
+        self.mean_ns.push(sum(|t| t.ios * t.mean_ns) / ios);
+        let mode = job.was.as_ref().map(mode::label);
+        self.modes
+            .extend(mode.filter(|mode| !self.modes.contains(mode)));
+    }
+
+    fn fields(&self) -> [String; 5] {
+        let median_text = |values: &[f64], text: fn(f64) -> String| match sorted(values) {
+            none if none.is_empty() => String::new(),
+            values => text(median(&values)),
+        };
+        [
+            median_text(&self.kiops, number),
+            median_text(&self.miss_pct, number),
+            median_text(&self.cpu_pct, number),
+            median_text(&self.mean_ns, duration),
+            self.modes.join("; "),
+        ]
+    }
+}
+
+fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
+    let axes = point.at.iter();
+    let at = joined(axes.map(|(axis, value)| format!("{axis}={value}")), " ");
+    if point.trials.is_empty() {
+        let failure = point.failures.first();
+        let reason = failure.map_or("no trial was finished", String::as_str);
+        return vec![vec![at, format!("not run: {reason}")]];
+    }
+    let mut figures: BTreeMap<(usize, &str), JobPhaseFigures> = BTreeMap::new();
+    for trial in &point.trials {
+        for (n, phase) in trial.phases.iter().enumerate() {
+            for job in &phase.jobs {
+                figures.entry((n, job.job.as_str())).or_default().add(job);
+            }
+        }
+    }
+    let row = |((phase, job), figures): (&(usize, &str), &JobPhaseFigures)| {
+        let phase = result.phases.get(*phase);
+        let phase = phase.map_or(String::new(), |phase| phase.label.clone());
+        let mut row = vec![at.clone(), phase, (*job).to_owned()];
+        row.extend(figures.fields());
+        row
+    };
+    figures.iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! The report of `q2c scale predict`.
 
-use crate::analysis::time;
 use crate::document::{Document, Reported, Section};
+use crate::note::{Note, ReportTable};
 use crate::phrase::listed;
 use crate::plots;
-use crate::quantity::{iops, number, or_nothing};
-use crate::said::{Note, ReportTable};
-use q2c_result::scale::{Answer, CurvePoint, Parameters, Resource, ScaleResult, Value};
+use crate::quantity::{duration, iops, number, or_dash};
+use q2c_result::scale::{Answer, CurvePoint, Estimate, Parameters, Resource, ScaleResult};
 
 /// The largest number of predicted rows in the terminal's table; page and CSV have the whole curve.
-const ROWS: usize = 16;
+const MAX_PREDICTED_ROWS: usize = 16;
 
 impl Reported for ScaleResult {
     fn document(&self) -> Document<'_> {
@@ -18,8 +17,8 @@ impl Reported for ScaleResult {
             .titled(title(self), about(self))
             .run(self.seed, self.started_unix_s)
             .answers([answer(self)])
-            .section(curve.plots(|| vec![plots::scale::plot(self)]))
-            .section(Section::new("How sure it is").notes(words(self)))
+            .section(curve.plots(|| vec![plots::over_jobs::scale_plot(self)]))
+            .section(Section::new("How sure it is").notes(certainty_notes(self)))
             .section(Section::new("Parameters").table(parameters(&self.parameters)))
             .warnings(&self.warnings);
         match &self.run {
@@ -48,7 +47,7 @@ fn about(result: &ScaleResult) -> String {
     format!("predicted up to {jobs} jobs on {cores} cores{from}")
 }
 
-fn resource(resource: Resource) -> &'static str {
+fn resource_name(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "cores",
         Resource::Lock => "a lock",
@@ -59,7 +58,7 @@ fn resource(resource: Resource) -> &'static str {
 }
 
 fn answer(result: &ScaleResult) -> Note {
-    let by = result.resource.map_or("nothing", resource);
+    let by = result.resource.map_or("nothing", resource_name);
     let between = match result.ends_between {
         Some((low, Some(high))) => format!("{low} to {high} jobs"),
         Some((low, None)) => format!("{low} jobs or more"),
@@ -74,9 +73,9 @@ fn answer(result: &ScaleResult) -> Note {
             Note::good("scaling ends", message)
         }
         (Answer::Uncertain, _) => {
-            let shows = format!("{by} shows, but too little of it");
+            let finding = format!("{by} shows, but too little of it");
             let message =
-                format!("{shows}: scaling may end anywhere from {between}; measure more jobs");
+                format!("{finding}: scaling may end anywhere from {between}; measure more jobs");
             Note::caution("not yet to be told", message)
         }
         (Answer::Beyond, _) => {
@@ -94,19 +93,19 @@ fn answer(result: &ScaleResult) -> Note {
     }
 }
 
-fn words(result: &ScaleResult) -> Vec<Note> {
-    let mut said = Vec::new();
+fn certainty_notes(result: &ScaleResult) -> Vec<Note> {
+    let mut notes = Vec::new();
     if let Some(first) = result.what_if.first() {
         let gains = result.what_if.iter().map(|gain| {
             let pct = number(gain.gain_pct);
-            format!("{} +{pct} %", resource(gain.resource))
+            format!("{} +{pct} %", resource_name(gain.resource))
         });
         let message = format!("throughput at {} jobs: {}", first.jobs, listed(gains));
-        said.push(Note::plain("without its limit", message));
+        notes.push(Note::plain("without its limit", message));
     }
     if let Some(stage) = &result.parameters.shared_stage {
         let message = format!("stage {stage}, which grows with the jobs");
-        said.push(Note::plain("seen in", message));
+        notes.push(Note::plain("seen in", message));
     }
     if let Some(error) = result.leave_out_error_pct {
         let basis = match result.parameters_file {
@@ -114,20 +113,20 @@ fn words(result: &ScaleResult) -> Vec<Note> {
             Some(_) => "of the measured points, to which nothing was fitted",
         };
         let error = format!("{} % on average, {basis}", number(error));
-        said.push(Note::plain("error", error));
+        notes.push(Note::plain("error", error));
     }
-    said
+    notes
 }
 
 /// The curve, with all measured points and every n-th predicted one if there are many.
 fn curve(result: &ScaleResult) -> ReportTable {
     let predicted = result.curve.iter().filter(|p| !p.measured).count();
-    let every = predicted.div_ceil(ROWS).max(1);
+    let step = predicted.div_ceil(MAX_PREDICTED_ROWS).max(1);
     let mut nth = 0;
     let shown = result.curve.iter().filter(|point| {
         nth += usize::from(!point.measured);
-        let kept = point.jobs == result.jobs || Some(point.jobs) == result.ends_at;
-        point.measured || kept || nth % every == 0
+        let is_kept = point.jobs == result.jobs || Some(point.jobs) == result.ends_at;
+        point.measured || is_kept || nth % step == 0
     });
     let row = |point: &CurvePoint| {
         let is_measured = point.measured;
@@ -137,35 +136,39 @@ fn curve(result: &ScaleResult) -> ReportTable {
     };
     let legend = "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
          points left out.";
-    ReportTable::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
+    ReportTable::new("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
 }
 
 fn parameters(parameters: &Parameters) -> ReportTable {
     let mut rows = vec![
-        row("on the core", parameters.cpu_ns, time),
-        row("interrupt, wake-up and other", parameters.rest_ns, time),
-        row("in the device", parameters.device_ns, time),
+        row("on the core", parameters.cpu_ns, duration),
+        row("interrupt, wake-up and other", parameters.rest_ns, duration),
+        row("in the device", parameters.device_ns, duration),
     ];
     let parallel = parameters.device_parallel;
     rows.extend(parallel.map(|value| row("device serves at once", value, number)));
     if parameters.lock_ns.value > 0.0 {
-        rows.push(row("lock held", parameters.lock_ns, time));
+        rows.push(row("lock held", parameters.lock_ns, duration));
         rows.push(row("growth by each waiter", parameters.lock_growth, number));
     }
     if parameters.line_ns.value > 0.0 {
         let line = parameters.line_ns;
-        rows.push(row("cache line, each further core", line, time));
+        rows.push(row("cache line, each further core", line, duration));
     }
     if let Some((queues, tags)) = parameters.queues.zip(parameters.tags) {
         let whole = |value: f64| format!("{value:.0}");
-        rows.push(row("hardware queues", Value::exact(queues.into()), whole));
-        rows.push(row("requests of each", Value::exact(tags.into()), whole));
+        rows.push(row(
+            "hardware queues",
+            Estimate::exact(queues.into()),
+            whole,
+        ));
+        rows.push(row("requests of each", Estimate::exact(tags.into()), whole));
     }
-    ReportTable::headed("of each I/O | value | low | high", rows)
+    ReportTable::new("of each I/O | value | low | high", rows)
 }
 
-fn row(name: &str, value: Value, text: fn(f64) -> String) -> [String; 4] {
-    let edge = |edge: f64| or_nothing((value.low < value.high).then(|| text(edge)));
-    let (low, high) = (edge(value.low), edge(value.high));
+fn row(name: &str, value: Estimate, text: fn(f64) -> String) -> [String; 4] {
+    let bound = |bound: f64| or_dash((value.low < value.high).then(|| text(bound)));
+    let (low, high) = (bound(value.low), bound(value.high));
     [name.to_owned(), text(value.value), low, high]
 }

@@ -1,13 +1,12 @@
 //! The block-layer stages of a benchmark's points: their table, and sentences on the bottleneck
 //! over the jobs, on the hardware queues, and on what a capture lacks.
 
-use crate::analysis::{self, ORDER, time};
+use crate::analysis::{self, STAGE_ORDER};
 use crate::bench::{BenchSection, name};
-use crate::course::jobs;
-use crate::late;
-use crate::phrase::{counted, distinct, grouped, joined, listed, when};
-use crate::quantity::{count, number, percent};
-use crate::said::{Note, ReportTable};
+use crate::late_time;
+use crate::note::{Note, ReportTable};
+use crate::phrase::{counted, distinct, grouped, jobs, joined, listed, when};
+use crate::quantity::{count, duration, number, percent};
 use q2c_result::analyze::{Bottleneck, StageStats};
 use q2c_result::bench::{
     BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
@@ -16,61 +15,61 @@ use q2c_result::replay::CapturedBy;
 
 /// The share by which captured I/Os may differ from those of the jobs before a note says so. I/Os
 /// in flight at the start or the end of the counted time make such a difference.
-const EDGES: f64 = 0.01;
+const MAX_EDGE_SHARE: f64 = 0.01;
 
 pub(crate) type CellStages<'a> = (&'a BenchCell, &'a StageRun);
 
-pub(crate) fn seen<'a>(result: &'a BenchResult, section: &BenchSection) -> Vec<CellStages<'a>> {
+pub(crate) fn runs<'a>(result: &'a BenchResult, section: &BenchSection) -> Vec<CellStages<'a>> {
     let cells = section.cells(result);
     cells.filter_map(|c| Some((c, c.stage_run()?))).collect()
 }
 
 /// The points of a section by interface and method, in the order in which they were measured.
-pub(crate) fn lines<'a>(seen: &[CellStages<'a>]) -> Vec<(String, Vec<CellStages<'a>>)> {
-    grouped(seen.iter().map(|point| (name(&point.0.point), *point)))
+pub(crate) fn lines<'a>(points: &[CellStages<'a>]) -> Vec<(String, Vec<CellStages<'a>>)> {
+    grouped(points.iter().map(|point| (name(&point.0.point), *point)))
 }
 
 /// A row for each stage of each point. Only a point's first row has its name.
-pub(crate) fn table(seen: &[CellStages<'_>]) -> ReportTable {
+pub(crate) fn table(points: &[CellStages<'_>]) -> ReportTable {
     let heads = "interface, method | jobs | stage | mean | p50 | p99 | of Q2C";
     let legend = "Stages in the block layer, from a run of each point with the capture \
          beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
          in the sum of Q2C.";
-    ReportTable::headed(heads, seen.iter().flat_map(of_point)).legend(legend)
+    ReportTable::new(heads, points.iter().flat_map(point_rows)).legend(legend)
 }
 
-fn of_point((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
+fn point_rows((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
     let shares = run.bottleneck.as_ref().map(|bottleneck| &bottleneck.shares);
     // Q2Q, the time between two I/Os, is not a stage of one I/O.
-    let stages = ORDER.into_iter().filter(|stage| *stage != "Q2Q");
-    let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
+    let stages = STAGE_ORDER.into_iter().filter(|stage| *stage != "Q2Q");
+    let present = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
     let row = |(nth, (stage, stats)): (usize, (&str, &StageStats))| {
         let share = shares.and_then(|shares| shares.get(stage));
         [
             when(nth == 0, &name(&cell.point)).to_owned(),
             when(nth == 0, &cell.point.jobs.to_string()).to_owned(),
             stage.to_owned(),
-            time(stats.mean_ns),
-            time(stats.p50_ns),
-            time(stats.p99_ns),
+            duration(stats.mean_ns),
+            duration(stats.p50_ns),
+            duration(stats.p99_ns),
             share.map(|share| percent(*share)).unwrap_or_default(),
         ]
     };
-    known.enumerate().map(row).collect()
+    present.enumerate().map(row).collect()
 }
 
-pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Note> {
-    let mut said = Vec::new();
-    for (line, points) in lines(&seen(result, section)) {
-        said.extend(bottleneck(&line, &points));
-        said.extend(growth(&line, &points));
-        said.extend(points.iter().flat_map(|point| queues(&line, point)));
-        said.extend(tag_waits(&line, &points));
-        said.extend(speed(&line, &points));
-        said.extend(points.iter().filter_map(|point| lacks(&line, point)));
+pub(crate) fn stage_notes(result: &BenchResult, section: &BenchSection) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (line, points) in lines(&runs(result, section)) {
+        notes.extend(bottleneck(&line, &points));
+        notes.extend(growth(&line, &points));
+        notes.extend(points.iter().flat_map(|point| queues(&line, point)));
+        notes.extend(tag_waits(&line, &points));
+        notes.extend(speed(&line, &points));
+        notes.extend(points.iter().filter_map(|point| losses(&line, point)));
     }
-    said.extend(unseen(result, section));
-    said
+    notes.extend(unknown_stages(result, section));
+    notes
 }
 
 /// The bottleneck over the number of jobs: a clause for each stage that is the bottleneck, in the
@@ -88,7 +87,7 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     };
     let groups: Vec<&[(u32, &Bottleneck)]> =
         by_jobs.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
-    let mut sentences: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
+    let mut sentences: Vec<String> = groups.iter().map(|group| group_text(group)).collect();
     // Each stage is explained once, by the last point of the first group that has it.
     let explained = grouped(groups.iter().filter_map(|group| {
         let (_, last) = group.last()?;
@@ -101,9 +100,9 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
 }
 
 fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
-    let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
-    let growth = StageGrowth::over(&runs.collect::<Vec<_>>())?;
-    let [first, last] = [growth.q2c_from_ns, growth.q2c_to_ns].map(time);
+    let by_jobs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
+    let growth = StageGrowth::from_points(&by_jobs.collect::<Vec<_>>())?;
+    let [first, last] = [growth.q2c_from_ns, growth.q2c_to_ns].map(duration);
     let [from, to] = [growth.from, growth.to].map(jobs);
     let most = match growth.most {
         Some((stage, share)) => format!(". {stage} takes {} of the growth", percent(share)),
@@ -121,24 +120,24 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         let waits = match run.tag_waits.as_ref()? {
             TagWaits::Unseen(reason) => {
                 let what = format!("sleeps of {line} for a request");
-                let unknown = format!("not known: {}", late::unseen(reason));
+                let unknown = format!("not known: {}", late_time::absence(reason));
                 return Some(Note::plain(&what, unknown));
             }
-            TagWaits::Counted { queues, lost } => tag_waits_of(run, queues, *lost),
+            TagWaits::Counted { queues, lost } => tag_wait_text(run, queues, *lost),
         };
         by_jobs.push(format!("{waits} at {}", jobs(cell.point.jobs)));
     }
-    let none = points.iter().all(|(_, run)| {
+    let never_slept = points.iter().all(|(_, run)| {
         let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
         sum.is_some_and(|(sleeps, _)| sleeps == 0)
     });
     const NONE: &str = "none: a free one was always there";
-    let waits = Some(joined(by_jobs, "; ")).filter(|_| !none);
+    let waits = Some(joined(by_jobs, "; ")).filter(|_| !never_slept);
     let what = format!("sleeps of {line} for a request (tag)");
     Some(Note::plain(&what, waits.unwrap_or_else(|| NONE.to_owned())))
 }
 
-fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
+fn tag_wait_text(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
     let sleeps: u64 = queues.iter().map(|queue| queue.sleeps).sum();
     if sleeps == 0 {
         return "none".to_owned();
@@ -149,7 +148,7 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
     format!(
         "{} per I/O, {} each, in {}{}{}",
         number(sleeps as f64 / run.captured as f64),
-        time(ns as f64 / sleeps as f64),
+        duration(ns as f64 / sleeps as f64),
         counted(queues.len(), "hardware queue"),
         when(of_scheduler, " of the I/O scheduler"),
         lost.unwrap_or_default()
@@ -157,7 +156,7 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
 }
 
 /// The numbers of jobs at which one stage is the bottleneck, and its share of Q2C there.
-fn of_group(group: &[(u32, &Bottleneck)]) -> String {
+fn group_text(group: &[(u32, &Bottleneck)]) -> String {
     let at = listed(group.iter().map(|(jobs, _)| jobs));
     let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
     let (stage, s) = (&group[0].1.stage, when(at != "1", "s"));
@@ -175,7 +174,8 @@ fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
         return vec![Note::plain(&at("hardware queues"), reason)];
     }
     let queues = analysis::device_queues(&run.queues);
-    queues.map(|s| Note::plain(&at(&s.what), s.words)).collect()
+    let notes = queues.map(|note| Note::plain(&at(&note.heading), note.text));
+    notes.collect()
 }
 
 fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
@@ -187,28 +187,28 @@ fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let range = if least == most { most } else { span };
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
     let reader = number(reader.fold(0.0, f64::max));
-    let by = points.first()?.1.captured_by;
+    let capture = points.first()?.1.captured_by;
     let what = format!("{line} with the capture beside it");
-    let captured = format!("{range} of the trials' IOPS, captured by {by}");
+    let captured = format!("{range} of the trials' IOPS, captured by {capture}");
     let reads = format!("The thread that reads took up to {reader} % of a CPU");
     Some(Note::plain(&what, format!("{captured}. {reads}")))
 }
 
-fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
-    let apart = (run.captured as f64 / run.ios as f64 - 1.0).abs();
-    let differs = apart.is_nan() || apart > EDGES;
-    let some = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
+fn losses(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
+    let difference = (run.captured as f64 / run.ios as f64 - 1.0).abs();
+    let differs = difference.is_nan() || difference > MAX_EDGE_SHARE;
+    let clause = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
     let (captured, ios) = (count(run.captured), count(run.ios));
     let incomplete = run.captured.saturating_sub(run.completed);
     const PARTIAL: &str = "lack an event, so that some of their stages are not known";
     let clauses = [
         differs.then(|| format!("the block layer had {captured} I/Os where the jobs had {ios}")),
-        some(incomplete, "did not complete"),
-        some(partial(run), PARTIAL),
-        some(run.lost, "were lost"),
-        some(run.not_kept, "had no room in memory"),
-        analysis::unmatched(&run.unmatched).map(|reasons| format!("unmatched: {reasons}")),
-        some(run.others, "of others on the disk are left out"),
+        clause(incomplete, "did not complete"),
+        clause(partial_ios(run), PARTIAL),
+        clause(run.lost, "were lost"),
+        clause(run.not_kept, "had no room in memory"),
+        analysis::reason_counts(&run.unmatched).map(|reasons| format!("unmatched: {reasons}")),
+        clause(run.others, "of others on the disk are left out"),
     ];
     let sentence = joined(clauses.into_iter().flatten(), "; ");
     let at = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
@@ -217,18 +217,18 @@ fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
 
 /// The number of completed I/Os that lack an earlier event: the queueing, the hand-over to the
 /// driver, or the request's allocation or merge.
-fn partial(run: &StageRun) -> u64 {
+fn partial_ios(run: &StageRun) -> u64 {
     let n = |stage: &str| run.stages.get(stage).map_or(0, |stats| stats.n);
     let least = n("Q2C").min(n("D2C")).min(n("Q2G") + n("Q2M"));
     run.completed.saturating_sub(least)
 }
 
 /// Notes on a section's points whose stages are not known, grouped by reason.
-fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
+fn unknown_stages(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
     let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
-        Some(PointStages::Unseen(reason)) => Some((late::unseen(reason), name(&cell.point))),
+        Some(PointStages::Unseen(reason)) => Some((late_time::absence(reason), name(&cell.point))),
         _ => None,
     }));
     let reasons = reasons.into_iter();
-    reasons.map(|(why, of)| Note::plain(&format!("stages of {}", listed(distinct(of))), why))
+    reasons.map(|(cause, of)| Note::plain(&format!("stages of {}", listed(distinct(of))), cause))
 }

@@ -1,12 +1,12 @@
 //! The report of `q2c poll sweep`.
 
 use crate::document::{Document, DocumentAnswer, Reported, Section};
+use crate::note::{Note, Weight};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, number, percent};
-use crate::said::{Note, Weight};
-use crate::{invalid, label, plots, simulated, taken_as};
+use crate::{interpretation, label, plots, sim, validity};
 use q2c_model::{DeviceTime, SimulatedFigures};
-use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepInput, SweepResult};
+use q2c_result::sweep::{BestRule, SimCell, SweepAnswer, SweepInput, SweepResult};
 use q2c_result::tune::{Sweep, SweepCell};
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ impl Reported for SweepResult {
         let document = Document::new("poll sweep", &self.version, &self.schema)
             .titled(title, about)
             .run(self.seed, 0)
-            .answers(over_all(self));
+            .answers(overall_notes(self));
         let answers = self.answers.iter();
-        let document = answers.fold(document, |document, a| of_trace(document, self, a));
+        let document = answers.fold(document, |document, a| add_trace(document, self, a));
         let [took, reading] = [self.speed.seconds, self.speed.reading_s].map(number);
         let speed = format!(
             "{} configurations in {took} s, {:.2e} I/Os x configurations per second; reading took {reading} s",
@@ -41,7 +41,7 @@ impl Reported for SweepResult {
         document.section(speed.folded()).warnings(&self.warnings)
     }
 
-    fn points_nowhere(&self) -> Option<&'static str> {
+    fn dangling_part(&self) -> Option<&'static str> {
         let is_input = |input: usize| input < self.inputs.len();
         let is_cell_of = |input: usize, index: usize| {
             let cell = self.cells.get(index);
@@ -64,18 +64,18 @@ impl Reported for SweepResult {
 }
 
 /// Adds what a sweep says about one trace. If there is only one trace, its verdict is the answer.
-fn of_trace<'a>(
+fn add_trace<'a>(
     mut document: Document<'a>,
     result: &'a SweepResult,
     answer: &'a SweepAnswer,
 ) -> Document<'a> {
     let input = &result.inputs[answer.input];
     let (mut judged, mut plain) = <(Vec<DocumentAnswer>, Vec<Note>)>::default();
-    for said in conclusions(result, answer) {
-        match (judged.last_mut(), said.what.as_str()) {
-            (Some(last), "caveat" | "stability") => last.caveats.push(said.words),
-            _ if said.weight == Weight::Plain => plain.push(said),
-            _ => judged.push(said.into()),
+    for note in conclusions(result, answer) {
+        match (judged.last_mut(), note.heading.as_str()) {
+            (Some(last), "caveat" | "stability") => last.caveats.push(note.text),
+            _ if note.weight == Weight::Plain => plain.push(note),
+            _ => judged.push(note.into()),
         }
     }
     if result.answers.len() == 1 {
@@ -89,24 +89,24 @@ fn of_trace<'a>(
     ];
     let mut rows = Vec::new();
     for (name, gives) in references {
-        rows.extend(gives.map(|gives| simulated::row(name, input.ios, gives)));
+        rows.extend(gives.map(|gives| sim::figure_row(name, input.ios, gives)));
     }
     let mut weights = vec![Weight::Plain; rows.len()];
     for index in shown {
         let cell = &result.cells[index];
-        rows.push(simulated::row(&cell.policy, input.ios, &cell.gives));
-        weights.push(Weight::Good.only_when(answer.best == Some(index)));
+        rows.push(sim::figure_row(&cell.policy, input.ios, &cell.gives));
+        weights.push(Weight::Good.only_if(answer.best == Some(index)));
     }
     let more = count(hidden);
     let more = format!(" {more} more are in --json and --csv, and in the charts.");
     document.section(
         Section::new(input.path.clone())
             .remark(about_input(result, answer.input))
-            .notes(judged.into_iter().flat_map(DocumentAnswer::said))
+            .notes(judged.into_iter().flat_map(DocumentAnswer::into_notes))
             .notes(plain)
-            .marked(simulated::table(rows), weights)
-            .remark(sorted(result, hidden > 0) + when(hidden > 0, &more))
-            .notes(neighbours(answer))
+            .weighted(sim::figure_table(rows), weights)
+            .remark(order_remark(result, hidden > 0) + when(hidden > 0, &more))
+            .notes(neighbour_note(answer))
             .notes(Note::plains("note", &answer.notes))
             .plots(|| plots::sweep::plots(result, answer)),
     )
@@ -130,9 +130,9 @@ fn about_input(result: &SweepResult, index: usize) -> String {
         let warm_up = result.warm_up_ns;
         about += &format!("; {measured} simulated after {warm_up} of warm-up");
     }
-    let taken = taken_as::words(&input.taken_as, input.lanes);
-    if !taken.is_empty() {
-        about += &format!("; taken as: {}", taken.join("; "));
+    let clauses = interpretation::clauses(&input.taken_as, input.lanes);
+    if !clauses.is_empty() {
+        about += &format!("; taken as: {}", clauses.join("; "));
     }
     about
 }
@@ -141,30 +141,31 @@ fn about_input(result: &SweepResult, index: usize) -> String {
 /// best rule within the limits, the rules with the most KIOPS/core and the most IOPS, and what
 /// limits them.
 fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Note> {
-    let mut said: Vec<Note> = no_gain(result, answer).into_iter().collect();
-    said.push(within_limits(result, answer));
+    let mut notes: Vec<Note> = polling_wins(result, answer).into_iter().collect();
+    notes.push(best_or_nearest(result, answer));
     let best = answer.best.and_then(|best| result.cells.get(best));
-    said.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
-    said.extend(Note::cautions("caveat", invalid::caveats(&result.warnings)));
+    notes.extend(best.into_iter().flat_map(|cell| reason_notes(cell, answer)));
+    let caveats = validity::caveats(&result.warnings);
+    notes.extend(Note::cautions("caveat", caveats));
     for (what, cell) in [
         ("most KIOPS/core", answer.most_kiops_per_core),
         ("most IOPS", answer.most_iops),
     ] {
         let cell = cell.and_then(|index| result.cells.get(index));
-        said.extend(cell.map(|cell| Note::plain(what, of_all(cell, answer))));
+        notes.extend(cell.map(|cell| Note::plain(what, most_sentence(cell, answer))));
     }
-    said.push(limits(result, answer));
+    notes.push(limit_note(result, answer));
     if !answer.stability.is_empty() {
-        said.push(Note::caution("stability", &answer.stability));
+        notes.push(Note::caution("stability", &answer.stability));
     }
-    said
+    notes
 }
 
-fn over_all(result: &SweepResult) -> Vec<Note> {
+fn overall_notes(result: &SweepResult) -> Vec<Note> {
     if result.inputs.len() < 2 {
         return Vec::new();
     }
-    let conclusion = |best: &Option<Best>, what: &str, how: &str| match best {
+    let conclusion = |best: &Option<BestRule>, what: &str, how: &str| match best {
         None => Note::caution(what, "no configuration keeps the limits on every trace"),
         Some(best) => {
             let share = format!("{how} {:.1} % of each trace's own best", best.share * 100.0);
@@ -178,23 +179,23 @@ fn over_all(result: &SweepResult) -> Vec<Note> {
 }
 
 /// A note that polling wins, if no rule has more KIOPS/core.
-fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
+fn polling_wins(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     let ratio = number(most / poll);
     let mut sentence =
         format!("every rule loses to it. The best has {ratio} times its IOPS per core");
     if let Some(fastest) = answer.most_iops.and_then(|index| result.cells.get(index)) {
-        let kept = fastest.gives.rates.iops / answer.poll.rates.iops * 100.0;
-        sentence += &format!(", the fastest {kept:.1} % of its IOPS");
+        let share = fastest.gives.rates.iops / answer.poll.rates.iops * 100.0;
+        sentence += &format!(", the fastest {share:.1} % of its IOPS");
     }
     (most <= poll).then(|| Note::caution("use classic polling", sentence))
 }
 
-fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
+fn best_or_nearest(result: &SweepResult, answer: &SweepAnswer) -> Note {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
-        let by = label::objective(&result.objective);
-        let what = format!("best by {by} within the limits");
+        let goal = label::objective(&result.objective);
+        let what = format!("best by {goal} within the limits");
         let polling = beside_polling(&cell.gives, &answer.poll);
         return Note::good(&what, format!("{}, {polling}", cell.policy));
     }
@@ -212,21 +213,21 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
 }
 
 /// The reasons to choose this configuration, and its comparison with other known methods.
-fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Note> {
-    let tied = "of all within 0.5 % of the best figure it misses least".to_owned();
+fn reason_notes(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Note> {
+    let tie_reason = "of all within 0.5 % of the best figure it misses least".to_owned();
     let interrupt = answer.interrupt.as_ref();
     let interrupt = interrupt.map(|gives| compared_with(&cell.gives, gives, "interrupts", "their"));
     let reasons = [
-        ("chosen", Some(tied)),
+        ("chosen", Some(tie_reason)),
         ("interrupts", interrupt),
-        ("oracle", Some(of_oracle(answer.of_oracle, &cell.gives))),
-        ("Linux's rule", Some(of_linux(answer, &cell.gives))),
+        ("oracle", Some(by_oracle(answer.of_oracle, &cell.gives))),
+        ("Linux's rule", Some(by_linux(answer, &cell.gives))),
     ];
     let reasons = reasons.into_iter();
-    reasons.filter_map(|(what, words)| Some(Note::plain(what, words?)))
+    reasons.filter_map(|(heading, text)| Some(Note::plain(heading, text?)))
 }
 
-fn limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
+fn limit_note(result: &SweepResult, answer: &SweepAnswer) -> Note {
     let mut sentence = format!("a floor of {:.0} IOPS", answer.floor_iops);
     sentence += when(!answer.floor.is_empty(), &format!(" ({})", answer.floor));
     if !result.limits.is_empty() {
@@ -236,7 +237,7 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
 }
 
 /// A configuration that has the most of a figure, and whether it breaks the limits.
-fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
+fn most_sentence(cell: &SimCell, answer: &SweepAnswer) -> String {
     let breaks = match cell.keeps_limits {
         Some(false) if cell.gives.rates.iops < answer.floor_iops => ". It breaks the floor",
         Some(false) => ". It breaks the limits",
@@ -279,7 +280,7 @@ fn compared_with(
 
 /// The CPU that the best configuration saves, as a share of the oracle's saving. A rule that sleeps
 /// past the completions saves more than the oracle, and pays with latency.
-fn of_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
+fn by_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
     match share {
         None => "The oracle saves no CPU here".to_owned(),
         Some(share) if share < 0.0 => "It takes more CPU than classic polling".to_owned(),
@@ -294,7 +295,7 @@ fn of_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
     }
 }
 
-fn of_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
+fn by_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {
         Some(times) => format!(
@@ -337,7 +338,7 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
 }
 
 /// The figures of the cells that are one step of a parameter away from the best one.
-fn neighbours(answer: &SweepAnswer) -> Option<Note> {
+fn neighbour_note(answer: &SweepAnswer) -> Option<Note> {
     let steps = answer.neighbours.iter().map(|n| {
         let change = (n.share - 1.0) * 100.0;
         let outside = when(!n.keeps_limits, " (out of limits)");
@@ -348,7 +349,7 @@ fn neighbours(answer: &SweepAnswer) -> Option<Note> {
 }
 
 /// The largest number of cells at which all are shown.
-const FEW: usize = 40;
+const FULL_LIST: usize = 40;
 
 /// Indices of the shown cells of one trace, best first, and the number of hidden ones. All cells
 /// are shown if there are few. Else each rule has one: the answer if it is of this rule, or the
@@ -359,17 +360,17 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let mut shown: Vec<(usize, &SimCell)> = of_trace.collect();
     let total = shown.len();
     let key = |cell: &SimCell| (keeps_limits(cell, answer), score(result, cell));
-    if total > FEW {
+    if total > FULL_LIST {
         let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
         for &(index, cell) in &shown {
-            let now = best.entry(&cell.rule).or_insert((index, cell));
+            let best_so_far = best.entry(&cell.rule).or_insert((index, cell));
             let is_answer = |index| answer.best == Some(index);
-            if is_answer(index) || (!is_answer(now.0) && key(cell) > key(now.1)) {
-                *now = (index, cell);
+            if is_answer(index) || (!is_answer(best_so_far.0) && key(cell) > key(best_so_far.1)) {
+                *best_so_far = (index, cell);
             }
         }
-        let most = [answer.best, answer.most_kiops_per_core, answer.most_iops];
-        let is_named = |index| most.contains(&Some(index)) || answer.nearest == Some(index);
+        let named_cells = [answer.best, answer.most_kiops_per_core, answer.most_iops];
+        let is_named = |index| named_cells.contains(&Some(index)) || answer.nearest == Some(index);
         shown.retain(|(index, cell)| best[&*cell.rule].0 == *index || is_named(*index));
     }
     shown.sort_by(|a, b| {
@@ -380,15 +381,15 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
 }
 
-/// How the rows of a table are sorted and, if `some` are left out, which ones are shown.
-fn sorted(result: &SweepResult, some: bool) -> String {
-    let by = match result.objective.as_str() {
+/// How the rows of a table are sorted and, if `is_shortened` are left out, which ones are shown.
+fn order_remark(result: &SweepResult, is_shortened: bool) -> String {
+    let order = match result.objective.as_str() {
         "cpu" => "least CPU first".to_owned(),
         other => format!("most {} first", label::objective(other)),
     };
-    const NAMED: &str = " Shown is the best of each rule, and what is named above.";
-    let which = when(some, NAMED);
-    format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
+    const SHOWN_ROWS: &str = " Shown is the best of each rule, and what is named above.";
+    let which = when(is_shortened, SHOWN_ROWS);
+    format!("Rules that keep the limits stand above those that do not; {order} in both.{which}")
 }
 
 /// True if a cell keeps the limits. Without that fact, only the IOPS floor decides.
@@ -416,7 +417,7 @@ mod tests {
     fn more_than_the_oracle_is_no_share_of_it() {
         let mut gives = SimulatedFigures::default();
         gives.rates.miss_rate = 0.987;
-        let sentence = |share| of_oracle(share, &gives);
+        let sentence = |share| by_oracle(share, &gives);
         let half = sentence(Some(0.5));
         assert_eq!(half, "It saves 50.0 % of the CPU that the oracle saves");
         let more = sentence(Some(8.177));
@@ -448,7 +449,7 @@ mod tests {
             ..SweepAnswer::default()
         };
         let whole = answer(1, Some(1), &[1, 2]);
-        let names = |inputs: &[usize], answer| result(inputs, answer).points_nowhere();
+        let names = |inputs: &[usize], answer| result(inputs, answer).dangling_part();
         assert_eq!(names(&[0, 1, 1], whole.clone()), None);
         let message = names(&[1, 0, 1], whole.clone()).unwrap();
         assert!(message.contains("trace by trace"));
@@ -481,7 +482,8 @@ mod tests {
     /// The answer represents its rule: it misses less than the rule's best cell, 0.4 % ahead.
     #[test]
     fn the_answer_stands_for_its_rule() {
-        let mut cells: Vec<SimCell> = (0..=FEW).map(|n| cell("min", 50.0 + n as f64)).collect();
+        let cells = (0..=FULL_LIST).map(|n| cell("min", 50.0 + n as f64));
+        let mut cells: Vec<SimCell> = cells.collect();
         cells[7] = cell("min", 99.6);
         cells[8] = cell("min", 100.0);
         cells.push(cell("mean", 40.0));
@@ -494,14 +496,14 @@ mod tests {
             best,
             ..SweepAnswer::default()
         };
-        let hidden = FEW as u64;
+        let hidden = FULL_LIST as u64;
         assert_eq!(
             shortlist(&result, &answer(Some(7))),
-            (vec![7, FEW + 1], hidden)
+            (vec![7, FULL_LIST + 1], hidden)
         );
         assert_eq!(
             shortlist(&result, &answer(None)),
-            (vec![8, FEW + 1], hidden)
+            (vec![8, FULL_LIST + 1], hidden)
         );
     }
 }

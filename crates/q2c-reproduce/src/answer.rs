@@ -1,25 +1,25 @@
 //! Makes the result of an experiment: its points, and each judged claim.
 
 use crate::claim::chart::curves;
-use crate::claim::judge::{Claim, JudgedRun, judge};
+use crate::claim::judge::{Claim, JudgedRun, judge_claim};
 use crate::claim::scope::ClaimScope;
-use crate::file::{DeviceOf, Experiment, SettingsText};
+use crate::file::{DeviceText, Experiment, SettingsText};
 use crate::jobs::AxisValues;
-use crate::needs::Present;
-use crate::others::{self, LoadEvidence};
+use crate::needs::Features;
+use crate::other_load::{self, LoadEvidence};
 use crate::studies::{place, rules};
 use itertools::Itertools;
 use q2c_result::reproduce::{
-    ChartAsked, CpuUse, FailedTrial, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial,
-    ReproduceResult, SCHEMA, StatedError, StudyKind, WhyNot, Window,
+    Chart, CpuUse, CreatedDevice, FailedTrial, JobAsRun, PhaseAsRun, Point, PointTrial,
+    ReproduceResult, SCHEMA, StatedError, StudyKind, TrialFailure, Window,
 };
 use q2c_result::{Target, Warning};
 use q2c_run::runner::{End, Summary, Trial, TrialResult};
 
 /// Facts of a run other than its trials.
-pub struct About<'a> {
+pub struct RunFacts<'a> {
     /// What the machine has.
-    pub present: &'a Present,
+    pub present: &'a Features,
     /// The user's target; `None` if the experiment uses none.
     pub target: Option<Target>,
     /// Factor of all times.
@@ -39,7 +39,7 @@ pub struct About<'a> {
 /// The result of all trials. `cpus` returns the CPUs that a point needs in each phase.
 pub fn answer(
     experiment: &Experiment,
-    about: &About<'_>,
+    facts: &RunFacts<'_>,
     summary: &Summary<AxisValues, PointTrial>,
     cpus: impl Fn(&AxisValues) -> Vec<CpuUse>,
 ) -> ReproduceResult {
@@ -47,21 +47,21 @@ pub fn answer(
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
-        failed: runs.trials.iter().filter_map(failed).collect(),
+        failed: runs.trials.iter().filter_map(failed_trial).collect(),
         failures: runs.failures().unique().map(str::to_owned).collect(),
         cpus: cpus(&runs.plan.cell),
         predicted,
     });
     let complete = matches!(summary.end, End::Complete);
-    let result = judged(experiment, about, cells.collect());
+    let result = judge(experiment, facts, cells.collect());
     let mut warnings = result.warnings.clone();
     // A simulated machine runs nothing but the jobs.
-    if !predicted && about.present.machine.simulated.is_none() {
-        warnings.extend(others::warnings(&LoadEvidence {
+    if !predicted && facts.present.machine.simulated.is_none() {
+        warnings.extend(other_load::warnings(&LoadEvidence {
             points: &result.points,
             phases: &result.phases,
             captured: experiment.capture,
-            idle: about.idle_busy_cpus,
+            idle: facts.idle_busy_cpus,
         }));
     }
     warnings.extend(summary.warnings.iter().cloned());
@@ -73,11 +73,11 @@ pub fn answer(
 }
 
 /// The result of points measured by the runner, by another command, or by a simulator.
-pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
+pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) -> ReproduceResult {
     // The times of a simulation or of another command's result are not scaled.
     let scale = match experiment.study() {
         StudyKind::Place | StudyKind::Compare | StudyKind::Rules => 1.0,
-        StudyKind::Jobs | StudyKind::Stages => about.scale,
+        StudyKind::Jobs | StudyKind::Stages => facts.scale,
     };
     let windows = experiment.windows.iter().map(|window| Window {
         name: window.name.clone(),
@@ -104,35 +104,35 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
     let run = JudgedRun {
         points: &points,
         scale,
-        trials: about.trials,
+        trials: facts.trials,
         model: model(experiment.study()),
     };
     let claims = experiment.claims.iter().map(|(claim, needs)| {
         let claim = Claim {
-            needs: about.present.meets(&experiment.needs, needs),
+            needs: facts.present.check(&experiment.needs, needs),
             ..claim.clone()
         };
-        judge(&claim, &scope, &run)
+        judge_claim(&claim, &scope, &run)
     });
-    let charts = experiment.charts.iter().map(|chart| ChartAsked {
+    let charts = experiment.charts.iter().map(|chart| Chart {
         ours: curves(chart, &scope, &points),
         ..chart.clone()
     });
     ReproduceResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: about.started_unix_s,
-        seconds: about.seconds,
+        started_unix_s: facts.started_unix_s,
+        seconds: facts.seconds,
         complete: true,
-        seed: about.seed,
+        seed: facts.seed,
         name: experiment.name.clone(),
         title: experiment.title.clone(),
         variant_of: experiment.variant_of.clone(),
         setting: experiment.setting.clone(),
         scale,
-        trials: about.trials,
-        machine: about.present.machine.clone(),
-        target: about.target.clone(),
+        trials: facts.trials,
+        machine: facts.present.machine.clone(),
+        target: facts.target.clone(),
         study: experiment.study(),
         devices: devices(experiment, &points),
         jobs: jobs.collect(),
@@ -148,30 +148,30 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
 
 fn model(study: StudyKind) -> Option<StatedError> {
     match study {
-        StudyKind::Place => Some(place::stated()),
-        StudyKind::Rules => Some(rules::stated()),
+        StudyKind::Place => Some(place::stated_error()),
+        StudyKind::Rules => Some(rules::stated_error()),
         StudyKind::Jobs | StudyKind::Stages | StudyKind::Compare => None,
     }
 }
 
-fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
+fn failed_trial(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
     match &trial.result {
         TrialResult::Ok(_) => None,
         TrialResult::Failed(reason) | TrialResult::Impossible(reason) => Some(FailedTrial {
             trial: trial.trial,
-            why: WhyNot::Told(reason.clone()),
+            why: TrialFailure::Told(reason.clone()),
         }),
     }
 }
 
-fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
-    let device = |device: &DeviceOf| {
+fn devices(experiment: &Experiment, points: &[Point]) -> Vec<CreatedDevice> {
+    let device = |device: &DeviceText| {
         let make = device.make.get_ref();
         let kind = make.split(['{', ',']).next().unwrap_or("");
         let beginning = format!("failed to make {kind}");
         let mut failures = points.iter().flat_map(|point| &point.failures);
         let failed = failures.find(|reason| reason.starts_with(&beginning));
-        MadeDevice {
+        CreatedDevice {
             name: device.name.get_ref().clone(),
             asked: make.clone(),
             made: failed.cloned().map_or(Ok(make.clone()), Err),

@@ -1,13 +1,13 @@
 //! Devices that are created for a run, and removed at its end.
 
-use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec};
+use crate::file::{DeviceSpec, DeviceText, RamDeviceSpec};
 use crate::jobs::AxisValues;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_fs::{MountContext, OneFile};
+use q2c_fs::{MountContext, MountedFile};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
-use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
+use q2c_host::target::{SIMULATED_SIZE, Scratch, TargetRequirements, WriteLeave, open};
 use q2c_model::Bytes;
 use q2c_result::fs::FileSystem;
 use q2c_sys::loop_device::{LoopDevice, attach};
@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Creates devices.
-pub struct Maker {
+pub struct DeviceMaker {
     roots: Roots,
     folder: PathBuf,
     seed: u64,
@@ -32,9 +32,9 @@ pub struct Maker {
     /// Folder of the journal of changed settings and loaded modules.
     restore_dir: Option<PathBuf>,
     /// Loop devices stay for the whole run, since their files take long to fill.
-    loops: RefCell<BTreeMap<u64, Rc<LoopMade>>>,
+    loops: RefCell<BTreeMap<u64, Rc<LoopFile>>>,
     /// File systems stay for the whole run, too.
-    files: RefCell<BTreeMap<(FileSystem, u64), Rc<OneFile>>>,
+    files: RefCell<BTreeMap<(FileSystem, u64), Rc<MountedFile>>>,
 }
 
 #[derive(Clone)]
@@ -48,7 +48,7 @@ pub(crate) struct ExperimentDevice {
 }
 
 impl ExperimentDevice {
-    fn keeping(kept: Rc<dyn Any>, medium: Medium, span: Bytes) -> Self {
+    fn new(kept: Rc<dyn Any>, medium: Medium, span: Bytes) -> Self {
         ExperimentDevice {
             medium,
             span,
@@ -59,23 +59,15 @@ impl ExperimentDevice {
 }
 
 /// The devices of an experiment by their names.
-pub(crate) type MadeDevices = BTreeMap<String, ExperimentDevice>;
+pub(crate) type DevicesByName = BTreeMap<String, ExperimentDevice>;
 
-struct LoopMade {
+struct LoopFile {
     medium: Medium,
     _device: LoopDevice,
     _file: Scratch,
 }
 
-/// A module that was loaded for its device. Dropping this value unloads the module. If that fails,
-/// it stays loaded, and the next trial reports it. After SIGKILL `q2c restore` unloads it.
-struct LoadedModule {
-    // The device must be closed before its module is unloaded, so this field comes first.
-    _file: Arc<File>,
-    _guard: Guard,
-}
-
-impl Maker {
+impl DeviceMaker {
     /// A maker with the simulated devices `simulated`, and `folder` for its files.
     pub fn new(
         roots: Roots,
@@ -84,7 +76,7 @@ impl Maker {
         seed: u64,
         simulated: SimDevices,
     ) -> Self {
-        Maker {
+        DeviceMaker {
             roots,
             folder,
             seed,
@@ -98,11 +90,11 @@ impl Maker {
     /// Creates the devices of an experiment file at one point of its axes.
     pub(crate) fn make(
         &self,
-        devices: &[DeviceOf],
+        devices: &[DeviceText],
         full: &AxisValues,
-    ) -> Result<MadeDevices, String> {
-        let make_named = |device: &DeviceOf| {
-            let text = device.filled(full);
+    ) -> Result<DevicesByName, String> {
+        let make_named = |device: &DeviceText| {
+            let text = device.fill(full);
             let asked = text.parse().map_err(Box::from);
             let made = asked.and_then(|asked| self.make_one(&asked));
             let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
@@ -111,45 +103,53 @@ impl Maker {
         devices.iter().map(make_named).collect()
     }
 
-    fn make_one(&self, asked: &DeviceAsked) -> Result<ExperimentDevice, Box<dyn Error>> {
+    fn make_one(&self, asked: &DeviceSpec) -> Result<ExperimentDevice, Box<dyn Error>> {
         match asked {
-            DeviceAsked::Simulated(engine) => Ok(ExperimentDevice {
+            DeviceSpec::Simulated(engine) => Ok(ExperimentDevice {
                 medium: self.simulated.medium(engine)?,
                 span: SIMULATED_SIZE,
                 engine: Some(engine.clone()),
                 _kept: None,
             }),
-            DeviceAsked::Loop(size) => {
-                let made = once(&self.loops, size.0, || self.make_loop(*size))?;
+            DeviceSpec::Loop(size) => {
+                let made = get_or_make(&self.loops, size.0, || self.make_loop(*size))?;
                 let medium = made.medium.clone();
-                Ok(ExperimentDevice::keeping(made, medium, *size))
+                Ok(ExperimentDevice::new(made, medium, *size))
             }
-            DeviceAsked::FileOn(fs, size) => {
+            DeviceSpec::FileOn(fs, size) => {
                 let context = MountContext {
                     roots: &self.roots,
                     journal: self.restore_dir.as_deref(),
                 };
-                let make = || Ok(OneFile::make(context, *fs, &self.folder, *size, self.seed)?);
-                let made = once(&self.files, (*fs, size.0), make)?;
+                let make = || {
+                    Ok(MountedFile::make(
+                        context,
+                        *fs,
+                        &self.folder,
+                        *size,
+                        self.seed,
+                    )?)
+                };
+                let made = get_or_make(&self.files, (*fs, size.0), make)?;
                 let medium = Medium::File(made.file());
-                Ok(ExperimentDevice::keeping(made, medium, *size))
+                Ok(ExperimentDevice::new(made, medium, *size))
             }
-            DeviceAsked::RamdiskMq(ram) => {
-                self.module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq(ram))
+            DeviceSpec::RamdiskMq(ram) => {
+                self.load_module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq_options(ram))
             }
-            DeviceAsked::NullBlk(ram) => {
-                self.module("null_blk", "/dev/nullb0", ram, &null_blk(ram))
+            DeviceSpec::NullBlk(ram) => {
+                self.load_module("null_blk", "/dev/nullb0", ram, &null_blk_options(ram))
             }
         }
     }
 
-    fn make_loop(&self, size: Bytes) -> Result<LoopMade, Box<dyn Error>> {
+    fn make_loop(&self, size: Bytes) -> Result<LoopFile, Box<dyn Error>> {
         let path = self.folder.join(format!("loop-{}.bin", size.0));
         let scratch = Scratch::create(&path, size, self.seed, &mut |_| true)?;
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
         let device = attach(&file);
         let device = device.map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
-        Ok(LoopMade {
+        Ok(LoopFile {
             medium: Medium::File(Arc::new(self.open(&device.path)?)),
             _device: device,
             _file: scratch,
@@ -157,17 +157,17 @@ impl Maker {
     }
 
     fn open(&self, path: &Path) -> Result<File, Box<dyn Error>> {
-        let wanted = Wanted {
+        let wanted = TargetRequirements {
             path: path.to_owned(),
             write: false,
             block: Bytes(4096),
             smallest_block: Bytes(4096),
-            blocks: q2c_workbench::LEAST_BLOCKS,
+            blocks: q2c_workbench::MIN_BLOCKS,
         };
         Ok(open(&self.roots, &wanted, &WriteLeave::none())?.file)
     }
 
-    fn module(
+    fn load_module(
         &self,
         module: &'static str,
         path: &str,
@@ -191,22 +191,21 @@ impl Maker {
             let said = String::from_utf8_lossy(&loaded.stderr);
             return Err(format!("load the module {module}: {}", said.trim()).into());
         }
-        guard.module_is_loaded()?;
+        guard.note_loaded_module()?;
         // The device does not read unwritten pages from memory, so they must be written first.
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
-        let loaded = LoadedModule {
-            _file: Arc::clone(&file),
-            _guard: guard,
-        };
+        // Dropping the guard unloads the module. If that fails, it stays loaded, and the next trial
+        // reports it. After SIGKILL `q2c restore` unloads it. The device must be closed before.
+        let loaded = (Arc::clone(&file), guard);
         let medium = Medium::File(file);
-        Ok(ExperimentDevice::keeping(Rc::new(loaded), medium, ram.size))
+        Ok(ExperimentDevice::new(Rc::new(loaded), medium, ram.size))
     }
 }
 
 /// Returns the entry of the key, or creates it.
-fn once<K: Ord, T>(
+fn get_or_make<K: Ord, T>(
     made: &RefCell<BTreeMap<K, Rc<T>>>,
     key: K,
     make: impl FnOnce() -> Result<T, Box<dyn Error>>,
@@ -238,7 +237,7 @@ fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn ramdisk_mq(ram: &RamDeviceSpec) -> Vec<String> {
+fn ramdisk_mq_options(ram: &RamDeviceSpec) -> Vec<String> {
     let mut options = vec![
         format!("size_mb={}", ram.size.0 >> 20),
         format!("depth={}", ram.depth),
@@ -248,7 +247,7 @@ fn ramdisk_mq(ram: &RamDeviceSpec) -> Vec<String> {
     options
 }
 
-fn null_blk(ram: &RamDeviceSpec) -> Vec<String> {
+fn null_blk_options(ram: &RamDeviceSpec) -> Vec<String> {
     let mut options = vec![
         "nr_devices=1".to_owned(),
         "memory_backed=1".to_owned(),
@@ -264,19 +263,19 @@ fn null_blk(ram: &RamDeviceSpec) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> RamDeviceSpec {
+    fn ram_spec(text: &str) -> RamDeviceSpec {
         match text.parse().unwrap() {
-            DeviceAsked::RamdiskMq(ram) | DeviceAsked::NullBlk(ram) => ram,
+            DeviceSpec::RamdiskMq(ram) | DeviceSpec::NullBlk(ram) => ram,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn modules_get_what_was_asked_for() {
-        let ram = asked("ramdisk_mq:size=2g,queues=20,depth=128,bio");
+        let ram = ram_spec("ramdisk_mq:size=2g,queues=20,depth=128,bio");
         let wanted = ["size_mb=2048", "depth=128", "queue_mode=bio", "queues=20"];
-        assert_eq!(ramdisk_mq(&ram), wanted);
-        let options = null_blk(&asked("null_blk:size=1g"));
+        assert_eq!(ramdisk_mq_options(&ram), wanted);
+        let options = null_blk_options(&ram_spec("null_blk:size=1g"));
         assert!(options.contains(&"queue_mode=2".to_owned()) && options.len() == 5);
     }
 
@@ -284,9 +283,9 @@ mod tests {
     fn simulated_devices_are_the_same_at_every_trial_and_differ_by_axis() {
         let folder = tempfile::tempdir().unwrap();
         let simulated = SimDevices::default();
-        let maker = Maker::new(Roots::live(), folder.path().into(), None, 1, simulated);
+        let maker = DeviceMaker::new(Roots::live(), folder.path().into(), None, 1, simulated);
         let device = "name = 'disk'\nmake = 'sim:50us,servers={n}'";
-        let devices = [toml::from_str::<DeviceOf>(device).unwrap()];
+        let devices = [toml::from_str::<DeviceText>(device).unwrap()];
         let at = |n: &str| BTreeMap::from([("n".to_owned(), n.to_owned())]);
         let made = maker.make(&devices, &at("4")).unwrap();
         let engine = made["disk"].engine.as_ref().unwrap().to_string();
@@ -300,9 +299,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let roots = Roots::under(root.path());
         std::fs::create_dir_all(roots.sys("module/null_blk")).unwrap();
-        let maker = Maker::new(roots, root.path().into(), None, 1, SimDevices::default());
+        let maker = DeviceMaker::new(roots, root.path().into(), None, 1, SimDevices::default());
         let device = "name = 'ram'\nmake = 'null_blk:size=1g'";
-        let devices = [toml::from_str::<DeviceOf>(device).unwrap()];
+        let devices = [toml::from_str::<DeviceText>(device).unwrap()];
         let error = maker.make(&devices, &BTreeMap::new()).err().unwrap();
         assert!(error.contains("loaded already"), "{error}");
     }

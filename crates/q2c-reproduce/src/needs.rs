@@ -17,7 +17,7 @@ const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 
 /// What the machine has, as far as claims need it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Present {
+pub struct Features {
     /// CPUs that this process may use.
     pub cpus: u32,
     /// Facts of the machine.
@@ -34,13 +34,13 @@ pub struct Present {
     pub file_systems: Vec<String>,
 }
 
-impl Present {
+impl Features {
     /// What this machine has; at most `cpus` CPUs count.
-    pub fn here(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
+    pub fn read(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
         let roots = Roots::live();
         let device = place.and_then(|(place, _)| place.target.device.as_ref());
         let modules = MODULES.into_iter().filter(|name| has_module(&roots, name));
-        Present {
+        Features {
             cpus: AllowedCpus::read().map_or(cpus, |allowed| allowed.count().min(cpus)) as u32,
             machine: place.map_or_else(|| machine::read(&roots), |at| at.0.machine.clone()),
             poll_queues: place.map(|(place, _)| place.polling.is_ok()),
@@ -57,18 +57,18 @@ impl Present {
 
     /// What a simulated machine has: `cpus` CPUs and no kernel.
     pub fn simulated(world: &World, cpus: usize) -> Self {
-        Present {
+        Features {
             cpus: cpus as u32,
             machine: machine::simulated(world.machine(), world.cpus()),
             poll_queues: Some(false),
             no_spdk: Some("the machine is simulated".to_owned()),
-            ..Present::default()
+            ..Features::default()
         }
     }
 
     /// All needs of a claim, those of its experiment first.
-    pub(crate) fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
-        let needs = experiment.and(claim);
+    pub(crate) fn check(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
+        let needs = experiment.merged_with(claim);
         let machine = &self.machine;
         let mut checked = Vec::new();
         let mut add = |kind, needed: &dyn ToString, present: &dyn ToString, met| {
@@ -133,7 +133,7 @@ impl Present {
 
 impl Needs {
     /// Joins these needs with those of `other`, which win if both state a value.
-    pub(crate) fn and(&self, other: &Needs) -> Needs {
+    pub(crate) fn merged_with(&self, other: &Needs) -> Needs {
         let file_systems = self.file_systems.iter().chain(&other.file_systems);
         Needs {
             cpus: other.cpus.or(self.cpus),
@@ -176,8 +176,8 @@ fn file_systems(roots: &Roots) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn present() -> Present {
-        Present {
+    fn features() -> Features {
+        Features {
             cpus: 2,
             machine: Machine {
                 kernel: "6.18.5-x".to_owned(),
@@ -196,7 +196,7 @@ mod tests {
     fn only(change: impl FnOnce(&mut Needs)) -> Need {
         let mut needs = Needs::default();
         change(&mut needs);
-        present().meets(&Needs::default(), &needs).remove(0)
+        features().check(&Needs::default(), &needs).remove(0)
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
             cpus: Some(9),
             ..Needs::default()
         };
-        let needs = present().meets(&experiment, &claim);
+        let needs = features().check(&experiment, &claim);
         let kinds: Vec<NeedKind> = needs.iter().map(|need| need.kind).collect();
         assert_eq!(kinds, [NeedKind::Cpus, NeedKind::Spdk]);
         assert_eq!(needs[0].needed, "9");

@@ -1,6 +1,7 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 //!
-//! An analysis made in parts lacks some figures, or has them inexactly; [`Inexact`] names these.
+//! An analysis made in parts lacks some figures, or has them inexactly; an [`InexactMark`] names
+//! each.
 
 use crate::Warning;
 use q2c_model::Layer;
@@ -42,7 +43,7 @@ pub struct AnalyzeResult {
     /// Numbers of events that fit no I/O, of I/Os without an end, and of skipped lines, by reason.
     pub unmatched: BTreeMap<String, u64>,
     /// I/Os that no latency includes; `None` if none has Q and C, or outside the block layer.
-    pub not_whole: Option<NotWhole>,
+    pub not_whole: Option<IncompleteIos>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
     /// Latencies of groups of I/Os, by `op`, `size`, `device`, `process`, `cpu`, `hctx`.
@@ -75,14 +76,14 @@ pub struct AnalyzeResult {
     pub excerpts: Vec<Excerpt>,
     /// Figures that would differ in an analysis in one pass, because this one was made in parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub inexact: Vec<Inexact>,
+    pub inexact: Vec<InexactMark>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
 /// I/Os of which some event was seen, but not both Q and C; no latency includes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NotWhole {
+pub struct IncompleteIos {
     /// Number of these I/Os.
     pub ios: u64,
     /// Number of all I/Os: these, and those with Q and C.
@@ -430,7 +431,7 @@ pub struct ExcerptIo {
 
 /// Some I/Os and the data that they move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct IoVolume {
     /// Number of the I/Os.
     pub ios: u64,
     /// Bytes of the I/Os.
@@ -446,9 +447,9 @@ pub struct Throughput {
     /// the first one starts with the trace and so may be shorter.
     pub length_ns: u64,
     /// Reads.
-    pub reads: Moved,
+    pub reads: IoVolume,
     /// Writes.
-    pub writes: Moved,
+    pub writes: IoVolume,
 }
 
 /// Where on a device reads and writes start: I/Os by window of time and range of offsets.
@@ -488,7 +489,7 @@ impl OffsetMap {
 
 /// A figure that an analysis of the trace in one pass would have, or would have otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inexact {
+pub struct InexactMark {
     /// The figure.
     pub figure: InexactFigure,
     /// Why the figure is missing or inexact.
@@ -544,7 +545,7 @@ mod tests {
     #[test]
     fn what_parts_do_not_tell_is_null_and_named() {
         let mut result = AnalyzeResult::default();
-        result.inexact.push(Inexact {
+        result.inexact.push(InexactMark {
             figure: InexactFigure::MostInFlight,
             reason: InexactReason::Devices,
             joins: 1,

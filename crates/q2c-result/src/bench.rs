@@ -7,7 +7,7 @@ pub use device::{DeviceKind, PointDevice, QueueTypes};
 pub use growth::StageGrowth;
 
 use crate::analyze::{Bottleneck, DeviceQueues, StageStats};
-use crate::late::Unseen;
+use crate::late::UnseenReason;
 use crate::lead::{LeadChange, Leader};
 use crate::mode::{EffectiveMode, ModeKind, ModeNote};
 use crate::replay::CapturedBy;
@@ -85,7 +85,7 @@ pub struct BenchJob {
     pub phases: bool,
     /// The methods that a run of `q2c tune` recommends; `None` if the user named no such run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tuned: Option<Tuned>,
+    pub tuned: Option<TunedRun>,
     /// True if each point got an additional run with the block layer captured.
     pub stages: bool,
     /// Seed of offsets and of the order of trials.
@@ -329,13 +329,11 @@ pub struct Lead {
 
 impl BenchCell {
     /// True if the kernel is known to have done something else than was asked.
-    pub fn did_otherwise(&self) -> bool {
-        let was = &self.effective_mode.was;
-        let ignored = matches!(
-            was.note,
-            Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
-        );
-        ignored || was.kind == ModeKind::NotProved
+    pub fn ignored_its_method(&self) -> bool {
+        use ModeNote::{Interrupted, PollIgnored};
+        let mode = &self.effective_mode.mode;
+        let ignored = matches!(mode.note, Some(PollIgnored | Interrupted(_)));
+        ignored || mode.kind == ModeKind::NotProved
     }
 
     /// The run with the capture; `None` if there was none.
@@ -348,7 +346,7 @@ impl BenchCell {
 
     /// True if the point has figures, ran as asked, and is credible.
     pub fn is_comparable(&self) -> bool {
-        self.iops.trials > 0 && !self.did_otherwise() && self.too_good.is_none()
+        self.iops.trials > 0 && !self.ignored_its_method() && self.too_good.is_none()
     }
 
     /// The figure of this measure.
@@ -367,7 +365,7 @@ pub enum PointStages {
     /// The block layer was captured.
     Seen(Box<StageRun>),
     /// There are no stages.
-    Unseen(Unseen),
+    Unseen(UnseenReason),
 }
 
 /// An additional run of a point with the block layer captured. The capture costs CPU time at each
@@ -420,7 +418,7 @@ pub enum TagWaits {
         lost: u64,
     },
     /// The sleeps were not watched.
-    Unseen(Unseen),
+    Unseen(UnseenReason),
 }
 
 /// Sleeps of a point's jobs at one hardware queue in the counted part, which is exact to 10 ms.
@@ -441,19 +439,17 @@ pub struct QueueTagWaits {
 impl TagWaits {
     /// Number of sleeps at all queues and their total time, ns; `None` if unknown.
     pub fn sum(&self) -> Option<(u64, u64)> {
-        match self {
-            TagWaits::Counted { queues, .. } => Some((
-                queues.iter().map(|queue| queue.sleeps).sum(),
-                queues.iter().map(|queue| queue.ns).sum(),
-            )),
-            TagWaits::Unseen(_) => None,
-        }
+        let TagWaits::Counted { queues, .. } = self else {
+            return None;
+        };
+        let sum = |count: fn(&QueueTagWaits) -> u64| queues.iter().map(count).sum();
+        Some((sum(|queue| queue.sleeps), sum(|queue| queue.ns)))
     }
 }
 
 /// The methods that a run of `q2c tune` recommends, which a benchmark runs as points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tuned {
+pub struct TunedRun {
     /// The run's folder or its `result.json`, as the user gave it.
     pub run: String,
     /// The target that was tuned.
@@ -474,7 +470,7 @@ pub struct TunedMethod {
     pub method: Method,
 }
 
-impl Tuned {
+impl TunedRun {
     /// The method for this block size and number of jobs; `None` if the run has no answer for them.
     pub fn method(&self, bs: Bytes, jobs: u32) -> Option<&Method> {
         let fits = |tuned: &&TunedMethod| tuned.bs == bs && tuned.jobs.is_none_or(|n| n == jobs);

@@ -1,6 +1,6 @@
 //! The result of `q2c compare`: `result.json`, schema `q2c.compare/3`.
 
-use crate::replay::{Invalid, ReplayJob, ReplayTrial, TraceFacts};
+use crate::replay::{Flaw, ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
 use q2c_model::replay::{Changes, Idle, Writes};
 use q2c_model::stats::{Interval, Ratio};
@@ -57,7 +57,7 @@ pub struct Profile {
     /// The device on which the profile ran.
     pub device: String,
     /// Reasons why the profile's times are not those of a faithful replay; empty if they are.
-    pub invalid: Vec<Invalid>,
+    pub invalid: Vec<Flaw>,
     /// The ways in which the profile changed requests of the trace, as in a trial.
     pub changed: Changes,
 }
@@ -258,7 +258,7 @@ pub enum CompareFinding {
         /// The device.
         device: String,
         /// The reason from the first trial.
-        why: NoneValid,
+        why: NoValidReason,
     },
 }
 
@@ -286,9 +286,9 @@ pub enum NotCaptured {
 /// Why a device has no valid trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NoneValid {
+pub enum NoValidReason {
     /// A trial was run, and is invalid.
-    Invalid(Invalid),
+    Invalid(Flaw),
     /// A trial could not be run: the error, in the words of the part that failed.
     Failed(String),
     /// No trial was run.
@@ -310,7 +310,7 @@ mod tests {
         crate::tests::assert_json(&few, json);
         let none = CompareFinding::NoValidTrial {
             device: "b".to_owned(),
-            why: NoneValid::NotRun,
+            why: NoValidReason::NotRun,
         };
         let json = r#"{"kind":"no-valid-trial","device":"b","why":"not-run"}"#;
         crate::tests::assert_json(&none, json);

@@ -24,7 +24,7 @@ pub struct DiffResult {
     /// The figures that both have, in the order of `a`.
     pub figures: Vec<ComparedFigure>,
     /// Things of which only one of the results has figures.
-    pub unpaired: Vec<Unpaired>,
+    pub unpaired: Vec<UnpairedFigure>,
     /// Settings and facts that differ, in the order of their names.
     pub changed: Vec<ChangedFact>,
     /// Conditions that differ and may explain the differences of figures.
@@ -53,7 +53,7 @@ pub struct DiffSide {
 /// What the trials say about a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DiffSays {
+pub enum DiffVerdict {
     /// The second is better: no trials overlap, and the medians differ by more than 1 %.
     Better,
     /// The second is worse, in the same sense.
@@ -89,12 +89,12 @@ pub struct ComparedFigure {
     /// either has a single trial.
     pub interval: Option<(f64, f64)>,
     /// What the trials say about the change.
-    pub says: DiffSays,
+    pub says: DiffVerdict,
 }
 
 /// A thing of which only one of the results has figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unpaired {
+pub struct UnpairedFigure {
     /// Name of the thing.
     pub of: String,
     /// True if the first result has it, false if the second has it.

@@ -130,7 +130,7 @@ pub struct DoctorFix {
     /// The settings, in the order of their changes.
     pub changes: Vec<SettingChange>,
     /// Findings that no change of a setting repairs.
-    pub left: Vec<LeftAsIs>,
+    pub left: Vec<UnfixedCheck>,
 }
 
 impl DoctorFix {
@@ -173,7 +173,7 @@ pub enum ChangeState {
     /// The setting still has its old value.
     Refused {
         /// The kind of reason.
-        why: NotChanged,
+        why: RefusedReason,
         /// The reason in the system's words.
         error: String,
     },
@@ -182,7 +182,7 @@ pub enum ChangeState {
 /// Why a setting cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NotChanged {
+pub enum RefusedReason {
     /// The user may not write the file.
     Permission,
     /// The file system is mounted read-only, as in a container.
@@ -197,13 +197,13 @@ pub enum NotChanged {
 
 /// A finding that no change of a setting repairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftAsIs {
+pub struct UnfixedCheck {
     /// Name of the check.
     pub check: String,
     /// The fact that was found.
     pub found: String,
     /// Why it was left.
-    pub why: WhyLeft,
+    pub why: LeftReason,
     /// The line that would change it, when there is one.
     pub line: Option<String>,
 }
@@ -211,7 +211,7 @@ pub struct LeftAsIs {
 /// Why a finding was left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WhyLeft {
+pub enum LeftReason {
     /// An option of the kernel or of a driver, which takes effect only at their start.
     Boot,
     /// A program sets it; there is no setting to change.

@@ -28,7 +28,7 @@ pub struct FsResult {
     /// Facts of the machine.
     pub machine: Machine,
     /// The file systems that were made.
-    pub file_systems: Vec<MadeFs>,
+    pub file_systems: Vec<CreatedFs>,
     /// The file system whose ratios are shown beside all others; `None` for none.
     pub control: Option<FileSystem>,
     /// Settings that all trials had in common.
@@ -48,7 +48,6 @@ pub struct FsResult {
 
 words! {
     /// A kind of file system, as the kernel names it.
-    #[derive(PartialOrd, Ord)]
     pub enum FileSystem, name {
         /// ext4.
         Ext4 = "ext4",
@@ -63,7 +62,6 @@ words! {
 
 words! {
     /// How jobs share files, after FxMark's levels low, medium and high.
-    #[derive(PartialOrd, Ord)]
     pub enum Sharing, name {
         /// A file for each job.
         Private = "private",
@@ -76,7 +74,6 @@ words! {
 
 words! {
     /// What jobs do with blocks.
-    #[derive(PartialOrd, Ord)]
     pub enum Access, name {
         /// Reads of random blocks.
         Read = "read",
@@ -91,7 +88,6 @@ words! {
 
 words! {
     /// Whether I/O goes through the page cache.
-    #[derive(PartialOrd, Ord)]
     pub enum Caching, name {
         /// Through the page cache.
         Buffered = "buffered",
@@ -101,7 +97,7 @@ words! {
 }
 
 /// Implements `Display` and `FromStr` of an axis by its names.
-macro_rules! named {
+macro_rules! impl_name_traits {
     ($($of:ty),*) => {$(
         impl fmt::Display for $of {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,11 +118,11 @@ macro_rules! named {
     )*};
 }
 
-named!(FileSystem, Sharing, Access, Caching);
+impl_name_traits!(FileSystem, Sharing, Access, Caching);
 
 /// A file system that the run made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MadeFs {
+pub struct CreatedFs {
     /// Kind of the file system.
     pub fs: FileSystem,
     /// The block device that it was made on.

@@ -12,13 +12,13 @@ pub enum LateTime {
     /// Both views were recorded.
     Seen(Box<LateRun>),
     /// There is no late time.
-    Unseen(Unseen),
+    Unseen(UnseenReason),
 }
 
 /// Why a run with the block layer captured has nothing to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unseen {
+pub enum UnseenReason {
     /// No block device stands under the target.
     NoDevice,
     /// The I/O bypasses the block layer: NVMe commands, a user-space driver, or no device at all.
@@ -52,7 +52,7 @@ pub enum LateWatch {
         not_kept: u64,
     },
     /// There is no late time, or it ends early.
-    Unseen(Unseen),
+    Unseen(UnseenReason),
 }
 
 /// A run with the block layer captured. That slows it, so its speed is not the trials'.
@@ -74,7 +74,7 @@ pub struct LateRun {
     #[serde(flatten)]
     pub all: LateNumbers,
     /// Means over the matched 1 % with the longest U2C; `None` for fewer than 100 I/Os.
-    pub slowest: Option<Slowest>,
+    pub slowest: Option<SlowestIos>,
     /// Lateness of the misses; `None` without a miss.
     pub lateness_of_misses: Option<MissLateness>,
     /// The figures by interval, in the order of time.
@@ -85,7 +85,7 @@ pub struct LateRun {
 
 /// The slowest I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Slowest {
+pub struct SlowestIos {
     /// Number of I/Os.
     pub ios: u64,
     /// Mean parts of these I/Os.
@@ -159,14 +159,14 @@ pub struct LateNumbers {
     /// Mean lateness of the misses (oversleep and wake-up), ns; `None` without a miss.
     pub miss_late_ns: Option<f64>,
     /// Other requests on the device when a miss completed, mean; `None` without a miss.
-    pub beside_misses: Option<OnDevice>,
+    pub beside_misses: Option<DeviceLoad>,
     /// Other requests on the device when any other I/O completed, mean; `None` without one.
-    pub beside_others: Option<OnDevice>,
+    pub beside_others: Option<DeviceLoad>,
 }
 
 /// Requests in the driver or device, without the completing I/O itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct OnDevice {
+pub struct DeviceLoad {
     /// Number of requests.
     pub requests: f64,
     /// Bytes of the requests.
@@ -190,19 +190,19 @@ pub struct Unmatched {
 
 impl LateNumbers {
     /// Joins the figures of several groups of I/Os to those of one group; `None` without a group.
-    pub fn together(groups: impl IntoIterator<Item = LateNumbers>) -> Option<LateNumbers> {
-        groups.into_iter().reduce(LateNumbers::and)
+    pub fn merge_all(groups: impl IntoIterator<Item = LateNumbers>) -> Option<LateNumbers> {
+        groups.into_iter().reduce(LateNumbers::merge)
     }
 
-    fn and(self, other: LateNumbers) -> LateNumbers {
+    fn merge(self, other: LateNumbers) -> LateNumbers {
         let (a, b) = (self, other);
         let ios = (a.matched, b.matched);
         let misses = (a.misses, b.misses);
         let others = (a.matched - a.misses, b.matched - b.misses);
-        let beside = |a: Option<OnDevice>, b: Option<OnDevice>, weights| {
-            Some(OnDevice {
-                requests: weighted(a.map(|a| a.requests), b.map(|b| b.requests), weights)?,
-                bytes: weighted(a.map(|a| a.bytes), b.map(|b| b.bytes), weights)?,
+        let beside = |a: Option<DeviceLoad>, b: Option<DeviceLoad>, weights| {
+            Some(DeviceLoad {
+                requests: weighted_mean(a.map(|a| a.requests), b.map(|b| b.requests), weights)?,
+                bytes: weighted_mean(a.map(|a| a.bytes), b.map(|b| b.bytes), weights)?,
             })
         };
         let mean = |(a, b)| (a * ios.0 as f64 + b * ios.1 as f64) / (ios.0 + ios.1) as f64;
@@ -212,12 +212,12 @@ impl LateNumbers {
         };
         LateNumbers {
             matched: ios.0 + ios.1,
-            unmatched: a.unmatched.and(b.unmatched),
+            unmatched: a.unmatched.merge(b.unmatched),
             parts,
             overslept: a.overslept + b.overslept,
             misses: misses.0 + misses.1,
             misses_in_time: a.misses_in_time + b.misses_in_time,
-            miss_late_ns: weighted(a.miss_late_ns, b.miss_late_ns, misses),
+            miss_late_ns: weighted_mean(a.miss_late_ns, b.miss_late_ns, misses),
             beside_misses: beside(a.beside_misses, b.beside_misses, misses),
             beside_others: beside(a.beside_others, b.beside_others, others),
         }
@@ -225,13 +225,13 @@ impl LateNumbers {
 }
 
 /// The mean over two groups of sizes `n` and `m`, from their means; `None` if both are empty.
-fn weighted(a: Option<f64>, b: Option<f64>, (n, m): (u64, u64)) -> Option<f64> {
+fn weighted_mean(a: Option<f64>, b: Option<f64>, (n, m): (u64, u64)) -> Option<f64> {
     let sum = |mean: Option<f64>, count: u64| mean.unwrap_or(0.0) * count as f64;
     (n + m > 0).then(|| (sum(a, n) + sum(b, m)) / (n + m) as f64)
 }
 
 impl Unmatched {
-    fn and(self, other: Unmatched) -> Unmatched {
+    fn merge(self, other: Unmatched) -> Unmatched {
         Unmatched {
             no_request: self.no_request + other.no_request,
             other_bytes: self.other_bytes + other.other_bytes,
@@ -259,7 +259,7 @@ mod tests {
             device_ns,
             ..U2cParts::default()
         };
-        let beside = |requests| OnDevice {
+        let beside = |requests| DeviceLoad {
             requests,
             bytes: requests * 512.0,
         };
@@ -285,7 +285,7 @@ mod tests {
             },
             ..LateNumbers::default()
         };
-        let joined = LateNumbers::together([one, none, three]).unwrap();
+        let joined = LateNumbers::merge_all([one, none, three]).unwrap();
         assert_eq!(
             (joined.matched, joined.misses, joined.unmatched.total()),
             (4, 2, 4)
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(joined.miss_late_ns, Some(7.0));
         assert_eq!(joined.beside_misses, Some(beside(3.0)));
         assert_eq!(joined.beside_others, Some(beside(3.0)));
-        assert_eq!(LateNumbers::together([none]), Some(none));
-        assert_eq!(LateNumbers::together([]), None);
+        assert_eq!(LateNumbers::merge_all([none]), Some(none));
+        assert_eq!(LateNumbers::merge_all([]), None);
     }
 }

@@ -32,7 +32,7 @@ pub struct LeadChange {
 
 impl LeadChange {
     /// The changes between neighbours with a clear lead. `leaders` must be ascending by jobs.
-    pub fn among(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<LeadChange> {
+    pub fn find(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<LeadChange> {
         let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
         let pairs = clear.windows(2);
         let pairs = pairs.filter(|pair| !same(&pair[0].method, &pair[1].method));

@@ -8,7 +8,7 @@ macro_rules! words {
         $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+
     }) => {
         $(#[$of_enum])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum $kind {
             $($(#[$of_variant])* #[serde(rename = $word)] $variant,)+
         }

@@ -4,7 +4,7 @@
 //! Also latencies as counts in buckets.
 
 use crate::analyze::{Bottleneck, StageStats};
-use q2c_model::stats::{Histogram, HistogramStep, coarser};
+use q2c_model::stats::{Histogram, HistogramStep, join_steps};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -146,8 +146,8 @@ pub struct LatencyCounts {
 impl From<&Histogram> for LatencyCounts {
     fn from(of: &Histogram) -> Self {
         let bucket = |step: HistogramStep| LatencyBucket {
-            from_ns: step.from(),
-            below_ns: step.below(),
+            from_ns: step.start(),
+            below_ns: step.end(),
             ios: step.count,
         };
         LatencyCounts {
@@ -161,15 +161,14 @@ impl From<&Histogram> for LatencyCounts {
 impl LatencyCounts {
     /// The counts in at most `most` adjacent ranges, as narrow as possible. `most` is at least 2.
     pub fn rows(&self, most: usize) -> Vec<LatencyBucket> {
-        let step =
-            |bucket: &LatencyBucket| HistogramStep::that_begins_at(bucket.from_ns, bucket.ios);
+        let step = |bucket: &LatencyBucket| HistogramStep::from_start(bucket.from_ns, bucket.ios);
         let steps: Vec<HistogramStep> = self.buckets.iter().filter_map(step).collect();
         let row = |(from_ns, below_ns, ios)| LatencyBucket {
             from_ns,
             below_ns,
             ios,
         };
-        coarser(&steps, most).into_iter().map(row).collect()
+        join_steps(&steps, most).into_iter().map(row).collect()
     }
 
     /// Number of I/Os with a latency below `bound_ns`, which must be a bound of the buckets.

@@ -14,7 +14,7 @@ pub struct EffectiveMode {
     pub asked: Method,
     /// The mode that really ran.
     #[serde(flatten)]
-    pub was: WaitMode,
+    pub mode: WaitMode,
     /// Counts and facts seen during the trials.
     pub proof: Proof,
 }
@@ -88,7 +88,7 @@ pub enum ModeNote {
 
 impl ModeKind {
     /// The kind of waiting that a method asks for.
-    pub fn asked_for(method: &Method) -> Self {
+    pub fn from_method(method: &Method) -> Self {
         match method {
             Method::Lane(LaneMethod::Interrupt) => ModeKind::Interrupt,
             Method::Lane(LaneMethod::Poll) => ModeKind::Poll,
@@ -104,17 +104,15 @@ impl ModeKind {
 impl WaitMode {
     /// A mode of this kind, without means and note.
     pub fn from_kind(kind: ModeKind) -> Self {
-        WaitMode {
-            kind,
-            ..WaitMode::default()
-        }
+        WaitMode::new(kind, None)
     }
 
     /// A mode of this kind by these means.
-    pub fn by(kind: ModeKind, means: Option<Means>) -> Self {
+    pub fn new(kind: ModeKind, means: Option<Means>) -> Self {
         WaitMode {
+            kind,
             means,
-            ..WaitMode::from_kind(kind)
+            note: None,
         }
     }
 
@@ -126,7 +124,7 @@ impl WaitMode {
 
     /// Returns the mode with this note.
     #[must_use]
-    pub fn noted(self, note: ModeNote) -> Self {
+    pub fn with_note(self, note: ModeNote) -> Self {
         WaitMode {
             note: Some(note),
             ..self
@@ -139,8 +137,8 @@ impl WaitMode {
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
     let by_threads = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
     let looked =
-        by_threads.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
-    looked.filter_map(|mode| mode.was.means).collect()
+        by_threads.filter(|mode| matches!(mode.mode.kind, ModeKind::Poll | ModeKind::Hybrid));
+    looked.filter_map(|mode| mode.mode.means).collect()
 }
 
 #[cfg(test)]
@@ -151,8 +149,8 @@ mod tests {
     fn what_is_written_is_read_back() {
         let mode = EffectiveMode {
             asked: Method::POLL,
-            was: WaitMode::by(ModeKind::Poll, Some(Means::Memory))
-                .noted(ModeNote::Interrupted(Means::IoPoll)),
+            mode: WaitMode::new(ModeKind::Poll, Some(Means::Memory))
+                .with_note(ModeNote::Interrupted(Means::IoPoll)),
             proof: Proof::default(),
         };
         let json = r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":[]}"#;
@@ -163,7 +161,7 @@ mod tests {
     fn paths_are_those_of_polling_methods_alone() {
         let mode = |asked: &str, kind, means| EffectiveMode {
             asked: asked.parse().unwrap(),
-            was: WaitMode::by(kind, means),
+            mode: WaitMode::new(kind, means),
             proof: Proof::default(),
         };
         let rule = "hybrid:min:70%,10ms";

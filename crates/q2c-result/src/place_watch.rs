@@ -80,7 +80,7 @@ pub struct WatchedTask {
     /// CPU that it used, percent of one.
     pub cpu_pct: f64,
     /// Why the task must stay on its CPUs; `None` when it may be moved.
-    pub stays: Option<Stays>,
+    pub stays: Option<StayReason>,
 }
 
 /// The evidence that a task polls.
@@ -102,7 +102,7 @@ pub enum SeenBy {
 /// Why a task must stay on its CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stays {
+pub enum StayReason {
     /// A kernel thread of one CPU.
     PerCpu,
     /// Another kernel thread.

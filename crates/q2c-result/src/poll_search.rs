@@ -43,7 +43,7 @@ pub struct PollSearchResult {
     /// The rules that were run on the patterns held out, in their roles.
     pub contenders: Vec<Contender>,
     /// Rules with fewer misses and less CPU than Linux's, by pattern: searched ones, then held out.
-    pub both: Vec<Both>,
+    pub both: Vec<BeatenLinux>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,
     /// Conditions under which this result misleads.
@@ -75,7 +75,7 @@ pub struct Contender {
     /// Losses on the patterns held out.
     pub held_out: ScoredPolicy,
     /// Comparisons with each reference on the patterns held out; empty unless this is a finalist.
-    pub against: Vec<Against>,
+    pub against: Vec<ReferenceComparison>,
 }
 
 /// Why a rule was run on the patterns held out.
@@ -93,7 +93,7 @@ pub enum ContenderRole {
 
 /// A finalist compared with a reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Against {
+pub struct ReferenceComparison {
     /// The reference's policy.
     pub reference: String,
     /// Patterns on which the finalist loses less.
@@ -108,7 +108,7 @@ pub struct Against {
     pub high: f64,
 }
 
-impl Against {
+impl ReferenceComparison {
     /// True if the finalist loses less in nearly all resampled sets.
     pub fn won(&self) -> bool {
         self.low > 0.0
@@ -119,13 +119,13 @@ impl Contender {
     /// True for a finalist that beats every reference.
     pub fn won(&self) -> bool {
         let finalist = self.role == ContenderRole::Finalist;
-        finalist && !self.against.is_empty() && self.against.iter().all(Against::won)
+        finalist && !self.against.is_empty() && self.against.iter().all(ReferenceComparison::won)
     }
 }
 
 /// Rules that beat Linux's in misses and CPU at once, on one pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Both {
+pub struct BeatenLinux {
     /// Name of the pattern.
     pub pattern: String,
     /// True if the pattern's source was held out.
@@ -137,12 +137,12 @@ pub struct Both {
     /// Number of these that keep the limits, miss less and use less CPU than Linux's rule.
     pub configurations: usize,
     /// The one among these with the least CPU; `None` if there is none.
-    pub least: Option<Figures>,
+    pub least: Option<SimulatedPolicy>,
 }
 
 /// A policy with its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct SimulatedPolicy {
     /// The policy in full.
     pub policy: String,
     /// The simulated figures.

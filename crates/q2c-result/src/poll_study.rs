@@ -46,7 +46,7 @@ pub struct PollStudyResult {
     /// Each rule, sorted by its loss on sources left out, least first. A formula counts as a rule.
     pub rules: Vec<RuleScore>,
     /// The published conclusion, judged by this result.
-    pub published: Published,
+    pub published: PublishedScore,
     /// Speed of the simulation.
     pub speed: Speed,
     /// Conditions under which this result misleads.
@@ -152,13 +152,13 @@ pub struct NotRanked {
     /// Name of the rule, or the formula.
     pub rule: String,
     /// The reason.
-    pub why: WhyNotRanked,
+    pub why: UnrankedReason,
 }
 
 /// Why a rule is not ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WhyNotRanked {
+pub enum UnrankedReason {
     /// The sleep does not follow the device, so it cannot be compared over several patterns.
     DoesNotFollow,
     /// The rule uses interrupts; if they keep the floor, no sleep uses as little CPU.
@@ -169,7 +169,7 @@ pub enum WhyNotRanked {
 
 /// The published conclusion (`min` with 70 to 90 % is best on average), judged by this result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Published {
+pub struct PublishedScore {
     /// The best on average among `min` with 70 to 90 %; `None` when none was ranked.
     pub named: Option<ScoredPolicy>,
     /// The best on average among all others; `None` when no other was ranked.

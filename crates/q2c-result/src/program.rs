@@ -19,11 +19,11 @@ pub struct Program {
     /// What the program did.
     pub pattern: ProgramPattern,
     /// The workload that copies the pattern.
-    pub copied: Copied,
+    pub copied: CopiedWorkload,
     /// Program and workload side by side, one for each block size with trials.
     pub likeness: Vec<Likeness>,
     /// What the answer is worth to the program, one for each block size with an answer.
-    pub worth: Vec<Worth>,
+    pub worth: Vec<AnswerWorth>,
 }
 
 /// The recording of a program, which the run folder holds as [`TRACE_FILE`].
@@ -175,7 +175,7 @@ pub struct LeftOutIos {
 
 /// A workload that copies a pattern: closed loops of one I/O in flight with one think time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Copied {
+pub struct CopiedWorkload {
     /// Direction of the foreground: the program's more frequent one.
     pub direction: Direction,
     /// Whether the foreground's offsets are random.
@@ -317,12 +317,12 @@ pub struct Likeness {
     /// The method from whose trials the workload's figures are.
     pub by: MethodName,
     /// The figures.
-    pub figures: Vec<Likened>,
+    pub figures: Vec<FigureLikeness>,
 }
 
 /// A figure of the program and of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Likened {
+pub struct FigureLikeness {
     /// Which figure it is.
     pub figure: LikenedFigure,
     /// The program's value.
@@ -338,15 +338,15 @@ pub struct Likened {
 #[serde(rename_all = "kebab-case")]
 pub enum LikenedFigure {
     /// I/Os per second while any was in flight. If the program had more in flight than there are
-    /// foreground jobs, its value is scaled down to the jobs. With [`Copied::think_ns`] the time
-    /// includes think times and pauses: the program's value is per submitters' time, scaled to the
-    /// foreground's jobs over the submitters that lived at a time.
+    /// foreground jobs, its value is scaled down to the jobs. With [`CopiedWorkload::think_ns`] the
+    /// time includes think times and pauses: the program's value is per submitters' time, scaled to
+    /// the foreground's jobs over the submitters that lived at a time.
     Iops,
     /// Mean size, bytes.
     Size,
     /// Mean I/Os in flight while any was; the workload's value is set, not measured. With
-    /// [`Copied::think_ns`] over all time: the program's value is that of its submitters, the
-    /// workload's comes from its rate and mean latency.
+    /// [`CopiedWorkload::think_ns`] over all time: the program's value is that of its submitters,
+    /// the workload's comes from its rate and mean latency.
     InFlight,
     /// Median latency of I/Os of this size, ns.
     LatencyP50,
@@ -363,7 +363,7 @@ impl ProgramRecording {
     }
 }
 
-impl Likened {
+impl FigureLikeness {
     /// The workload's figure divided by the program's.
     pub fn ratio(&self) -> f64 {
         self.workload / self.program
@@ -372,7 +372,7 @@ impl Likened {
 
 /// What the recommended method is worth to the program at one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Worth {
+pub struct AnswerWorth {
     /// Block size of the workload.
     pub bs: Bytes,
     /// The recommended method.

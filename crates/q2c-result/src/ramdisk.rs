@@ -18,7 +18,7 @@ pub struct RamDevices {
 /// The maker of a RAM device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Via {
+pub enum RamDeviceServer {
     /// The kernel module `ramdisk_mq`.
     Module,
     /// A server process of q2c, through ublk.
@@ -43,7 +43,7 @@ pub struct RamDevice {
     /// Name of the block device.
     pub name: String,
     /// The maker of the device.
-    pub via: Via,
+    pub via: RamDeviceServer,
     /// Capacity.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,

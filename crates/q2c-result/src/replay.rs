@@ -121,7 +121,7 @@ pub struct ReplayTrial {
     /// Whether the trial can be compared with other trials.
     pub valid: bool,
     /// Reasons why the trial cannot be compared; empty when it can.
-    pub invalid: Vec<Invalid>,
+    pub invalid: Vec<Flaw>,
     /// False when the trial was stopped before the end of the trace.
     pub whole: bool,
     /// Distribution of U2C from the submission, ns.
@@ -289,7 +289,7 @@ pub struct ReplayJob {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Invalid {
+pub enum Flaw {
     /// The trial was stopped before the end of the trace.
     Stopped,
     /// Requests failed.
@@ -354,8 +354,8 @@ mod tests {
         assert_eq!(serde_json::from_value::<ReplayJob>(written).unwrap(), job);
     }
 
-    fn late(busy_cpus: Option<f64>) -> Invalid {
-        Invalid::Late {
+    fn late_flaw(busy_cpus: Option<f64>) -> Flaw {
+        Flaw::Late {
             p99_ns: 250_500.0,
             allowed: Nanos(100_000),
             spare_cpus: true,
@@ -371,10 +371,10 @@ mod tests {
                 r#""id":"late","p99_ns":250500.0,"allowed":100000,"spare_cpus":true,"spin":false"#;
             format!("{{{late}{json}}}")
         };
-        assert_json(&Invalid::ReplayerBound, r#"{"id":"replayer-bound"}"#);
-        assert_json(&late(None), &with(""));
-        assert_json(&late(Some(1.9)), &with(r#","busy_cpus":1.9"#));
-        assert_eq!(<&str>::from(Invalid::ReplayerBound), "replayer-bound");
-        assert_eq!(<&str>::from(late(None)), "late");
+        assert_json(&Flaw::ReplayerBound, r#"{"id":"replayer-bound"}"#);
+        assert_json(&late_flaw(None), &with(""));
+        assert_json(&late_flaw(Some(1.9)), &with(r#","busy_cpus":1.9"#));
+        assert_eq!(<&str>::from(Flaw::ReplayerBound), "replayer-bound");
+        assert_eq!(<&str>::from(late_flaw(None)), "late");
     }
 }

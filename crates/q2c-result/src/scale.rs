@@ -138,15 +138,15 @@ pub struct Parameters {
     /// Requests in flight of each job.
     pub depth: u32,
     /// Time of an I/O on its core, without the lock.
-    pub cpu_ns: Value,
+    pub cpu_ns: Estimate,
     /// Time in which an I/O uses no shared resource.
-    pub rest_ns: Value,
+    pub rest_ns: Estimate,
     /// Time that each further core adds to an I/O through a shared cache line; 0 without one.
-    pub line_ns: Value,
+    pub line_ns: Estimate,
     /// Time for which a lock is held when nobody waits; 0 without one.
-    pub lock_ns: Value,
+    pub lock_ns: Estimate,
     /// What each waiter adds to that time, as a share of `lock_ns`.
-    pub lock_growth: Value,
+    pub lock_growth: Estimate,
     /// Standard deviation of the lock's time divided by its mean.
     pub lock_cv: f64,
     /// Hardware queues; `None` if requests have no limit.
@@ -154,18 +154,18 @@ pub struct Parameters {
     /// Requests of each queue; `None` if they have no limit.
     pub tags: Option<u32>,
     /// Time of a request in the device when it does not wait.
-    pub device_ns: Value,
+    pub device_ns: Estimate,
     /// Standard deviation of `device_ns` divided by its mean.
     pub device_cv: f64,
     /// Requests that the device serves at once; `None` when no limit is known.
-    pub device_parallel: Option<Value>,
+    pub device_parallel: Option<Estimate>,
     /// The block-layer stage that shows the lock or cache line; `None` if none was measured.
     pub shared_stage: Option<String>,
 }
 
 /// A parameter with its interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Value {
+pub struct Estimate {
     /// The value.
     pub value: f64,
     /// Lower end.
@@ -174,10 +174,10 @@ pub struct Value {
     pub high: f64,
 }
 
-impl Value {
+impl Estimate {
     /// A value that is known exactly.
-    pub fn exact(value: f64) -> Value {
-        Value {
+    pub fn exact(value: f64) -> Estimate {
+        Estimate {
             value,
             low: value,
             high: value,

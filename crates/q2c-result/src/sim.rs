@@ -2,7 +2,7 @@
 //! trace.
 
 use crate::Warning;
-use q2c_model::{Nanos, SimulatedFigures, TakenAs};
+use q2c_model::{Interpretation, Nanos, SimulatedFigures};
 use q2c_policy::FormulaCounts;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct SimResult {
     /// I/Os of all lanes.
     pub ios: u64,
     /// How the trace was interpreted, what was left out, and what was assumed.
-    pub taken_as: TakenAs,
+    pub taken_as: Interpretation,
     /// The costs that were simulated with, in words.
     pub cost: String,
     /// Simulated time at the start that does not count.

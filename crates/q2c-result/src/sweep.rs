@@ -2,7 +2,7 @@
 //! configuration is a sleep rule with its parameters.
 
 use crate::Warning;
-use q2c_model::{Bytes, Nanos, SimulatedFigures, TakenAs};
+use q2c_model::{Bytes, Interpretation, Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,9 +39,9 @@ pub struct SweepResult {
     /// The answer of each trace.
     pub answers: Vec<SweepAnswer>,
     /// The best configuration on average over all traces; `None` when none keeps the limits.
-    pub best: Option<Best>,
+    pub best: Option<BestRule>,
     /// The configuration with the highest smallest share of a trace's best; `None` with one trace.
-    pub best_worst_case: Option<Best>,
+    pub best_worst_case: Option<BestRule>,
     /// Indices into `cells` of each trace's Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// The bound by a rule that knows each latency: on the only trace, or the mean over all.
@@ -60,7 +60,7 @@ pub struct SweepInput {
     /// Path as the user gave it.
     pub path: String,
     /// How the trace was interpreted, what was left out, and what was assumed.
-    pub taken_as: TakenAs,
+    pub taken_as: Interpretation,
     /// Number of lanes.
     pub lanes: usize,
     /// I/Os of all lanes.
@@ -99,7 +99,7 @@ pub struct SimCell {
 
 /// A configuration that was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Best {
+pub struct BestRule {
     /// The policy in full, as the command line takes it.
     pub policy: String,
     /// Indices of the configuration's cells, one per trace.

@@ -272,11 +272,11 @@ pub struct SweepCell {
 }
 
 /// The standard floor as a share of polling's IOPS; if every sleep costs more, it is a trade-off.
-pub const FLOOR: f64 = 0.97;
+pub const STANDARD_FLOOR: f64 = 0.97;
 /// Smallest ratio to polling's KIOPS/core at which a method pays.
-pub const WORTH: f64 = 1.1;
+pub const MIN_GAIN: f64 = 1.1;
 /// Largest CPU use per thread, percent of one CPU, at which a rule has left the CPU.
-pub const SAVING: f64 = 97.0;
+pub const MAX_CPU_PCT: f64 = 97.0;
 
 /// The figures of a method's trials over those of their polled slices. Ratios; 1 is polling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -321,7 +321,7 @@ pub enum Verdict {
 /// A question about a block size that its trials leave open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Undecided {
+pub enum OpenQuestion {
     /// The answer rests on single trials, which have no interval.
     SingleTrials {
         /// Number of methods with one trial.
@@ -342,7 +342,7 @@ pub enum Undecided {
 
 /// A method that kept the floor only in the device states that its own trials happened to meet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct LuckyMethod {
     /// The method.
     pub method: MethodName,
     /// Median relative IOPS of its trials.
@@ -385,10 +385,10 @@ pub struct Recommendation {
     pub open: Vec<MethodName>,
     /// What the trials leave open about the answer, besides `open`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undecided: Vec<Undecided>,
+    pub undecided: Vec<OpenQuestion>,
     /// The best method by its own trials, if it loses too many IOPS in other device states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<LuckyMethod>,
     /// Standard deviation of the relative IOPS of single trials of one method, percent, pooled over
     /// all methods. An assumed 4 % is included like one more deviation.
     pub noise_pct: f64,

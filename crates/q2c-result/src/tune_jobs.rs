@@ -40,8 +40,8 @@ pub struct RecommendedOverJobs {
     pub bs: Bytes,
     /// The recommended method at each number of jobs; ascending.
     pub leaders: Vec<Leader>,
-    /// The changes of the clear recommendation, ascending by jobs. A change to a method that is
-    /// [`alike`](Method::alike) does not count.
+    /// The changes of the clear recommendation, ascending by jobs. A change to a method of the
+    /// [same rule](Method::same_rule) does not count.
     pub changes: Vec<LeadChange>,
 }
 
@@ -117,7 +117,7 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
         let leaders: Vec<Leader> = runs.iter().filter_map(leader).collect();
         RecommendedOverJobs {
             bs,
-            changes: LeadChange::among(&leaders, Method::alike),
+            changes: LeadChange::find(&leaders, Method::same_rule),
             leaders,
         }
     };

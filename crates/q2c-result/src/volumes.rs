@@ -75,9 +75,9 @@ pub struct VolumesChoice {
     /// The best of each result, in the order of the results.
     pub best: Vec<BestOfVolumes>,
     /// The configuration with the highest mean share; `None` when none keeps the limits everywhere.
-    pub on_average: Option<OverAll>,
+    pub on_average: Option<OverallPolicy>,
     /// The configuration with the highest smallest share; `None` when none keeps the limits.
-    pub worst_case: Option<OverAll>,
+    pub worst_case: Option<OverallPolicy>,
 }
 
 /// The best configuration of one result.
@@ -95,7 +95,7 @@ pub struct BestOfVolumes {
 
 /// A configuration over all results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct OverAll {
+pub struct OverallPolicy {
     /// The policy in full.
     pub policy: String,
     /// The mean or the smallest of the configuration's shares of each result's best.

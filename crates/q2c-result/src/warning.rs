@@ -16,7 +16,7 @@ pub struct Warning {
 }
 
 /// Ids of the warnings that report a disturbance of a run's trials.
-const DISTURBED: [&str; 15] = [
+const DISTURBANCE_IDS: [&str; 15] = [
     "busy-at-rest",
     "busy-cpus-unknown",
     "calibration-contradicted",
@@ -46,7 +46,7 @@ impl Warning {
     }
 
     /// True if the warning reports a disturbance, which limits the worth of a verdict.
-    pub fn is_of_disturbance(&self) -> bool {
-        DISTURBED.contains(&self.id.as_str())
+    pub fn marks_disturbance(&self) -> bool {
+        DISTURBANCE_IDS.contains(&self.id.as_str())
     }
 }

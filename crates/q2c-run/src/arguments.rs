@@ -41,7 +41,7 @@ impl RunArgs {
 
     /// Checks the seed of a plan that was read back from a file.
     pub fn check(&self) -> Result<(), PlanFault> {
-        PlanFault::within("seed", &self.seed, 0..=(1 << 62) - 1)
+        PlanFault::check_range("seed", &self.seed, 0..=(1 << 62) - 1)
     }
 }
 
@@ -73,9 +73,9 @@ pub fn from_words<T: Args>(words: &str) -> Result<T, clap::Error> {
 /// This is a field of an arguments struct, but takes no argument itself. It must be the first
 /// field: the parser removes from the matches what it gives to an earlier field.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Typed(Vec<String>);
+pub struct TypedNames(Vec<String>);
 
-impl Typed {
+impl TypedNames {
     /// True if the argument of this name was typed.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
@@ -83,20 +83,20 @@ impl Typed {
     }
 }
 
-impl FromArgMatches for Typed {
+impl FromArgMatches for TypedNames {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let names = matches.ids().map(|id| id.as_str());
         let typed = names.filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine));
-        Ok(Typed(typed.map(str::to_owned).collect()))
+        Ok(TypedNames(typed.map(str::to_owned).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Typed::from_arg_matches(matches)?;
+        *self = TypedNames::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
-impl Args for Typed {
+impl Args for TypedNames {
     fn augment_args(command: Command) -> Command {
         command
     }

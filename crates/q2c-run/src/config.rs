@@ -7,7 +7,7 @@ mod parse;
 
 pub use names::{replace, target_name};
 use parse::TARGETS;
-pub use parse::{ConfigTable, DEFAULTS, WrongSetting, parse};
+pub use parse::{ConfigTable, DEFAULTS, SettingError, parse};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -59,11 +59,11 @@ impl Setting {
 impl Config {
     /// Finds the setting of a key in the command's table, else, if `shared`, in `defaults`.
     pub fn setting(&self, table: &str, key: &str, shared: bool) -> Option<&Setting> {
-        let within = |table: &str| {
+        let find = |table: &str| {
             let mut settings = self.settings.iter();
-            settings.find(|of| of.table == table && of.key == key)
+            settings.find(|setting| setting.table == table && setting.key == key)
         };
-        within(table).or_else(|| within(DEFAULTS).filter(|_| shared))
+        find(table).or_else(|| find(DEFAULTS).filter(|_| shared))
     }
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for TextPlace {
 }
 
 /// Writes what a command took from the file, as a configuration file with the same settings.
-pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
+pub fn to_toml(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
     let mut tables: BTreeMap<&str, toml::Table> = BTreeMap::new();
     for (name, target) in targets {
         let table = tables.entry(TARGETS).or_default();

@@ -12,4 +12,4 @@ pub mod whole_file;
 pub use list::{FoundRun, runs};
 pub use run_dir::{Identity, RunDir, RunState};
 pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
-pub use whole_file::kept_text;
+pub use whole_file::read_result_text;

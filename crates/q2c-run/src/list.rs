@@ -9,7 +9,7 @@ pub struct FoundRun {
     /// The run's folder.
     pub path: PathBuf,
     /// The content of `state.json` and the run's real state, or the error that hides them.
-    pub told: Result<(RunRecord, Status), RunDirError>,
+    pub state: Result<(RunRecord, Status), RunDirError>,
 }
 
 /// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders
@@ -23,10 +23,10 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
         }
         match RunDir::inspect(&path) {
             Err(RunDirError::NotARun { .. }) => {}
-            told => runs.push(FoundRun { path, told }),
+            state => runs.push(FoundRun { path, state }),
         }
     }
-    let age = |run: &FoundRun| match &run.told {
+    let age = |run: &FoundRun| match &run.state {
         Ok((record, _)) => record.started_unix_s,
         Err(_) => 0,
     };
@@ -54,7 +54,7 @@ mod tests {
         fs::write(root.path().join("file"), "").unwrap();
         let listed = runs(root.path()).unwrap();
         let path_and_status = |run: &FoundRun| {
-            let status = run.told.as_ref().map(|(_, status)| *status);
+            let status = run.state.as_ref().map(|(_, status)| *status);
             (run.path.clone(), status.ok())
         };
         let statuses: Vec<_> = listed.iter().map(path_and_status).collect();

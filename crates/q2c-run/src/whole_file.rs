@@ -10,60 +10,58 @@ use std::path::{Path, PathBuf};
 
 /// Most bytes of a result or a run's journal. A bench with very many points has some hundreds of
 /// MB.
-pub const RESULT: u64 = 1 << 30;
+pub const MAX_RESULT: u64 = 1 << 30;
 /// Most bytes of the other files that q2c writes: plans, states, calibrations.
-pub const SMALL: u64 = 1 << 26;
+pub const MAX_SMALL: u64 = 1 << 26;
 /// Most bytes of a file that a user wrote by hand.
-pub const BY_HAND: u64 = 1 << 20;
+pub const MAX_TEXT: u64 = 1 << 20;
 
-/// Reads a regular file of up to `most` bytes. A pipe could block forever, and a device has no end.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a regular file of up to `max_bytes`. A pipe could block forever, and a device has no end.
+pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     // The open of a pipe without a writer must not wait.
     let without_wait = OFlags::NONBLOCK.bits() as i32;
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(without_wait).open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
-        up_to(file, most)
+        read_up_to(file, max_bytes)
     } else {
-        let message = format!("expected a regular file, found {}", in_words(kind));
+        let message = format!("expected a regular file, found {}", kind_name(kind));
         Err(io::Error::other(message))
     }
 }
 
-/// Reads a text file of up to `most` bytes, like [`read`].
-pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    text(read(path, most)?)
+/// Reads a text file of up to `max_bytes` bytes, like [`read`].
+pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
+    text(read(path, max_bytes)?)
 }
 
-/// Reads up to `most` bytes of a file that the user names on the command line. It may be a pipe,
+/// Reads up to `max_bytes` of a file that the user names on the command line. It may be a pipe,
 /// such as that of `<(command)`; the call waits for its end, as every reader of a pipe does.
-pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    up_to(File::open(path)?, most)
+pub fn read_named(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    read_up_to(File::open(path)?, max_bytes)
 }
 
 /// Reads a text file that the user names, like [`read_named`].
-pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
-    text(read_named(path, most)?)
+pub fn read_named_text(path: &Path, max_bytes: u64) -> io::Result<String> {
+    text(read_named(path, max_bytes)?)
 }
 
-fn up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
+fn read_up_to(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        Err(io::Error::other(format!(
-            "expected up to {most} bytes, found more"
-        )))
-    } else {
-        Ok(bytes)
+    file.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 <= max_bytes {
+        return Ok(bytes);
     }
+    let message = format!("expected up to {max_bytes} bytes, found more");
+    Err(io::Error::other(message))
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-fn in_words(kind: FileType) -> &'static str {
+fn kind_name(kind: FileType) -> &'static str {
     match () {
         () if kind.is_dir() => "a folder",
         () if kind.is_fifo() => "a pipe",
@@ -74,7 +72,7 @@ fn in_words(kind: FileType) -> &'static str {
     }
 }
 
-fn todo(source: &io::Error) -> &'static str {
+fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "; q2c runs lists the runs that are here",
         io::ErrorKind::PermissionDenied => "; run q2c as the user whose run it is",
@@ -84,13 +82,13 @@ fn todo(source: &io::Error) -> &'static str {
 
 /// Reads the result of a run: `run` is the run's folder, or a file with a result. Returns the path
 /// of the file and its text.
-pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
+pub fn read_result_text(run: &Path) -> Result<(PathBuf, String), Fault> {
     let (path, text) = if run.is_dir() {
         let path = run.join("result.json");
-        let text = read_text(&path, RESULT);
+        let text = read_text(&path, MAX_RESULT);
         (path, text)
     } else {
-        let text = read_named_text(run, RESULT);
+        let text = read_named_text(run, MAX_RESULT);
         (run.to_owned(), text)
     };
     let text = text.map_err(|source| {
@@ -100,7 +98,7 @@ pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
                  q2c runs lists the runs that are here"
                     .to_owned()
             }
-            _ => format!("{source}{}", todo(&source)),
+            _ => format!("{source}{}", advice(&source)),
         };
         Fault::new(Exit::Input, format!("read {}: {reason}", path.display())).with_source(source)
     })?;
@@ -113,9 +111,9 @@ mod tests {
 
     #[test]
     fn a_file_without_an_end_is_refused() {
-        let error = read_named(Path::new("/dev/zero"), BY_HAND).unwrap_err();
+        let error = read_named(Path::new("/dev/zero"), MAX_TEXT).unwrap_err();
         assert!(error.to_string().contains("up to 1048576 bytes"), "{error}");
-        let none = read_named_text(Path::new("/dev/null"), BY_HAND);
+        let none = read_named_text(Path::new("/dev/null"), MAX_TEXT);
         assert_eq!(none.unwrap(), "");
     }
 
@@ -130,7 +128,7 @@ mod tests {
             (folder.path(), "a folder"),
             (Path::new("/dev/zero"), "a character device"),
         ] {
-            let message = read(path, BY_HAND).unwrap_err().to_string();
+            let message = read(path, MAX_TEXT).unwrap_err().to_string();
             assert_eq!(message, format!("expected a regular file, found {kind}"));
         }
         let file = folder.path().join("file");

@@ -3,18 +3,20 @@
 use crate::evidence::CurveEvidence;
 use crate::machine::{Lock, MachineModel};
 use crate::parameters;
-use crate::predict::{CurvePrediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
-use crate::run::{BenchCurve, Pick};
+use crate::predict::{
+    CurvePrediction, PredictionRange, REGULAR_CV, RESAMPLES, from_evidence, from_machine,
+};
+use crate::run::{BenchCurve, CurveSelection};
 use q2c_model::Fault;
 use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
-    Answer, CurvePoint, MeasuredCurve, Parameters, Resource, SCHEMA, ScaleResult, Value,
+    Answer, CurvePoint, Estimate, MeasuredCurve, Parameters, Resource, SCHEMA, ScaleResult,
 };
 
 /// The model was tested up to this many times the measured jobs.
-const TESTED: u32 = 8;
+const MAX_TESTED_FACTOR: u32 = 8;
 
 /// What to predict.
 #[derive(Clone, Debug)]
@@ -24,28 +26,30 @@ pub struct ScaleRequest<'a> {
     /// Parameters from a file, with its path.
     pub parameters: Option<(Parameters, &'a str)>,
     /// The curve of the run to use.
-    pub pick: Pick,
+    pub selection: CurveSelection,
     /// How far to predict.
-    pub range: Range,
+    pub range: PredictionRange,
 }
 
 /// Predicts throughput, from the parameters if there are any, else from the run.
 ///
 /// # Errors
-/// Fails if `pick` does not select exactly one curve of the run. Without parameters, also fails if
-/// there is no run, or if the run does not suffice.
+/// Fails if `selection` does not select exactly one curve of the run. Without parameters, also
+/// fails if there is no run, or if the run does not suffice.
 pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
-    let curve_of = |(result, path)| BenchCurve::from_result(result, &request.pick, path);
+    let curve_of = |(result, path)| BenchCurve::from_result(result, &request.selection, path);
     let curve = request.run.map(curve_of).transpose()?;
     let range = request.range;
-    let (prediction, evidence, given) = match (&request.parameters, request.run, &curve) {
-        (Some((given, _)), ..) => {
-            let prediction = given_machine(given, curve.as_ref(), range);
-            (prediction, None, Some(given))
+    let (prediction, evidence, parameters) = match (&request.parameters, request.run, &curve) {
+        (Some((parameters, _)), ..) => {
+            let prediction = from_parameters(parameters, curve.as_ref(), range);
+            (prediction, None, parameters.clone())
         }
         (None, Some((result, path)), Some(curve)) => {
             let evidence = curve.evidence(result, path)?;
-            (from_evidence(&evidence, range), Some(evidence), None)
+            let prediction = from_evidence(&evidence, range);
+            let parameters = parameters_of(&prediction);
+            (prediction, Some(evidence), parameters)
         }
         _ => {
             let text = "expected a run or a file of parameters, found neither";
@@ -53,9 +57,24 @@ pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
         }
     };
     let measured = request.run.zip(curve.as_ref());
-    let measured =
-        measured.map(|((result, path), curve)| facts(result, path, curve, evidence.as_ref()));
-    let parameters = given.cloned().unwrap_or_else(|| fitted(&prediction));
+    let measured = measured.map(|((result, path), curve)| {
+        let first = &curve.cells[0].point;
+        let last = evidence
+            .as_ref()
+            .and_then(|evidence| evidence.points.last());
+        MeasuredCurve {
+            path: path.to_owned(),
+            engine: first.engine.clone(),
+            method: first.method.clone(),
+            depth: first.depth,
+            bs: first.bs,
+            rw: first.rw.clone(),
+            physical_cores: curve.physical_cores,
+            fitted_up_to: last.map_or(0, |point| point.jobs),
+            machine: result.machine.clone(),
+            target: result.target.clone(),
+        }
+    });
     let file = request.parameters.as_ref();
     Ok(ScaleResult {
         schema: SCHEMA.to_owned(),
@@ -80,69 +99,47 @@ pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
     })
 }
 
-fn given_machine(
-    given: &Parameters,
+fn from_parameters(
+    parameters: &Parameters,
     curve: Option<&BenchCurve<'_>>,
-    range: Range,
+    range: PredictionRange,
 ) -> CurvePrediction {
-    let machine = parameters::machine(given, range.cores);
+    let machine = parameters::machine(parameters, range.cores);
     let mut rng = Rng::new(range.seed);
-    let uncertain = parameters::is_uncertain(given);
+    let uncertain = parameters::is_uncertain(parameters);
     let draws = if uncertain { RESAMPLES } else { 0 };
-    let draw = |_| parameters::drawn(given, range.cores, &mut rng);
+    let draw = |_| parameters::draw_machine(parameters, range.cores, &mut rng);
     let drawn = (0..draws).map(draw).collect();
-    let error = curve.map(|curve| off(&machine, curve));
+    let error = curve.map(|curve| mean_error_pct(&machine, curve));
     let mut prediction = from_machine(&machine, drawn, error.unwrap_or(0.0), range);
     prediction.leave_out_error_pct = error;
     prediction
 }
 
-fn off(machine: &MachineModel, curve: &BenchCurve<'_>) -> f64 {
-    let off = curve.cells.iter().map(|cell| {
+fn mean_error_pct(machine: &MachineModel, curve: &BenchCurve<'_>) -> f64 {
+    let errors = curve.cells.iter().map(|cell| {
         let predicted = machine.iops(cell.point.jobs.max(1));
         (predicted / cell.iops.median - 1.0).abs()
     });
-    100.0 * off.sum::<f64>() / curve.cells.len() as f64
-}
-
-fn facts(
-    result: &BenchResult,
-    path: &str,
-    curve: &BenchCurve<'_>,
-    evidence: Option<&CurveEvidence>,
-) -> MeasuredCurve {
-    let first = &curve.cells[0].point;
-    let last = evidence.and_then(|evidence| evidence.points.last());
-    MeasuredCurve {
-        path: path.to_owned(),
-        engine: first.engine.clone(),
-        method: first.method.clone(),
-        depth: first.depth,
-        bs: first.bs,
-        rw: first.rw.clone(),
-        physical_cores: curve.physical_cores,
-        fitted_up_to: last.map_or(0, |point| point.jobs),
-        machine: result.machine.clone(),
-        target: result.target.clone(),
-    }
+    100.0 * errors.sum::<f64>() / curve.cells.len() as f64
 }
 
 /// The fitted machine's parameters, each with the 2.5th and 97.5th percentile over the resamples.
-fn fitted(prediction: &CurvePrediction) -> Parameters {
+fn parameters_of(prediction: &CurvePrediction) -> Parameters {
     let machine = &prediction.machine;
     let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {
         let drawn: Vec<f64> = prediction.drawn.iter().filter_map(figure).collect();
         let range = ResampledRange::from_draws(&drawn);
-        range.map_or(Value::exact(value), |range| Value {
+        range.map_or(Estimate::exact(value), |range| Estimate {
             value,
             low: range.low.min(value),
             high: range.high.max(value),
         })
     };
     let lock = machine.lock;
-    let of_lock = |get: fn(&Lock) -> f64| {
+    let lock_value = |get: fn(&Lock) -> f64| {
         let from_machine = |m: &MachineModel| m.lock.as_ref().map(get);
-        lock.map_or(Value::default(), |lock| value(get(&lock), &from_machine))
+        lock.map_or(Estimate::default(), |lock| value(get(&lock), &from_machine))
     };
     let parallel = |parallel| value(parallel, &|m| m.device.parallel);
     Parameters {
@@ -150,8 +147,8 @@ fn fitted(prediction: &CurvePrediction) -> Parameters {
         cpu_ns: value(machine.cpu_ns, &|m| Some(m.cpu_ns)),
         rest_ns: value(machine.rest_ns, &|m| Some(m.rest_ns)),
         line_ns: value(machine.line_ns, &|m| Some(m.line_ns)),
-        lock_ns: of_lock(|lock| lock.hold_ns),
-        lock_growth: of_lock(|lock| lock.growth),
+        lock_ns: lock_value(|lock| lock.hold_ns),
+        lock_growth: lock_value(|lock| lock.growth),
         lock_cv: lock.map_or(1.0, |lock| lock.cv),
         queues: machine.tags.map(|tags| tags.queues),
         tags: machine.tags.map(|tags| tags.per_queue),
@@ -181,7 +178,7 @@ fn warnings(
     prediction: &CurvePrediction,
     evidence: Option<&CurveEvidence>,
     run: Option<&MeasuredCurve>,
-    range: Range,
+    range: PredictionRange,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let Some((evidence, run)) = evidence.zip(run) else {
@@ -189,7 +186,7 @@ fn warnings(
     };
     let up_to = run.fitted_up_to;
     let jobs = range.jobs;
-    if jobs > up_to.saturating_mul(TESTED) {
+    if jobs > up_to.saturating_mul(MAX_TESTED_FACTOR) {
         warnings.push(Warning::new(
             "far-beyond",
             format!("the curve ends at {jobs} jobs, and {up_to} were measured"),
@@ -200,7 +197,7 @@ fn warnings(
     let lock_cv = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
     if prediction.resource == Some(Resource::Lock)
         && prediction.answer == Answer::Uncertain
-        && lock_cv.min(evidence.device_cv()) < REGULAR
+        && lock_cv.min(evidence.device_cv()) < REGULAR_CV
     {
         warnings.push(Warning::new(
             "regular-arrivals",

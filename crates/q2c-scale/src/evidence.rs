@@ -42,8 +42,8 @@ impl EvidencePoint {
 impl CurveEvidence {
     pub(crate) fn tags_suffice(&self, jobs: u32) -> bool {
         self.tags.is_none_or(|tags| {
-            let most = u64::from(jobs.div_ceil(tags.queues)) * u64::from(self.depth);
-            most <= u64::from(tags.per_queue)
+            let requests = u64::from(jobs.div_ceil(tags.queues)) * u64::from(self.depth);
+            requests <= u64::from(tags.per_queue)
         })
     }
 
@@ -76,7 +76,7 @@ impl CurveEvidence {
 
     /// The [`rows`](CurveEvidence::rows) of a resampled measurement: throughput varies as the
     /// trials do, and stages vary by `noise`.
-    pub(crate) fn drawn(
+    pub(crate) fn resample(
         &self,
         shared: Option<&str>,
         noise: StageNoise,

@@ -15,7 +15,7 @@ mod shared;
 pub(crate) use shared::ContentionKind;
 
 use crate::evidence::{CurveEvidence, EvidenceRow, StageNoise};
-use crate::machine::{Lock, MachineModel};
+use crate::machine::MachineModel;
 use q2c_model::stats::{median, sorted};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,8 +33,8 @@ pub(crate) struct MachineFit {
 impl Structure {
     pub(crate) fn from_evidence(evidence: &CurveEvidence) -> Structure {
         Structure {
-            device: device::shows(evidence),
-            shared: shared::shows(evidence),
+            device: device::is_limited(evidence),
+            shared: shared::find(evidence),
         }
     }
 
@@ -44,14 +44,14 @@ impl Structure {
 
     /// The limits that noise could hide if the points show none.
     pub(crate) fn hidden(evidence: &CurveEvidence) -> Structure {
-        let stage = shared::growing(evidence).map(|stage| (stage.to_owned(), ContentionKind::Lock));
+        let stage = shared::growing_stage(evidence);
         Structure {
             device: true,
-            shared: stage,
+            shared: stage.map(|stage| (stage.to_owned(), ContentionKind::Lock)),
         }
     }
 
-    pub(crate) fn shows_any(&self) -> bool {
+    pub(crate) fn has_limit(&self) -> bool {
         self.device || self.shared.is_some()
     }
 }
@@ -62,27 +62,29 @@ pub(crate) fn fit(
     evidence: &CurveEvidence,
     rows: &[EvidenceRow],
     structure: &Structure,
-    near: Option<&MachineModel>,
+    start: Option<&MachineModel>,
 ) -> MachineFit {
     let (device, d2c) = if structure.device {
         device::fit(evidence, rows)
     } else {
-        device::without_limit(evidence, rows)
+        device::fit_unlimited(evidence, rows)
     };
     let (mut lock, mut line_ns, mut noise) = (None, 0.0, 0.0);
     match &structure.shared {
         Some((stage, ContentionKind::Lock)) => {
-            let near = near.and_then(|machine| machine.lock);
-            let fitted = shared::lock(rows, evidence.deviation_ns(stage), near);
+            let start = start.and_then(|machine| machine.lock);
+            let fitted = shared::fit_lock(rows, evidence.deviation_ns(stage), start);
             (lock, noise) = (Some(fitted.lock).filter(|l| l.hold_ns > 0.0), fitted.error);
         }
-        Some((_, ContentionKind::CacheLine)) => (line_ns, noise) = shared::line(rows),
+        Some((_, ContentionKind::CacheLine)) => (line_ns, noise) = shared::fit_line(rows),
         None => {}
     }
+    let first = &rows[0];
+    let shared_ns = lock.map_or(0.0, |lock| lock.hold_ns) + line_ns * f64::from(first.jobs - 1);
     let machine = MachineModel {
         depth: evidence.depth,
         cores: u32::MAX,
-        cpu_ns: on_core(rows, lock, line_ns),
+        cpu_ns: (first.cpu_ns - shared_ns).max(1.0),
         rest_ns: 0.0,
         line_ns,
         lock,
@@ -92,20 +94,14 @@ pub(crate) fn fit(
     MachineFit {
         machine: with_rest(&machine, rows),
         noise: StageNoise {
-            d2c: d2c.max(LEAST_NOISE),
-            shared: f64::max(noise, LEAST_NOISE),
+            d2c: d2c.max(MIN_NOISE),
+            shared: f64::max(noise, MIN_NOISE),
         },
     }
 }
 
 /// Least noise of a stage, as a share, even if a fit claims less.
-const LEAST_NOISE: f64 = 0.003;
-
-fn on_core(rows: &[EvidenceRow], lock: Option<Lock>, line_ns: f64) -> f64 {
-    let first = &rows[0];
-    let shared = lock.map_or(0.0, |lock| lock.hold_ns) + line_ns * f64::from(first.jobs - 1);
-    (first.cpu_ns - shared).max(1.0)
-}
+const MIN_NOISE: f64 = 0.003;
 
 const HALVINGS: u32 = 20;
 
@@ -113,9 +109,9 @@ const HALVINGS: u32 = 20;
 /// points are faster even without a rest, shortens the time on the core instead: that of a polling
 /// job contains the device's time.
 fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
-    let solved = |set: &dyn Fn(f64) -> MachineModel, most: f64| {
+    let solve = |set: &dyn Fn(f64) -> MachineModel, max: f64| {
         let solutions = rows.iter().map(|row| {
-            let (mut low, mut high) = (0.0, most);
+            let (mut low, mut high) = (0.0, max);
             for _ in 0..HALVINGS {
                 let middle = (low + high) / 2.0;
                 if set(middle).iops(row.jobs) > row.per_ns * 1e9 {
@@ -138,23 +134,23 @@ fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
         cpu_ns,
         ..machine.clone()
     };
-    let rest_ns = solved(&rest, longest);
+    let rest_ns = solve(&rest, longest);
     if rest_ns > 1e-5 * longest {
         rest(rest_ns)
     } else {
-        cpu(solved(&cpu, 2.0 * machine.cpu_ns))
+        cpu(solve(&cpu, 2.0 * machine.cpu_ns))
     }
 }
 
 /// Decrease of the sum of squares by one more parameter / variance that is left, over `n` points.
-fn gain(before: f64, after: f64, n: usize, parameters: usize) -> f64 {
-    let left = after.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
-    (before - after) / left
+fn gain(mean_squares: f64, fit_squares: f64, n: usize, parameters: usize) -> f64 {
+    let variance = fit_squares.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
+    (mean_squares - fit_squares) / variance
 }
 
 /// A [`gain`] from which growth counts as seen. Chance gives it in less than 2 % of cases, from six
 /// points on (F distribution).
-const SEEN: f64 = 12.0;
+const MIN_GAIN: f64 = 12.0;
 
 fn deviation(squares: f64, n: usize, parameters: usize) -> f64 {
     (squares / n.saturating_sub(parameters).max(1) as f64).sqrt()

@@ -6,6 +6,8 @@
 //! vary: it has the five nodes of a log-normal distribution. A product form needs exponential
 //! times. With these, twice as many jobs wait for a rarely used lock as with constant times.
 
+use crate::network::running_sums;
+
 /// Gauss-Hermite quadrature of five points for a standard normal distribution: nodes and weights
 /// (Abramowitz and Stegun, table 25.10).
 const NODES: [(f64, f64); 5] = [
@@ -38,7 +40,7 @@ impl Lock {
             jobs,
             other_ns,
             nodes,
-            log_factorials: log_factorials(jobs),
+            log_factorials: running_sums(jobs, |n| (n as f64).ln()),
         };
         chain.rate(self)
     }
@@ -46,15 +48,6 @@ impl Lock {
     pub(crate) fn held_ns(&self, waiting: usize) -> f64 {
         self.hold_ns * (1.0 + self.growth * waiting as f64)
     }
-}
-
-fn log_factorials(most: usize) -> Vec<f64> {
-    let mut log = 0.0;
-    let behind = (1..=most).map(|n| {
-        log += (n as f64).ln();
-        log
-    });
-    std::iter::once(0.0).chain(behind).collect()
 }
 
 struct Chain {
@@ -69,56 +62,56 @@ impl Chain {
         // left[i]: relative frequency of releases that leave i jobs at the lock, from the flow over
         // each border between i and i + 1.
         let mut left = vec![0.0; self.jobs];
-        let mut up = vec![0.0; self.jobs];
+        let mut flows = vec![0.0; self.jobs];
         left[0] = 1.0;
         let mut cycle_ns = 0.0;
         let idle_ns = self.other_ns / self.jobs as f64;
         for i in 0..self.jobs {
             if i > 0 {
-                let none = self.arrivals(lock, i).next(0);
-                if none < f64::MIN_POSITIVE || up[i - 1] / none > 1e250 {
+                let no_arrival = self.arrivals(lock, i).next(0);
+                if no_arrival < f64::MIN_POSITIVE || flows[i - 1] / no_arrival > 1e250 {
                     left[..i].fill(0.0);
-                    up.fill(0.0);
+                    flows.fill(0.0);
                     cycle_ns = 0.0;
                     left[i] = 1.0;
                 } else {
-                    left[i] = up[i - 1] / none;
+                    left[i] = flows[i - 1] / no_arrival;
                 }
             }
             let idle_ns = if i == 0 { idle_ns } else { 0.0 };
             cycle_ns += left[i] * (idle_ns + lock.held_ns(i.max(1) - 1));
-            self.flow_up(lock, i, left[i], &mut up);
+            self.flow_up(lock, i, left[i], &mut flows);
         }
         left.iter().sum::<f64>() / cycle_ns
     }
 
-    fn flow_up(&self, lock: &Lock, i: usize, share: f64, up: &mut [f64]) {
-        let at = i.max(1);
+    fn flow_up(&self, lock: &Lock, i: usize, share: f64, flows: &mut [f64]) {
+        let present = i.max(1);
         let mut beyond = 1.0;
         let mut arrivals = self.arrivals(lock, i);
-        for arrived in 0..=self.jobs - at {
+        for arrived in 0..=self.jobs - present {
             beyond -= arrivals.next(arrived);
-            // Then at - 1 + arrived or more jobs are there.
-            let border = at - 1 + arrived;
+            // Then present - 1 + arrived or more jobs are there.
+            let border = present - 1 + arrived;
             if beyond < NEGLIGIBLE || border + 1 >= self.jobs {
                 return;
             }
             // A change to a number below the state itself crosses no border upwards.
             if border >= i {
-                up[border] += share * beyond;
+                flows[border] += share * beyond;
             }
         }
     }
 
     fn arrivals(&self, lock: &Lock, i: usize) -> Arrivals<'_> {
-        let at = i.max(1);
-        let outside = self.jobs - at;
-        let held = lock.held_ns(at - 1) / self.other_ns;
+        let present = i.max(1);
+        let outside = self.jobs - present;
+        let held = lock.held_ns(present - 1) / self.other_ns;
         let now = |(time, weight): (f64, f64)| weight * (-held * time * outside as f64).exp();
         Arrivals {
             chain: self,
             outside,
-            stays: self.nodes.map(|(time, _)| -held * time),
+            log_stay: self.nodes.map(|(time, _)| -held * time),
             now: self.nodes.map(now),
         }
     }
@@ -129,7 +122,7 @@ struct Arrivals<'a> {
     chain: &'a Chain,
     outside: usize,
     /// Logarithm of the probability that one of the other jobs stays away, for each node.
-    stays: [f64; 5],
+    log_stay: [f64; 5],
     now: [f64; 5],
 }
 
@@ -138,27 +131,27 @@ impl Arrivals<'_> {
         let outside = self.outside;
         if arrived > 0 {
             for node in 0..self.now.len() {
-                let stays = self.stays[node];
-                let odds = -stays.exp_m1() / stays.exp();
-                self.now[node] = if stays * (outside as f64) > LEAST_LOG {
+                let log_stay = self.log_stay[node];
+                let odds = -log_stay.exp_m1() / log_stay.exp();
+                self.now[node] = if log_stay * (outside as f64) > MIN_LOG {
                     self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds
                 } else {
-                    self.directly(node, arrived)
+                    self.probability_of(node, arrived)
                 };
             }
         }
         self.now.iter().sum()
     }
 
-    fn directly(&self, node: usize, arrived: usize) -> f64 {
+    fn probability_of(&self, node: usize, arrived: usize) -> f64 {
         let (log, outside) = (&self.chain.log_factorials, self.outside);
         let ways = log[outside] - log[arrived] - log[outside - arrived];
-        let stays = self.stays[node];
-        let comes = (-stays.exp_m1()).ln() * arrived as f64;
+        let log_stay = self.log_stay[node];
+        let arriving = (-log_stay.exp_m1()).ln() * arrived as f64;
         let weight = self.chain.nodes[node].1;
-        weight * (ways + comes + stays * (outside - arrived) as f64).exp()
+        weight * (ways + arriving + log_stay * (outside - arrived) as f64).exp()
     }
 }
 
 /// Logarithm of the smallest probability whose products are still exact.
-const LEAST_LOG: f64 = -600.0;
+const MIN_LOG: f64 = -600.0;

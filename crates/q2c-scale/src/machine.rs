@@ -1,7 +1,7 @@
 //! A machine as the model sees it, and the throughput that it gives.
 
 pub use crate::handover::Lock;
-use crate::network::{Station, between};
+use crate::network::{Station, cycle_rate};
 use q2c_result::scale::Resource;
 
 /// Up to this many requests in flight, two successive parts are solved exactly if jobs have several
@@ -51,7 +51,7 @@ pub struct DeviceModel {
 
 impl QueueTags {
     /// Most requests that `jobs` jobs can have in total, if they are spread evenly over the queues.
-    pub(crate) fn within_reach(&self, jobs: u32) -> u64 {
+    pub(crate) fn reachable(&self, jobs: u32) -> u64 {
         u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
     }
 
@@ -112,7 +112,7 @@ impl MachineModel {
         free
     }
 
-    fn on_core_ns(&self, jobs: u32) -> f64 {
+    fn core_ns(&self, jobs: u32) -> f64 {
         self.cpu_ns + self.line_ns * f64::from(jobs.min(self.cores) - 1)
     }
 
@@ -122,12 +122,12 @@ impl MachineModel {
         let n = jobs as usize;
         let (mut delay, mut queues) = (self.rest_ns, Vec::new());
         if jobs > self.cores {
-            queues.push(self.cpu(jobs));
+            queues.push(self.cpu_station(jobs));
         } else {
-            delay += self.on_core_ns(jobs);
+            delay += self.core_ns(jobs);
         }
         if self.outside_waits(jobs) {
-            queues.push(self.outside(jobs, n));
+            queues.push(self.outside_station(jobs, n));
         } else {
             delay += self.device.service_ns;
         }
@@ -137,31 +137,27 @@ impl MachineModel {
         };
         let mut combined = Station::delay(delay, n);
         for queue in &queues {
-            combined = combined.and(queue);
+            combined = combined.join(queue);
         }
         let Some(lock) = self.lock else {
-            return combined.closed_with(&last, n);
+            return combined.throughput_with(&last, n);
         };
         // Without its queue, the lock's time is a delay.
-        let whole = self.round_ns(jobs);
-        let throughput = combined.and(&lock_station(lock, n)).closed_with(&last, n);
-        throughput * varied(lock, n, whole)
-    }
-
-    /// Time of an I/O that never waits, ns, without the lock.
-    fn round_ns(&self, jobs: u32) -> f64 {
-        self.on_core_ns(jobs) + self.rest_ns + self.device.service_ns
+        let with_lock = combined.join(&lock_station(lock, n));
+        // The time of an I/O that never waits, without the lock.
+        let other_ns = self.core_ns(jobs) + self.rest_ns + self.device.service_ns;
+        with_lock.throughput_with(&last, n) * lock_correction(lock, n, other_ns)
     }
 
     fn outside_waits(&self, jobs: u32) -> bool {
-        let most = f64::from(jobs) * f64::from(self.depth);
+        let requests = f64::from(jobs) * f64::from(self.depth);
         let short = |tags: QueueTags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
-        self.device.parallel.is_some_and(|parallel| parallel < most) || self.tags.is_some_and(short)
+        self.device.parallel.is_some_and(|p| p < requests) || self.tags.is_some_and(short)
     }
 
-    fn cpu(&self, jobs: u32) -> Station {
-        let (cores, time) = (f64::from(self.cores), self.on_core_ns(jobs));
-        Station::of_rates(jobs as usize, |j| (j as f64).min(cores) / time)
+    fn cpu_station(&self, jobs: u32) -> Station {
+        let (cores, time) = (f64::from(self.cores), self.core_ns(jobs));
+        Station::from_rates(jobs as usize, |j| (j as f64).min(cores) / time)
     }
 
     fn outside_rate(&self, jobs: u32, j: f64) -> f64 {
@@ -169,8 +165,8 @@ impl MachineModel {
         self.device.rate(in_use)
     }
 
-    fn outside(&self, jobs: u32, n: usize) -> Station {
-        Station::of_rates(n, |j| self.outside_rate(jobs, j as f64))
+    fn outside_station(&self, jobs: u32, n: usize) -> Station {
+        Station::from_rates(n, |j| self.outside_rate(jobs, j as f64))
     }
 
     /// Jobs submit one request at a time. Threads compete for cores and lock; requests circulate
@@ -178,17 +174,19 @@ impl MachineModel {
     fn several_requests_each(&self, jobs: u32) -> f64 {
         let depth = self.depth as usize;
         let (threads, requests) = (jobs as usize, jobs as usize * depth);
-        let host = self.threads(jobs);
-        let there = |k: usize| {
+        let host = self.thread_rates(jobs);
+        let host_rate = |k: usize| {
             // On average, k of all requests are at the threads, at random; this many threads have
             // one.
             let idle = (1.0 - k as f64 / requests as f64).powi(self.depth as i32);
-            interpolated(&host, threads as f64 * (1.0 - idle))
+            interpolate(&host, threads as f64 * (1.0 - idle))
         };
-        let both = (self.rest_ns > 0.0 && requests <= EXACT_IN_FLIGHT && self.outside_waits(jobs))
-            .then(|| Station::delay(self.rest_ns, requests).and(&self.outside(jobs, requests)));
-        between(requests, there, |k| match &both {
-            Some(both) => both.closed(k),
+        let is_exact = self.rest_ns > 0.0 && requests <= EXACT_IN_FLIGHT;
+        let joined = (is_exact && self.outside_waits(jobs)).then(|| {
+            Station::delay(self.rest_ns, requests).join(&self.outside_station(jobs, requests))
+        });
+        cycle_rate(requests, host_rate, |k| match &joined {
+            Some(joined) => joined.throughput(k),
             None => {
                 let free = k as f64 / (self.rest_ns + self.device.service_ns);
                 free.min(self.outside_rate(jobs, k as f64))
@@ -196,38 +194,39 @@ impl MachineModel {
         })
     }
 
-    fn threads(&self, jobs: u32) -> Vec<f64> {
+    fn thread_rates(&self, jobs: u32) -> Vec<f64> {
         let n = jobs as usize;
-        let time = self.on_core_ns(jobs);
+        let time = self.core_ns(jobs);
         let Some(lock) = self.lock else {
-            let most = f64::from(self.cores);
-            return (1..=n).map(|k| (k as f64).min(most) / time).collect();
+            let cores = f64::from(self.cores);
+            return (1..=n).map(|k| (k as f64).min(cores) / time).collect();
         };
         let mut stations = if jobs > self.cores {
-            self.cpu(jobs)
+            self.cpu_station(jobs)
         } else {
             Station::delay(time, n)
         };
-        stations = stations.and(&lock_station(lock, n));
-        let varied = varied(lock, n, time);
-        (1..=n).map(|k| stations.closed(k) * varied).collect()
+        stations = stations.join(&lock_station(lock, n));
+        let correction = lock_correction(lock, n, time);
+        let rate = |k| stations.throughput(k) * correction;
+        (1..=n).map(rate).collect()
     }
 }
 
 fn lock_station(lock: Lock, n: usize) -> Station {
-    Station::of_rates(n, |j| 1.0 / lock.held_ns(j - 1))
+    Station::from_rates(n, |j| 1.0 / lock.held_ns(j - 1))
 }
 
 /// Factor by which the lock's real variation changes a product form's throughput, if `n` jobs are
 /// elsewhere for `other_ns`.
-fn varied(lock: Lock, n: usize, other_ns: f64) -> f64 {
-    let product_form = Station::delay(other_ns, n).closed_with(&lock_station(lock, n), n);
+fn lock_correction(lock: Lock, n: usize, other_ns: f64) -> f64 {
+    let product_form = Station::delay(other_ns, n).throughput_with(&lock_station(lock, n), n);
     lock.rate(n, other_ns) / product_form
 }
 
-fn interpolated(rates: &[f64], n: f64) -> f64 {
+fn interpolate(rates: &[f64], n: f64) -> f64 {
     let below = n.floor().min((rates.len() - 1) as f64);
-    let at = |n: f64| if n < 1.0 { 0.0 } else { rates[n as usize - 1] };
-    let (low, high) = (at(below), at(below + 1.0));
+    let rate = |n: f64| if n < 1.0 { 0.0 } else { rates[n as usize - 1] };
+    let (low, high) = (rate(below), rate(below + 1.0));
     low + (high - low) * (n - below)
 }

@@ -3,13 +3,13 @@
 use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
 use q2c_model::Fault;
 use q2c_model::stats::Rng;
-use q2c_result::scale::{Parameters, Value};
+use q2c_result::scale::{Estimate, Parameters};
 use serde::Deserialize;
 
 /// Most requests in flight per job.
-pub(crate) const MOST_DEPTH: u32 = 1_024;
+pub(crate) const MAX_DEPTH: u32 = 1_024;
 /// Longest time, ns: 1,000 s.
-const LONGEST_NS: f64 = 1e12;
+const MAX_NS: f64 = 1e12;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,14 +33,14 @@ struct ParameterFile {
 #[serde(untagged, deny_unknown_fields)]
 enum Number {
     Exact(f64),
-    Between { value: f64, low: f64, high: f64 },
+    Range { value: f64, low: f64, high: f64 },
 }
 
 impl Number {
-    fn value(self) -> Value {
+    fn value(self) -> Estimate {
         match self {
-            Number::Exact(value) => Value::exact(value),
-            Number::Between { value, low, high } => Value { value, low, high },
+            Number::Exact(value) => Estimate::exact(value),
+            Number::Range { value, low, high } => Estimate { value, low, high },
         }
     }
 }
@@ -52,21 +52,21 @@ impl Number {
 /// one of `queues` and `tags`.
 pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: ParameterFile = toml::from_str(text).map_err(|error| syntax(text, &error))?;
-    let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
-    let parallel = |n: Number| within("device_parallel", n.value(), 0.25, 1e6);
-    let queues = file.queues.map(|n| count_within("queues", n, 4_096));
-    let tags = file.tags.map(|n| count_within("tags", n, 1 << 20));
+    let or_zero = |number: Option<Number>| number.map_or(Estimate::default(), Number::value);
+    let parallel = |n: Number| check("device_parallel", n.value(), 0.25, 1e6);
+    let queues = file.queues.map(|n| check_count("queues", n, 4_096));
+    let tags = file.tags.map(|n| check_count("tags", n, 1 << 20));
     let parameters = Parameters {
-        depth: count_within("depth", file.depth.unwrap_or(1), MOST_DEPTH)?,
-        cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
-        rest_ns: within("rest_ns", or_zero(file.rest_ns), 0.0, LONGEST_NS)?,
-        line_ns: within("line_ns", or_zero(file.line_ns), 0.0, LONGEST_NS)?,
-        lock_ns: within("lock_ns", or_zero(file.lock_ns), 0.0, LONGEST_NS)?,
-        lock_growth: within("lock_growth", or_zero(file.lock_growth), 0.0, 100.0)?,
+        depth: check_count("depth", file.depth.unwrap_or(1), MAX_DEPTH)?,
+        cpu_ns: check("cpu_ns", file.cpu_ns.value(), 1.0, MAX_NS)?,
+        rest_ns: check("rest_ns", or_zero(file.rest_ns), 0.0, MAX_NS)?,
+        line_ns: check("line_ns", or_zero(file.line_ns), 0.0, MAX_NS)?,
+        lock_ns: check("lock_ns", or_zero(file.lock_ns), 0.0, MAX_NS)?,
+        lock_growth: check("lock_growth", or_zero(file.lock_growth), 0.0, 100.0)?,
         lock_cv: cv("lock_cv", file.lock_cv)?,
         queues: queues.transpose()?,
         tags: tags.transpose()?,
-        device_ns: within("device_ns", or_zero(file.device_ns), 0.0, LONGEST_NS)?,
+        device_ns: check("device_ns", or_zero(file.device_ns), 0.0, MAX_NS)?,
         device_parallel: file.device_parallel.map(parallel).transpose()?,
         device_cv: cv("device_cv", file.device_cv)?,
         shared_stage: None,
@@ -86,43 +86,43 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     Fault::input(text)
 }
 
-fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
-    if (1..=most).contains(&value) {
+fn check_count(key: &'static str, value: u32, max: u32) -> Result<u32, Fault> {
+    if (1..=max).contains(&value) {
         return Ok(value);
     }
-    let text = format!("expected {key} from 1 to {most}, found {value}");
+    let text = format!("expected {key} from 1 to {max}, found {value}");
     Err(Fault::input(text))
 }
 
-fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
+fn check(key: &'static str, value: Estimate, min: f64, max: f64) -> Result<Estimate, Fault> {
     let (v, low, high) = (value.value, value.low, value.high);
-    if least <= low && low <= v && v <= high && high <= most {
+    if min <= low && low <= v && v <= high && high <= max {
         return Ok(value);
     }
-    let range = format!("{key} from {least} to {most}, and low <= value <= high");
+    let range = format!("{key} from {min} to {max}, and low <= value <= high");
     let text = format!("expected {range}, found {v} in [{low}, {high}]");
     Err(Fault::input(text))
 }
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
     // Without a value, the time varies like an exponential one.
-    within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
+    check(key, Estimate::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }
 
-fn machine_by(
+fn build_machine(
     parameters: &Parameters,
     cores: u32,
-    mut of: impl FnMut(Value) -> f64,
+    mut value_of: impl FnMut(Estimate) -> f64,
 ) -> MachineModel {
-    let hold_ns = of(parameters.lock_ns);
-    let growth = of(parameters.lock_growth);
+    let hold_ns = value_of(parameters.lock_ns);
+    let growth = value_of(parameters.lock_growth);
     let tags = parameters.queues.zip(parameters.tags);
     MachineModel {
         depth: parameters.depth,
         cores,
-        cpu_ns: of(parameters.cpu_ns),
-        rest_ns: of(parameters.rest_ns),
-        line_ns: of(parameters.line_ns),
+        cpu_ns: value_of(parameters.cpu_ns),
+        rest_ns: value_of(parameters.rest_ns),
+        line_ns: value_of(parameters.line_ns),
         lock: (hold_ns > 0.0).then_some(Lock {
             hold_ns,
             growth,
@@ -130,8 +130,8 @@ fn machine_by(
         }),
         tags: tags.map(|(queues, per_queue)| QueueTags { queues, per_queue }),
         device: DeviceModel {
-            service_ns: of(parameters.device_ns).max(1e-3),
-            parallel: parameters.device_parallel.map(of),
+            service_ns: value_of(parameters.device_ns).max(1e-3),
+            parallel: parameters.device_parallel.map(value_of),
             cv: parameters.device_cv,
         },
     }
@@ -139,16 +139,16 @@ fn machine_by(
 
 /// The machine with these parameters and `cores` cores.
 pub(crate) fn machine(parameters: &Parameters, cores: u32) -> MachineModel {
-    machine_by(parameters, cores, |value| value.value)
+    build_machine(parameters, cores, |value| value.value)
 }
 
-pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> MachineModel {
-    machine_by(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
+pub(crate) fn draw_machine(parameters: &Parameters, cores: u32, rng: &mut Rng) -> MachineModel {
+    build_machine(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
 }
 
 pub(crate) fn is_uncertain(parameters: &Parameters) -> bool {
     let mut uncertain = false;
-    machine_by(parameters, 1, |value| {
+    build_machine(parameters, 1, |value| {
         uncertain |= value.low < value.high;
         value.value
     });
@@ -163,11 +163,11 @@ mod tests {
     fn numbers_stand_alone_or_with_their_interval() {
         let text = "cpu_ns = 2000\nlock_ns = { value = 300, low = 250, high = 400 }\nqueues = 20\ntags = 64\n";
         let read = read(text).unwrap();
-        assert_eq!(read.cpu_ns, Value::exact(2_000.0));
+        assert_eq!(read.cpu_ns, Estimate::exact(2_000.0));
         assert_eq!((read.lock_ns.low, read.lock_ns.high), (250.0, 400.0));
         assert_eq!((read.depth, read.lock_cv), (1, 1.0));
         assert_eq!(read.device_parallel, None);
-        assert_eq!(machine(&read, 120).tags.unwrap().within_reach(4), 256);
+        assert_eq!(machine(&read, 120).tags.unwrap().reachable(4), 256);
     }
 
     #[test]

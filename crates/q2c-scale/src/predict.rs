@@ -10,22 +10,22 @@ use q2c_result::scale::{Answer, CurvePoint, Resource, WhatIf};
 /// Number of resampled predictions.
 pub(crate) const RESAMPLES: u32 = 200;
 /// Fewest measured points for a fit.
-pub(crate) const LEAST_POINTS: usize = 4;
+pub(crate) const MIN_POINTS: usize = 4;
 /// Steps between the numbers of jobs on the curve are this part of the number, at least 1.
-const EVERY: u32 = 32;
+const STEPS_PER_COUNT: u32 = 32;
 /// If the end's upper bound is more than this many times the lower one, the end is uncertain.
-const WIDE: f64 = 1.6;
+const MAX_RATIO: f64 = 1.6;
 /// Times are regular if their standard deviation is less than this share of their mean.
-pub(crate) const REGULAR: f64 = 0.4;
+pub(crate) const REGULAR_CV: f64 = 0.4;
 /// With a regular lock, the true end was at this share of the predicted end or later
 /// (docs/journal/2026-11-24-scale-predict.md).
-const TOO_LATE: f64 = 0.65;
+const EARLIEST_END: f64 = 0.65;
 /// Relative error of the solved network on simulated machines, besides noise (same entry).
 const MODEL_ERROR: f64 = 0.08;
 /// More jobs must pay over a step of this part of their number: an eighth.
-const STEP: f64 = 8.0;
+const PAYOFF_STEPS: f64 = 8.0;
 /// The what-if gains are computed at this many times the jobs of the end.
-const BEHIND: f64 = 1.3;
+const WHAT_IF_FACTOR: f64 = 1.3;
 
 /// A predicted curve, with its end and the certainty.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct CurvePrediction {
 
 /// How far to predict, and the seed.
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
+pub struct PredictionRange {
     /// Number of cores; further jobs share them.
     pub cores: u32,
     /// Largest number of jobs on the curve.
@@ -65,10 +65,10 @@ pub struct Range {
     pub seed: u64,
 }
 
-/// Predicts from measured points; there must be at least [`LEAST_POINTS`].
-pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction {
+/// Predicts from measured points; there must be at least [`MIN_POINTS`].
+pub fn from_evidence(evidence: &CurveEvidence, range: PredictionRange) -> CurvePrediction {
     let structure = Structure::from_evidence(evidence);
-    let on = |mut machine: MachineModel| {
+    let with_cores = |mut machine: MachineModel| {
         machine.cores = range.cores;
         machine
     };
@@ -76,7 +76,7 @@ pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction 
     let fitted = fit(evidence, &rows, &structure, None);
     // If nothing shows, the curve's lower bound is that of a limit which noise could hide.
     let bounded = evidence.tags.is_some() && !evidence.tags_suffice(range.jobs);
-    let possible = if structure.shows_any() || bounded {
+    let possible = if structure.has_limit() || bounded {
         structure.clone()
     } else {
         Structure::hidden(evidence)
@@ -84,19 +84,20 @@ pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction 
     let base = fit(evidence, &evidence.rows(possible.stage()), &possible, None);
     let mut rng = Rng::new(range.seed);
     let draw = |_| {
-        let rows = evidence.drawn(possible.stage(), base.noise, &mut rng);
-        on(fit(evidence, &rows, &possible, Some(&base.machine)).machine)
+        let rows = evidence.resample(possible.stage(), base.noise, &mut rng);
+        with_cores(fit(evidence, &rows, &possible, Some(&base.machine)).machine)
     };
     let drawn: Vec<MachineModel> = (0..RESAMPLES).map(draw).collect();
-    let error = left_out(evidence, &structure, &fitted.machine);
-    let mut prediction = from_machine(&on(fitted.machine), drawn, error.unwrap_or(0.0), range);
+    let error = left_out_error(evidence, &structure, &fitted.machine);
+    let machine = with_cores(fitted.machine);
+    let mut prediction = from_machine(&machine, drawn, error.unwrap_or(0.0), range);
     prediction.leave_out_error_pct = error;
     prediction.shared_stage = structure.stage().map(str::to_owned);
     match prediction.answer {
-        Answer::Beyond if !structure.shows_any() => prediction.answer = Answer::NothingSeen,
-        Answer::Ends if wide(&prediction) || regular(evidence, &prediction) => {
-            if regular(evidence, &prediction) {
-                let lower = |(low, high)| ((f64::from(low) * TOO_LATE) as u32, high);
+        Answer::Beyond if !structure.has_limit() => prediction.answer = Answer::NothingSeen,
+        Answer::Ends if is_wide(&prediction) || is_regular(evidence, &prediction) => {
+            if is_regular(evidence, &prediction) {
+                let lower = |(low, high)| ((f64::from(low) * EARLIEST_END) as u32, high);
                 prediction.ends_between = prediction.ends_between.map(lower);
             }
             prediction.answer = Answer::Uncertain;
@@ -108,18 +109,18 @@ pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction 
     prediction
 }
 
-fn wide(prediction: &CurvePrediction) -> bool {
-    prediction
-        .ends_between
-        .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
+fn is_wide(prediction: &CurvePrediction) -> bool {
+    prediction.ends_between.is_some_and(|(low, high)| {
+        high.is_none_or(|high| f64::from(high) > MAX_RATIO * f64::from(low))
+    })
 }
 
 /// True if the times of a lock, or of the device between two visits, hardly vary. Jobs then fall
 /// into step and meet less than in the model, which assumes random arrivals and puts the end too
 /// late.
-fn regular(evidence: &CurveEvidence, prediction: &CurvePrediction) -> bool {
+fn is_regular(evidence: &CurveEvidence, prediction: &CurvePrediction) -> bool {
     let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
-    prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
+    prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR_CV
 }
 
 /// Predicts for a known machine. `drawn` are its possible variants; `error_pct` widens both bounds.
@@ -127,22 +128,22 @@ pub fn from_machine(
     machine: &MachineModel,
     drawn: Vec<MachineModel>,
     error_pct: f64,
-    range: Range,
+    range: PredictionRange,
 ) -> CurvePrediction {
-    let over = numbers(range.jobs);
+    let jobs = job_counts(range.jobs);
     let throughputs =
-        |machine: &MachineModel| over.iter().map(|n| machine.iops(*n)).collect::<Vec<f64>>();
+        |machine: &MachineModel| jobs.iter().map(|n| machine.iops(*n)).collect::<Vec<f64>>();
     let predicted = throughputs(machine);
-    let others: Vec<Vec<f64>> = drawn.iter().map(throughputs).collect();
-    let ends_at = last_that_paid(&over, &predicted);
-    let points = over.iter().zip(&predicted);
+    let resampled: Vec<Vec<f64>> = drawn.iter().map(throughputs).collect();
+    let ends_at = last_paying(&jobs, &predicted);
+    let points = jobs.iter().zip(&predicted);
     let points: Vec<ScalingPoint> = points.map(|(n, x)| ScalingPoint::new(*n, &[*x])).collect();
     let shape = ScalingShape::from_points(&points).ok();
     let what_if = ends_at.map_or_else(Vec::new, |end| what_if(machine, end, range.jobs));
     let resource = what_if.first().map(|first| first.resource);
     CurvePrediction {
-        ends_between: ends_at.map(|end| ends_between(end, &over, &others)),
-        curve: curve(&over, &predicted, &others, error_pct / 100.0),
+        ends_between: ends_at.map(|end| ends_between(end, &jobs, &resampled)),
+        curve: curve(&jobs, &predicted, &resampled, error_pct / 100.0),
         ends_at,
         resource,
         peak: shape.and_then(|shape| shape.collapse.map(|_| shape.peak)),
@@ -155,41 +156,41 @@ pub fn from_machine(
     }
 }
 
-fn numbers(most: u32) -> Vec<u32> {
-    let next = |n: &u32| Some(n + (n / EVERY).max(1)).filter(|n| *n < most);
+fn job_counts(max: u32) -> Vec<u32> {
+    let next = |n: &u32| Some(n + (n / STEPS_PER_COUNT).max(1)).filter(|n| *n < max);
     let mut counts: Vec<u32> = std::iter::successors(Some(1), next).collect();
-    counts.extend((most > 1).then_some(most));
+    counts.extend((max > 1).then_some(max));
     counts
 }
 
 /// The last number of jobs at which more pay. They stop paying if an eighth more add less than
 /// [`KNEE_SHARE`] of one job's throughput per job. Single jobs pay unevenly, because they are dealt
 /// to queues in turn, so they do not decide.
-fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
-    let one = iops[0] / f64::from(over[0]);
-    let at = |n: f64| {
-        let above = over.partition_point(|jobs| f64::from(*jobs) < n);
+fn last_paying(jobs: &[u32], iops: &[f64]) -> Option<u32> {
+    let one_job = iops[0] / f64::from(jobs[0]);
+    let iops_at = |n: f64| {
+        let above = jobs.partition_point(|jobs| f64::from(*jobs) < n);
         if above == 0 {
             return iops[0];
         }
-        let (low, high) = (f64::from(over[above - 1]), f64::from(over[above]));
+        let (low, high) = (f64::from(jobs[above - 1]), f64::from(jobs[above]));
         let share = (n - low) / (high - low);
         iops[above - 1] * (1.0 - share) + iops[above] * share
     };
-    let last = f64::from(*over.last()?);
+    let last = f64::from(*jobs.last()?);
     let pays = |n: u32| {
-        let step = (f64::from(n) / STEP).max(1.0);
+        let step = (f64::from(n) / PAYOFF_STEPS).max(1.0);
         let (from, to) = (f64::from(n), f64::from(n) + step);
-        (to <= last).then(|| (at(to) - at(from)) / step >= KNEE_SHARE * one)
+        (to <= last).then(|| (iops_at(to) - iops_at(from)) / step >= KNEE_SHARE * one_job)
     };
-    over.iter().copied().find(|n| pays(*n) == Some(false))
+    jobs.iter().copied().find(|n| pays(*n) == Some(false))
 }
 
-fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32>) {
-    let end_of = |iops: &Vec<f64>| last_that_paid(over, iops).map_or(f64::INFINITY, f64::from);
-    let mut ends: Vec<f64> = others.iter().map(end_of).collect();
+fn ends_between(end: u32, jobs: &[u32], resampled: &[Vec<f64>]) -> (u32, Option<u32>) {
+    let end_of = |iops: &Vec<f64>| last_paying(jobs, iops).map_or(f64::INFINITY, f64::from);
+    let mut ends: Vec<f64> = resampled.iter().map(end_of).collect();
     ends.sort_by(f64::total_cmp);
-    let (Some(low), Some(high)) = (nearest(&ends, 0.025), nearest(&ends, 0.975)) else {
+    let (Some(low), Some(high)) = (percentile(&ends, 0.025), percentile(&ends, 0.975)) else {
         let off = (f64::from(end) * MODEL_ERROR).ceil() as u32;
         return (end.saturating_sub(off).max(1), Some(end + off));
     };
@@ -200,14 +201,14 @@ fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32
 }
 
 /// A percentile without interpolation, which infinite values do not allow.
-fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
+fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     sorted.get((share * last as f64).round() as usize).copied()
 }
 
-fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Vec<CurvePoint> {
-    let point = |(at, (jobs, iops)): (usize, (&u32, &f64))| {
-        let drawn: Vec<f64> = others.iter().map(|other| other[at]).collect();
+fn curve(jobs: &[u32], predicted: &[f64], resampled: &[Vec<f64>], error: f64) -> Vec<CurvePoint> {
+    let point = |(i, (jobs, iops)): (usize, (&u32, &f64))| {
+        let drawn: Vec<f64> = resampled.iter().map(|other| other[i]).collect();
         let range = ResampledRange::from_draws(&drawn);
         let (low, high) = range.map_or((*iops, *iops), |range| (range.low, range.high));
         CurvePoint {
@@ -218,16 +219,16 @@ fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Ve
             measured: false,
         }
     };
-    over.iter().zip(predicted).enumerate().map(point).collect()
+    jobs.iter().zip(predicted).enumerate().map(point).collect()
 }
 
-fn what_if(machine: &MachineModel, end: u32, most: u32) -> Vec<WhatIf> {
-    let jobs = ((f64::from(end) * BEHIND).ceil() as u32).min(most);
-    let with = machine.iops(jobs);
+fn what_if(machine: &MachineModel, end: u32, max_jobs: u32) -> Vec<WhatIf> {
+    let jobs = ((f64::from(end) * WHAT_IF_FACTOR).ceil() as u32).min(max_jobs);
+    let limited = machine.iops(jobs);
     let gain = |resource| WhatIf {
         resource,
         jobs,
-        gain_pct: 100.0 * (machine.without(resource).iops(jobs) / with - 1.0),
+        gain_pct: 100.0 * (machine.without(resource).iops(jobs) / limited - 1.0),
     };
     let mut gains = Resource::ALL.map(gain).to_vec();
     gains.retain(|w| w.gain_pct > 0.1);
@@ -235,17 +236,17 @@ fn what_if(machine: &MachineModel, end: u32, most: u32) -> Vec<WhatIf> {
     gains
 }
 
-fn left_out(evidence: &CurveEvidence, structure: &Structure, fitted: &MachineModel) -> Option<f64> {
-    if evidence.points.len() < LEAST_POINTS {
+fn left_out_error(data: &CurveEvidence, structure: &Structure, near: &MachineModel) -> Option<f64> {
+    if data.points.len() < MIN_POINTS {
         return None;
     }
-    let error = |at: usize| {
-        let mut others = evidence.clone();
-        let point = others.points.remove(at);
+    let error = |left_out: usize| {
+        let mut others = data.clone();
+        let point = others.points.remove(left_out);
         let rows = others.rows(structure.stage());
-        let machine = fit(&others, &rows, structure, Some(fitted)).machine;
+        let machine = fit(&others, &rows, structure, Some(near)).machine;
         (machine.iops(point.jobs) / point.iops.median - 1.0).abs()
     };
-    let errors: f64 = (0..evidence.points.len()).map(error).sum();
-    Some(100.0 * errors / evidence.points.len() as f64)
+    let errors: f64 = (0..data.points.len()).map(error).sum();
+    Some(100.0 * errors / data.points.len() as f64)
 }

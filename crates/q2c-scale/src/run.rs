@@ -2,18 +2,18 @@
 
 use crate::evidence::{CurveEvidence, EvidencePoint};
 use crate::machine::QueueTags;
-use crate::predict::LEAST_POINTS;
+use crate::predict::MIN_POINTS;
 use q2c_model::{Bytes, Fault};
 use q2c_policy::Method;
 use q2c_result::Machine;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
 
 /// Fewest physical cores of a measured machine; runs on fewer show no contention.
-pub(crate) const LEAST_CORES: u32 = 4;
+pub(crate) const MIN_CORES: u32 = 4;
 
 /// Selects curves of a run; `None` accepts any value.
 #[derive(Clone, Debug, Default)]
-pub struct Pick {
+pub struct CurveSelection {
     /// The engine.
     pub engine: Option<String>,
     /// The method.
@@ -26,8 +26,8 @@ pub struct Pick {
     pub rw: Option<String>,
 }
 
-impl Pick {
-    fn takes(&self, point: &BenchPoint) -> bool {
+impl CurveSelection {
+    fn accepts(&self, point: &BenchPoint) -> bool {
         point.background.is_empty()
             && self.engine.as_ref().is_none_or(|e| *e == point.engine)
             && self.method.as_ref().is_none_or(|m| *m == point.method)
@@ -51,15 +51,19 @@ pub(crate) fn physical_cores(machine: &Machine) -> u32 {
     machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
 }
 
-fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<BenchCurve<'a>> {
+fn curves<'a>(result: &'a BenchResult, selection: &CurveSelection) -> Vec<BenchCurve<'a>> {
     let mut curves: Vec<BenchCurve<'a>> = Vec::new();
-    let there = |cell: &&BenchCell| cell.iops.trials > 0 && cell.iops.median > 0.0;
-    for cell in result.cells.iter().filter(there) {
-        if !pick.takes(&cell.point) {
+    let is_measured = |cell: &&BenchCell| cell.iops.trials > 0 && cell.iops.median > 0.0;
+    for cell in result.cells.iter().filter(is_measured) {
+        if !selection.accepts(&cell.point) {
             continue;
         }
-        let alike = |c: &&mut BenchCurve<'a>| same(&c.cells[0].point, &cell.point);
-        match curves.iter_mut().find(alike) {
+        let jobs = cell.point.jobs;
+        let differs_in_jobs = |curve: &&mut BenchCurve<'a>| {
+            let point = curve.cells[0].point.clone();
+            BenchPoint { jobs, ..point } == cell.point
+        };
+        match curves.iter_mut().find(differs_in_jobs) {
             Some(curve) => curve.cells.push(cell),
             None => curves.push(BenchCurve {
                 cells: vec![cell],
@@ -74,40 +78,36 @@ fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<BenchCurve<'a>> {
     curves
 }
 
-fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
-    let jobs = b.jobs;
-    BenchPoint { jobs, ..a.clone() } == *b
-}
-
-fn name(point: &BenchPoint) -> String {
+fn curve_name(point: &BenchPoint) -> String {
     let (engine, method, bs, rw) = (&point.engine, &point.method, &point.bs, &point.rw);
     format!("{engine} {method} depth {} {bs} {rw}", point.depth)
 }
 
 fn no_curve(run: &str, found: &str) -> Fault {
     let text = format!(
-        "predict from {run}: expected a curve with stages at {LEAST_POINTS} numbers of jobs or more, one core for each job, found {found}; run q2c bench --jobs 1..8 --stages"
+        "predict from {run}: expected a curve with stages at {MIN_POINTS} numbers of jobs or more, one core for each job, found {found}; run q2c bench --jobs 1..8 --stages"
     );
     Fault::input(text)
 }
 
 impl<'a> BenchCurve<'a> {
-    /// Returns the only curve of `result` that `pick` accepts. Curves that suffice for a fit go
-    /// first.
+    /// Returns the only curve of `result` that `selection` accepts. Curves that suffice for a fit
+    /// go first.
     ///
     /// # Errors
     /// Fails if there is no such curve, or more than one.
     pub(crate) fn from_result(
         result: &'a BenchResult,
-        pick: &Pick,
+        selection: &CurveSelection,
         run: &str,
     ) -> Result<BenchCurve<'a>, Fault> {
-        let mut candidates = curves(result, pick);
-        let fit = |curve: &BenchCurve<'_>| curve.fitted().len() >= LEAST_POINTS;
+        let mut candidates = curves(result, selection);
+        let fit = |curve: &BenchCurve<'_>| curve.fit_cells().len() >= MIN_POINTS;
         if candidates.iter().any(fit) {
             candidates.retain(fit);
         }
-        let names: Vec<String> = candidates.iter().map(|c| name(&c.cells[0].point)).collect();
+        let names = candidates.iter().map(|c| curve_name(&c.cells[0].point));
+        let names: Vec<String> = names.collect();
         match (candidates.pop(), candidates.is_empty()) {
             (Some(curve), true) => Ok(curve),
             (None, _) => Err(no_curve(run, "none")),
@@ -122,7 +122,7 @@ impl<'a> BenchCurve<'a> {
     }
 
     /// The points whose stages are known and whose jobs have one core each.
-    fn fitted(&self) -> Vec<&'a BenchCell> {
+    fn fit_cells(&self) -> Vec<&'a BenchCell> {
         let good = |cell: &&&BenchCell| {
             let cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;
             cores && stages(cell).is_some()
@@ -135,15 +135,15 @@ impl<'a> BenchCurve<'a> {
     /// # Errors
     /// Fails if the machine has too few cores, or the curve too few points with stages.
     pub(crate) fn evidence(&self, result: &BenchResult, run: &str) -> Result<CurveEvidence, Fault> {
-        if self.physical_cores < LEAST_CORES {
+        if self.physical_cores < MIN_CORES {
             let text = format!(
-                "predict from {run}: expected a run on at least {LEAST_CORES} physical cores, found {}: so few show no contention; run q2c bench --stages on a larger machine, or name the parameters with --parameters FILE",
+                "predict from {run}: expected a run on at least {MIN_CORES} physical cores, found {}: so few show no contention; run q2c bench --stages on a larger machine, or name the parameters with --parameters FILE",
                 self.physical_cores
             );
             return Err(Fault::environment(text));
         }
-        let fitted = self.fitted();
-        if fitted.len() < LEAST_POINTS {
+        let fitted = self.fit_cells();
+        if fitted.len() < MIN_POINTS {
             let usable = format!("{} of {}", fitted.len(), self.cells.len());
             return Err(no_curve(run, &usable));
         }

@@ -7,10 +7,10 @@ use q2c_result::scale::{Answer, Resource};
 use q2c_scale::evidence::{CurveEvidence, EvidencePoint};
 use q2c_scale::handover::Lock;
 use q2c_scale::machine::{DeviceModel, MachineModel, QueueTags};
-use q2c_scale::predict::{CurvePrediction, Range, from_evidence, from_machine};
+use q2c_scale::predict::{CurvePrediction, PredictionRange, from_evidence, from_machine};
 use q2c_testkit::SPDK_3097;
 
-const CORES: Range = Range {
+const CORES: PredictionRange = PredictionRange {
     cores: 120,
     jobs: 120,
     seed: 1,
@@ -104,7 +104,7 @@ fn a_collapse_without_a_sign_is_not_predicted() {
         tags: None,
         points: SPDK_3097[..4].iter().map(point).collect(),
     };
-    let range = Range {
+    let range = PredictionRange {
         cores: 22,
         jobs: 22,
         seed: 1,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use q2c_scale::handover::Lock;
 use q2c_scale::machine::{DeviceModel, MachineModel, QueueTags};
-use q2c_scale::network::{Station, between};
+use q2c_scale::network::{Station, cycle_rate};
 
 /// Machine repair, M/M/1//N: the probability that no machine is broken is the inverse of the sum of
 /// N! / (N - k)! r^k, where r is the repair time / the running time.
@@ -35,12 +35,12 @@ proptest! {
     fn a_delay_and_a_queue_are_machine_repair(
         n in 1_u32..60, running in 0.1_f64..100.0, repair in 0.01_f64..10.0
     ) {
-        let queue = Station::of_rates(n as usize, |_| 1.0 / repair);
+        let queue = Station::from_rates(n as usize, |_| 1.0 / repair);
         let delay = Station::delay(running, n as usize);
-        close(delay.closed_with(&queue, n as usize), machine_repair(n, running, repair));
-        close(delay.and(&queue).closed(n as usize), machine_repair(n, running, repair));
-        let between = between(n as usize, |k| k as f64 / running, |_| 1.0 / repair);
-        close(between, machine_repair(n, running, repair));
+        close(delay.throughput_with(&queue, n as usize), machine_repair(n, running, repair));
+        close(delay.join(&queue).throughput(n as usize), machine_repair(n, running, repair));
+        let throughput = cycle_rate(n as usize, |k| k as f64 / running, |_| 1.0 / repair);
+        close(throughput, machine_repair(n, running, repair));
     }
 
     #[test]
@@ -48,12 +48,12 @@ proptest! {
         rates in proptest::collection::vec(proptest::collection::vec(0.05_f64..20.0, 7), 2..4),
         n in 1_usize..=7,
     ) {
-        let station = |queue_rates: &Vec<f64>| Station::of_rates(7, |j| queue_rates[j - 1]);
+        let station = |queue_rates: &Vec<f64>| Station::from_rates(7, |j| queue_rates[j - 1]);
         let mut combined = station(&rates[0]);
         for queue_rates in &rates[1..] {
-            combined = combined.and(&station(queue_rates));
+            combined = combined.join(&station(queue_rates));
         }
-        close(combined.closed(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
+        close(combined.throughput(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
     }
 
     /// With constant times, the other job comes during a hold with probability 1 - exp(-hold /

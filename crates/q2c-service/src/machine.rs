@@ -95,10 +95,10 @@ impl SimMachine {
         let asked = &cost.wake_clear.base_ns.x;
         let asked = asked.get(asked.len() / 2).copied().unwrap_or(0.0);
         let beyond = |other: f64| ns(other - cost.other_cpu_poll_ns);
-        let wake_delay_ns = ns(cost.wake_clear.base_ns.delay_at(asked));
+        let wake_delay_ns = ns(cost.wake_clear.base_ns.value_at(asked));
         let interrupt_delay_ns = ns(cost.interrupt_latency_ns);
         // The delays contain a switch and a handler, so these are no longer than those.
-        let switch_ns = ns(cost.sleep_cpu_clear_ns.delay_at(asked));
+        let switch_ns = ns(cost.sleep_cpu_clear_ns.value_at(asked));
         let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
         let timer_ns = beyond(cost.other_cpu_sleep_ns);
         let interrupt_ns = beyond(cost.other_cpu_interrupt_ns);

@@ -99,7 +99,7 @@ fn rules(texts: impl Iterator<Item = String>) -> Vec<PolicySpec> {
 
 const STANDARD: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 /// Window periods, ms, from the one published as best to beyond that of Linux.
-const LONG: [u32; 8] = [10, 15, 20, 30, 50, 70, 100, 200];
+const LONG_WINDOWS: [u32; 8] = [10, 15, 20, 30, 50, 70, 100, 200];
 
 fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {
     rules(["mean", "min"].iter().flat_map(|rule| {
@@ -130,7 +130,7 @@ impl SweepCase<'_> {
     fn run(&self) -> (f64, f64) {
         let size = (self.trace.len(), self.policies.len());
         assert_eq!(size, (IOS, CONFIGURATIONS));
-        let drive = Drive::once(1);
+        let drive = Drive::one_pass(1);
         let begun = Instant::now();
         let mut batch =
             Batch::new(self.policies, self.cost, drive, self.percentiles).expect("rules it holds");
@@ -166,7 +166,7 @@ fn main() {
         .collect();
     let rounds = args.first().and_then(|n| n.parse().ok()).unwrap_or(3);
     let (one, sixteen) = (recording(1), recording(16));
-    let (windowed, long, pas) = (windowed(STANDARD), windowed(LONG), pas());
+    let (windowed, long, pas) = (windowed(STANDARD), windowed(LONG_WINDOWS), pas());
     let (constant, calibrated) = (constant(), calibrated());
     let case = |name, trace, policies, cost, percentiles| SweepCase {
         name,

@@ -4,7 +4,7 @@ use q2c_policy::PolicySpec;
 
 /// The best configuration over several traces, in two senses.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Robust {
+pub struct RobustChoice {
     /// The index of the configuration with the highest mean share, and that mean.
     pub on_average: (usize, f64),
     /// Index of the configuration whose lowest share over the traces is highest, and that share.
@@ -14,13 +14,13 @@ pub struct Robust {
 /// Finds the best configuration over several traces. `scores[trace][configuration]` is positive;
 /// `None` means beyond the limits. A share is the score over the trace's best score. Only
 /// configurations within the limits on every trace count; on a tie, the first wins.
-pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
+pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<RobustChoice> {
     let highest = |scores: &Vec<Option<f64>>| {
         let scores = scores.iter().flatten().copied();
         scores.fold(f64::NEG_INFINITY, f64::max)
     };
     let best: Vec<f64> = scores.iter().map(highest).collect();
-    let mut winners: Option<Robust> = None;
+    let mut winners: Option<RobustChoice> = None;
     for c in 0..scores.first()?.len() {
         let traces = scores.iter().zip(&best);
         let shares = traces.map(|(scores, best)| Some(scores[c]? / best));
@@ -28,16 +28,16 @@ pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
             continue;
         };
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
-        let now = winners.get_or_insert(Robust {
+        let min = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        let now = winners.get_or_insert(RobustChoice {
             on_average: (c, mean),
-            worst_case: (c, least),
+            worst_case: (c, min),
         });
         if mean > now.on_average.1 {
             now.on_average = (c, mean);
         }
-        if least > now.worst_case.1 {
-            now.worst_case = (c, least);
+        if min > now.worst_case.1 {
+            now.worst_case = (c, min);
         }
     }
     winners
@@ -66,9 +66,9 @@ pub fn sensitivity(
         let others = policies.iter().enumerate();
         let others = others.filter(|(_, other)| differs_only_in(&policies[center], other, k));
         let valued: Vec<(usize, f64)> = others.map(|(i, p)| (i, p.params()[k].1)).collect();
-        let by = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
-        let lower = valued.iter().filter(|(_, v)| *v < value).max_by(by);
-        let higher = valued.iter().filter(|(_, v)| *v > value).min_by(by);
+        let by_value = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+        let lower = valued.iter().filter(|(_, v)| *v < value).max_by(by_value);
+        let higher = valued.iter().filter(|(_, v)| *v > value).min_by(by_value);
         neighbours.extend(lower.into_iter().chain(higher).map(|&(cell, _)| {
             let share = score(cell) / score(center);
             GridNeighbour { param, cell, share }
@@ -85,7 +85,7 @@ fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
 }
 
 /// From this share of the latency on, `d / (1 - r)` counts as near the bound of [`Stability`].
-const NEAR: f64 = 0.7;
+const NEAR_SHARE: f64 = 0.7;
 
 /// Whether a rule recovers once every I/O has overslept.
 ///
@@ -119,7 +119,7 @@ pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
     };
     match share {
         s if s >= 1.0 => Stability::Permanent { share },
-        s if s >= NEAR => Stability::Near { share },
+        s if s >= NEAR_SHARE => Stability::Near { share },
         _ => Stability::Safe,
     }
 }

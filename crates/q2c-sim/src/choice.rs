@@ -70,7 +70,7 @@ impl FromStr for MinIops {
     }
 }
 
-q2c_model::kept_as_text!(Objective, MinIops);
+q2c_model::serde_as_text!(Objective, MinIops);
 
 impl fmt::Display for MinIops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,17 +116,17 @@ pub struct Limits {
 
 impl Limits {
     /// True if a cell keeps the limits. `floor_iops` replaces `min_iops`.
-    pub fn kept_by(&self, cell: &SimOutcome, floor_iops: f64) -> bool {
+    pub fn allow(&self, cell: &SimOutcome, floor_iops: f64) -> bool {
         let (rates, p99) = (&cell.gives.rates, cell.gives.latencies.p99_ns);
         rates.iops >= floor_iops
-            && self.max_p99_ns.is_none_or(|most| p99 <= most)
-            && self.max_cpu_pct.is_none_or(|most| rates.cpu_pct <= most)
+            && self.max_p99_ns.is_none_or(|max| p99 <= max)
+            && self.max_cpu_pct.is_none_or(|max| rates.cpu_pct <= max)
     }
 
     /// The largest ratio of a figure to its limit; at most 1 for a cell that keeps the limits.
     fn excess(&self, cell: &SimOutcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
-        let over = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |most| figure / most);
+        let over = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |max| figure / max);
         let p99 = over(gives.latencies.p99_ns, self.max_p99_ns);
         let cpu = over(gives.rates.cpu_pct, self.max_cpu_pct);
         (floor_iops / gives.rates.iops).max(p99).max(cpu)
@@ -137,7 +137,7 @@ impl Limits {
         let iops = self.min_iops;
         let iops = iops.map(|min| format!("at least {}", min.in_words()));
         let p99 = self.max_p99_ns.map(|ns| Nanos(ns as u64));
-        let p99 = p99.map(|most| format!("p99 at most {most}"));
+        let p99 = p99.map(|max| format!("p99 at most {max}"));
         let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
         [iops, p99, cpu].into_iter().flatten().collect()
     }
@@ -148,7 +148,7 @@ const FLOOR_SHARE: f64 = 0.97;
 /// The largest miss rate of a clean sleep.
 const CLEAN_MISS: f64 = 0.001;
 /// Cells within this share of the best count as equal; the report of a sweep names it.
-const EQUAL: f64 = 0.005;
+const EQUAL_SHARE: f64 = 0.005;
 
 /// The result of [`choose`].
 #[derive(Clone, Debug, PartialEq)]
@@ -170,13 +170,13 @@ pub fn choose(
     limits: &Limits,
 ) -> Choice {
     let (floor_iops, floor) = floor(cells, eligible, poll, limits);
-    let keeps = |i: usize| eligible[i] && limits.kept_by(&cells[i], floor_iops);
+    let keeps = |i: usize| eligible[i] && limits.allow(&cells[i], floor_iops);
     let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
     let score = |i: usize| score(&cells[i], objective);
     let iops = |i: usize| cells[i].gives.rates.iops;
     let scores = kept.iter().map(|&i| score(i));
-    let least = scores.fold(f64::NEG_INFINITY, f64::max) * (1.0 - EQUAL);
-    let equal = kept.into_iter().filter(|&i| score(i) >= least);
+    let min_score = scores.fold(f64::NEG_INFINITY, f64::max) * (1.0 - EQUAL_SHARE);
+    let equal = kept.into_iter().filter(|&i| score(i) >= min_score);
     let misses = |i: usize| cells[i].gives.rates.miss_rate;
     let fewer_misses = |&a: &usize, &b: &usize| {
         let by_misses = misses(a).total_cmp(&misses(b));
@@ -191,7 +191,7 @@ pub fn choose(
 }
 
 /// The eligible cell with the best score, limits or not; on a tie, fewest misses, then IOPS.
-pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
+pub fn best_cell(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
     let rank_key = |&i: &usize| {
         let rates = &cells[i].gives.rates;
         [score(&cells[i], objective), -rates.miss_rate, rates.iops]
@@ -205,7 +205,7 @@ pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Op
 }
 
 /// The index of the eligible cell nearest to the limits; `floor_iops` replaces `min_iops`.
-pub fn nearest(
+pub fn nearest_cell(
     cells: &[SimOutcome],
     eligible: &[bool],
     limits: &Limits,
@@ -238,7 +238,7 @@ pub fn scores(
     floor_iops: f64,
 ) -> Vec<Option<f64>> {
     let score = |(cell, &eligible): (&SimOutcome, &bool)| {
-        let keeps = eligible && limits.kept_by(cell, floor_iops);
+        let keeps = eligible && limits.allow(cell, floor_iops);
         keeps.then(|| score(cell, objective))
     };
     cells.iter().zip(eligible).map(score).collect()
@@ -359,7 +359,11 @@ mod tests {
         for objective in [Objective::KiopsPerCore, Objective::Cpu] {
             let choice = choose(&cells, &eligible, &cells[0], objective, &Limits::default());
             assert_eq!(choice.best, Some(2), "{objective}");
-            assert_eq!(most(&cells, &eligible, objective), Some(2), "{objective}");
+            assert_eq!(
+                best_cell(&cells, &eligible, objective),
+                Some(2),
+                "{objective}"
+            );
         }
         let shares = [0, 1].map(|i| score(&cells[i], Objective::KiopsPerCore) / f64::MAX);
         assert!(shares[0] < 1e-300 && shares[1] >= 1.0, "{shares:?}");
@@ -410,12 +414,15 @@ mod tests {
             cell(500.0, 1.0, 0.0),
         ];
         let eligible = [true, true, true, false];
-        let most = |objective| most(&cells, &eligible, objective);
+        let most = |objective| best_cell(&cells, &eligible, objective);
         assert_eq!(most(Objective::Iops), Some(1));
         assert_eq!(most(Objective::KiopsPerCore), Some(2));
-        assert_eq!(nearest(&cells, &eligible, &limits, 100.0), Some(2));
-        assert_eq!(nearest(&cells[..2], &eligible, &limits, 100.0), Some(1));
-        assert_eq!(nearest(&cells, &[false; 4], &limits, 100.0), None);
+        assert_eq!(nearest_cell(&cells, &eligible, &limits, 100.0), Some(2));
+        assert_eq!(
+            nearest_cell(&cells[..2], &eligible, &limits, 100.0),
+            Some(1)
+        );
+        assert_eq!(nearest_cell(&cells, &[false; 4], &limits, 100.0), None);
     }
 
     #[test]

@@ -14,34 +14,25 @@ pub struct IoColumn<T>(Storage<T>);
 #[derive(Clone)]
 enum Storage<T> {
     Own(Vec<T>),
-    Kept(ExternalValues<T>),
+    External(ExternalValues<T>),
 }
 
 impl<T: Copy> IoColumn<T> {
-    /// Adds a value at the end.
-    pub(crate) fn push(&mut self, value: T) {
-        self.own().push(value);
-    }
-
-    /// Adds values at the end.
-    pub(crate) fn extend(&mut self, values: &[T]) {
-        self.own().extend_from_slice(values);
-    }
-
     /// Removes all values except the last `keep` and returns the removed ones.
     pub(crate) fn take(&mut self, keep: usize) -> Vec<T> {
-        let values = self.own();
+        let values = self.make_owned();
         let rest = values.split_off(values.len().saturating_sub(keep));
         std::mem::replace(values, rest)
     }
 
-    fn own(&mut self) -> &mut Vec<T> {
-        if let Storage::Kept(values) = &self.0 {
+    /// The values in memory of its own, to which they are copied first if needed.
+    pub(crate) fn make_owned(&mut self) -> &mut Vec<T> {
+        if let Storage::External(values) = &self.0 {
             self.0 = Storage::Own((**values).as_ref().to_vec());
         }
         match &mut self.0 {
             Storage::Own(values) => values,
-            Storage::Kept(_) => unreachable!("just copied"),
+            Storage::External(_) => unreachable!("just copied"),
         }
     }
 }
@@ -60,7 +51,7 @@ impl<T> From<Vec<T>> for IoColumn<T> {
 
 impl<T> From<ExternalValues<T>> for IoColumn<T> {
     fn from(values: ExternalValues<T>) -> Self {
-        IoColumn(Storage::Kept(values))
+        IoColumn(Storage::External(values))
     }
 }
 
@@ -70,14 +61,14 @@ impl<T> Deref for IoColumn<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Storage::Own(values) => values,
-            Storage::Kept(values) => (**values).as_ref(),
+            Storage::External(values) => (**values).as_ref(),
         }
     }
 }
 
 impl<T: Copy> DerefMut for IoColumn<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        self.own()
+        self.make_owned()
     }
 }
 
@@ -99,11 +90,11 @@ mod tests {
 
     #[test]
     fn kept_values_are_copied_when_they_change() {
-        let kept: ExternalValues<u32> = Arc::new(vec![1, 2, 3]);
-        let mut column = IoColumn::from(Arc::clone(&kept));
-        column.push(4);
+        let external: ExternalValues<u32> = Arc::new(vec![1, 2, 3]);
+        let mut column = IoColumn::from(Arc::clone(&external));
+        column.make_owned().push(4);
         assert_eq!(*column, [1, 2, 3, 4]);
-        assert_eq!((*kept).as_ref(), [1, 2, 3]);
+        assert_eq!((*external).as_ref(), [1, 2, 3]);
     }
 
     #[test]

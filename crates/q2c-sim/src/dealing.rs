@@ -1,6 +1,6 @@
 //! Deals the overlapping requests of a thread or a device to lanes of depth 1.
 
-use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, LeftOut, Nanos, Op, OpFlags};
+use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, LeftOutReason, Nanos, Op, OpFlags};
 use q2c_policy::Io;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -34,23 +34,23 @@ impl DealtRequest {
     pub(crate) fn from_record(
         record: &IoRecord,
         asked: Option<DeviceTime>,
-    ) -> Result<DealtRequest, LeftOut> {
-        let end = record.complete_ns.ok_or(LeftOut::NoCompletion)?;
+    ) -> Result<DealtRequest, LeftOutReason> {
+        let end = record.complete_ns.ok_or(LeftOutReason::NoCompletion)?;
         if record.error.unwrap_or(0) != 0 {
-            return Err(LeftOut::Failed);
+            return Err(LeftOutReason::Failed);
         }
         if !matches!(record.op, Op::Read | Op::Write) {
-            return Err(LeftOut::NeitherReadNorWrite);
+            return Err(LeftOutReason::NeitherReadNorWrite);
         }
         let (group, usual) = match record.issue_ns {
             Some(_) => (RequestGroup::Driven, DeviceTime::D2c),
             None => (RequestGroup::Queued, DeviceTime::Q2c),
         };
         let device_begin = asked.unwrap_or(usual).begin(record);
-        let device_begin = device_begin.ok_or(LeftOut::NoBegin)?;
-        let begin = first(record).ok_or(LeftOut::NoBegin)?;
+        let device_begin = device_begin.ok_or(LeftOutReason::NoBegin)?;
+        let begin = first_time(record).ok_or(LeftOutReason::NoBegin)?;
         if record.is_untimed() || device_begin > end || begin > device_begin {
-            return Err(LeftOut::Disordered);
+            return Err(LeftOutReason::Disordered);
         }
         Ok(DealtRequest {
             id: record.id,
@@ -70,7 +70,7 @@ impl DealtRequest {
     }
 }
 
-fn first(record: &IoRecord) -> Option<Nanos> {
+fn first_time(record: &IoRecord) -> Option<Nanos> {
     let times = [record.queue_ns, record.getrq_ns, record.insert_ns];
     times.into_iter().flatten().next().or(record.issue_ns)
 }
@@ -124,8 +124,9 @@ pub(crate) struct LaneOwner {
     free: BinaryHeap<Reverse<usize>>,
 }
 
-pub(crate) struct Dealt {
-    pub lane: Option<usize>,
+pub(crate) struct DealtLane {
+    /// Index of the lane; that of the lane to open if none was free.
+    pub lane: usize,
     /// True if other requests of the thread or device were in flight.
     pub overlaps: bool,
 }
@@ -141,7 +142,7 @@ impl Dealing {
     }
 
     /// Chooses a lane for `request`; `new` is the index of the lane to open if none is free.
-    pub(crate) fn deal(&mut self, request: &DealtRequest, new: usize) -> Dealt {
+    pub(crate) fn deal(&mut self, request: &DealtRequest, new: usize) -> DealtLane {
         let owner = self.owner(request);
         while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {
             if end > request.begin {
@@ -151,10 +152,9 @@ impl Dealing {
             owner.free.push(Reverse(lane));
         }
         let overlaps = !owner.busy.is_empty();
-        let lane = owner.free.pop().map(|Reverse(lane)| lane);
-        let taken = lane.unwrap_or(new);
-        owner.busy.push(Reverse((request.end, taken)));
-        Dealt { lane, overlaps }
+        let lane = owner.free.pop().map_or(new, |Reverse(lane)| lane);
+        owner.busy.push(Reverse((request.end, lane)));
+        DealtLane { lane, overlaps }
     }
 
     pub(crate) fn owners(&self, group: RequestGroup) -> usize {

@@ -22,7 +22,7 @@
 //! }
 //! let rule: LaneMethod = "hybrid:fixed:30us".parse()?;
 //! let cost = CostModel::delayed(Nanos(5_000));
-//! let outcome = simulate(&[lane], &cost, Waiting::from_method(&rule, 1), Drive::once(1));
+//! let outcome = simulate(&[lane], &cost, Waiting::from_method(&rule, 1), Drive::one_pass(1));
 //! assert_eq!((outcome.ios, outcome.gives.rates.miss_rate), (1_000, 0.0));
 //! assert_eq!(outcome.gives.rates.effective_sleep_ns, 30_000.0);
 //! # Ok::<(), q2c_policy::ParseMethodError>(())
@@ -31,12 +31,12 @@
 pub mod answers;
 mod batch;
 mod choice;
-mod closed;
 mod column;
 mod dealing;
 mod outcome;
 mod recording;
 mod recordings;
+mod reference;
 mod sweep;
 mod sweep_state;
 mod timeline;
@@ -44,14 +44,14 @@ mod turns;
 
 pub use batch::Batch;
 pub use choice::{
-    Choice, Limits, MinIops, Objective, choose, most, nearest, pareto_front, pareto_front_of,
-    score, scores,
+    Choice, Limits, MinIops, Objective, best_cell, choose, nearest_cell, pareto_front,
+    pareto_front_of, score, scores,
 };
-pub use closed::{Arrival, Drive, Waiting, simulate, simulate_with};
 pub use column::{ExternalValues, IoColumn};
 pub use outcome::SimOutcome;
 pub use recording::{LaneRecording, PackedIo, RecordingError, unpack};
-pub use recordings::{Closed, Recordings, Taking};
+pub use recordings::{LaneSelection, Recordings, TraceOptions};
+pub use reference::{Arrival, Drive, Waiting, simulate, simulate_with};
 pub use sweep::{Bounds, Configuration, ThreadsError, standard_grid, start_threads, sweep};
-pub use sweep_state::{ResumableSweep, SweptVolumes};
+pub use sweep_state::{ResumableSweep, VolumeOutcomes};
 pub use timeline::{TimelineIo, timeline};

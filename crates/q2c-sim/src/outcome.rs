@@ -4,7 +4,7 @@ use q2c_model::stats::Histogram;
 use q2c_model::{Latencies, Rates, SimulatedFigures};
 
 /// Up to this number of latencies percentiles are exact; above, they are middles of 1.6 % classes.
-const EXACT: usize = 1 << 22;
+const MAX_EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,7 +18,7 @@ pub struct SimOutcome {
 #[derive(Debug, Default)]
 pub(crate) struct SimTally {
     latencies: Vec<f32>,
-    /// All latencies in classes, once their number has reached [`EXACT`].
+    /// All latencies in classes, once their number has reached [`MAX_EXACT`].
     classes: Option<Histogram>,
     sum: f64,
     pub sums: OutcomeSums,
@@ -77,7 +77,7 @@ impl SimTally {
             Some(classes) => classes.record(ns as u64),
             None => {
                 self.latencies.push(ns);
-                if self.latencies.len() == EXACT {
+                if self.latencies.len() == MAX_EXACT {
                     let classes = self.classes.insert(Histogram::default());
                     for ns in std::mem::take(&mut self.latencies) {
                         classes.record(ns as u64);

@@ -2,7 +2,7 @@
 
 use crate::column::IoColumn;
 use crate::recordings::Recordings;
-use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut, Nanos};
+use q2c_model::{DeviceTime, Direction, IoRecord, LeftOutReason, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -62,13 +62,13 @@ pub(crate) struct RecordingColumns<'a> {
 }
 
 impl RecordingColumns<'_> {
-    pub(crate) fn thought(&self, i: usize) -> i64 {
-        (self.gap[i] as i64).min(self.most_thought())
+    pub(crate) fn think_cpu(&self, i: usize) -> i64 {
+        (self.gap[i] as i64).min(self.max_think_cpu())
     }
 
-    pub(crate) fn most_thought(&self) -> i64 {
-        let most = self.gap_cpu.map(|most| i64::try_from(most.0));
-        most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
+    pub(crate) fn max_think_cpu(&self) -> i64 {
+        let max = self.gap_cpu.map(|max| i64::try_from(max.0));
+        max.map_or(i64::MAX, |max| max.unwrap_or(i64::MAX))
     }
 }
 
@@ -86,7 +86,7 @@ pub enum RecordingError {
     #[error(
         "simulate this trace: expected reads or writes that are complete, found none: {0}; q2c trace info tells what a trace holds"
     )]
-    NothingLeft(Counted),
+    NothingLeft(ReasonCounts),
     /// No record has the time at which the requested device time begins.
     #[error(
         "simulate this trace with its {asked} as device time: {lacking} reads and writes are complete, none of them has the \
@@ -147,9 +147,9 @@ fn other_time(others: &BTreeSet<DeviceTime>) -> String {
 
 /// Counts of records that were left out, for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counted(pub BTreeMap<LeftOut, u64>);
+pub struct ReasonCounts(pub BTreeMap<LeftOutReason, u64>);
 
-impl fmt::Display for Counted {
+impl fmt::Display for ReasonCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (reason, count)) in self.0.iter().enumerate() {
             let before = if n == 0 { "" } else { ", " };
@@ -162,10 +162,10 @@ impl fmt::Display for Counted {
 impl LaneRecording {
     /// Adds one I/O with its times, ns.
     pub fn push(&mut self, io: Io, submit: f32, wait: f32, gap: f32) {
-        self.ios.push(pack(io));
-        self.submit.push(submit);
-        self.wait.push(wait);
-        self.gap.push(gap);
+        self.ios.make_owned().push(pack(io));
+        self.submit.make_owned().push(submit);
+        self.wait.make_owned().push(wait);
+        self.gap.make_owned().push(gap);
     }
 
     /// A copy of the I/Os in `range`; the time before the lane's first I/O goes with that I/O.
@@ -192,10 +192,10 @@ impl LaneRecording {
 
     /// Appends a later recording of the same lane.
     pub fn extend(&mut self, other: &LaneRecording) {
-        self.ios.extend(&other.ios);
-        self.submit.extend(&other.submit);
-        self.wait.extend(&other.wait);
-        self.gap.extend(&other.gap);
+        self.ios.make_owned().extend_from_slice(&other.ios);
+        self.submit.make_owned().extend_from_slice(&other.submit);
+        self.wait.make_owned().extend_from_slice(&other.wait);
+        self.gap.make_owned().extend_from_slice(&other.gap);
     }
 
     pub(crate) fn columns(&self) -> RecordingColumns<'_> {
@@ -223,7 +223,7 @@ impl LaneRecording {
     /// The lanes of a trace, as [`Recordings`] collects them without options.
     ///
     /// # Errors
-    /// Fails as [`Recordings::close`] does.
+    /// Fails as [`Recordings::select_lanes`] does.
     pub fn from_records(records: &[IoRecord]) -> Result<Vec<LaneRecording>, RecordingError> {
         let mut lanes = Recordings::default();
         lanes.take(records);
@@ -277,18 +277,18 @@ mod tests {
         let records: Vec<IoRecord> = (0..50).map(nth_record).collect();
         let whole = LaneRecording::from_records(&records).unwrap();
         let mut lanes = Recordings::default();
-        let mut given = vec![LaneRecording::default(); 3];
-        let mut to = |lane: usize, some: &LaneRecording| {
-            given[lane].extend(some);
+        let mut drained = vec![LaneRecording::default(); 3];
+        let mut to = |lane: usize, ios: &LaneRecording| {
+            drained[lane].extend(ios);
             Ok::<(), ()>(())
         };
-        for some in records.chunks(7) {
-            lanes.take(some);
-            lanes.give(false, &mut to).unwrap();
+        for chunk in records.chunks(7) {
+            lanes.take(chunk);
+            lanes.drain(false, &mut to).unwrap();
         }
-        assert_eq!(lanes.held(), 3);
-        lanes.give(true, &mut to).unwrap();
-        assert_eq!((given, lanes.held()), (whole, 0));
+        assert_eq!(lanes.ios_in_memory(), 3);
+        lanes.drain(true, &mut to).unwrap();
+        assert_eq!((drained, lanes.ios_in_memory()), (whole, 0));
     }
 
     #[test]

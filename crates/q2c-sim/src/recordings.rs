@@ -1,18 +1,18 @@
 //! Collects the lanes of a trace while it is read.
 
-mod closing;
+mod selection;
 
-pub use closing::Closed;
+pub use selection::LaneSelection;
 
-use crate::dealing::{Dealing, Dealt, DealtRequest, OpenRequests, RequestGroup};
+use crate::dealing::{Dealing, DealtLane, DealtRequest, OpenRequests, RequestGroup};
 use crate::recording::LaneRecording;
-use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos};
+use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOutReason, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Which part of a trace to take, and how to read it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taking {
+pub struct TraceOptions {
     /// The interval of the block layer that is the device time. `None` means the wait of the user
     /// layer, else D2C, else Q2C.
     pub latency: Option<DeviceTime>,
@@ -29,38 +29,38 @@ pub struct Taking {
 /// with the trace.
 ///
 /// Call [`take`](Self::take) for the records in order, then [`finish`](Self::finish). For a trace
-/// larger than memory, call [`give`](Self::give) in between, then [`close`](Self::close) and
-/// `give`.
+/// larger than memory, call [`drain`](Self::drain) in between, then
+/// [`select_lanes`](Self::select_lanes) and `drain`.
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
-    taking: Taking,
-    lanes: Vec<HeldLane>,
+    options: TraceOptions,
+    lanes: Vec<CollectedLane>,
     records: u64,
     completed: u64,
     user: UserLanes,
     dealing: Dealing,
     open: OpenRequests,
     tallies: [GroupTally; 3],
-    left_out: [BTreeMap<LeftOut, u64>; 2],
+    left_out: [BTreeMap<LeftOutReason, u64>; 2],
     other_times: BTreeSet<DeviceTime>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct UserLanes {
     /// Index of each lane by its number. Numbers may be any, so memory grows with those that occur.
-    places: HashMap<u32, usize>,
-    lately: Option<(u32, usize)>,
+    indices: HashMap<u32, usize>,
+    last_lane: Option<(u32, usize)>,
     slept: u64,
     overlap: Option<u32>,
 }
 
 impl Recordings {
-    /// Collects the lanes that `taking` asks for.
-    pub fn new(taking: Taking) -> Self {
+    /// Collects the lanes that `options` asks for.
+    pub fn new(options: TraceOptions) -> Self {
         Recordings {
-            taking,
+            options,
             dealing: Dealing {
-                by: taking.lanes.unwrap_or_default(),
+                by: options.lanes.unwrap_or_default(),
                 ..Dealing::default()
             },
             ..Recordings::default()
@@ -76,15 +76,15 @@ impl Recordings {
                 Layer::Block => record.complete_ns.is_some(),
             };
             self.completed += u64::from(whole);
-            let taken = match (self.taking.device, record.layer) {
-                (Some(only), _) if only != record.device => Err(LeftOut::OtherDevice),
+            let taken = match (self.options.device, record.layer) {
+                (Some(only), _) if only != record.device => Err(LeftOutReason::OtherDevice),
                 (_, Layer::User) => self.take_user(record),
                 (_, Layer::Block) => self.take_block(record),
             };
             if let Err(reason) = taken {
                 let left_out = &mut self.left_out[record.layer as usize];
                 *left_out.entry(reason).or_default() += 1;
-                if reason == LeftOut::NoBegin {
+                if reason == LeftOutReason::NoBegin {
                     let times = DeviceTime::BLOCK.into_iter();
                     let others = times.filter(|time| time.begin(record).is_some());
                     self.other_times.extend(others);
@@ -93,22 +93,22 @@ impl Recordings {
         }
     }
 
-    fn take_user(&mut self, record: &IoRecord) -> Result<(), LeftOut> {
+    fn take_user(&mut self, record: &IoRecord) -> Result<(), LeftOutReason> {
         self.user.slept += u64::from(record.slept_ns.is_some());
         let times = record.submit_ns.zip(record.reap_ns);
-        let (submit, reap) = times.ok_or(LeftOut::NoCompletion)?;
+        let (submit, reap) = times.ok_or(LeftOutReason::NoCompletion)?;
         if record.error.unwrap_or(0) != 0 {
-            return Err(LeftOut::Failed);
+            return Err(LeftOutReason::Failed);
         }
         if record.is_untimed() {
-            return Err(LeftOut::Disordered);
+            return Err(LeftOutReason::Disordered);
         }
         // If the source has no end of the submission, the latency counts from the submission's
         // start.
         let end = record.submit_end_ns.unwrap_or(submit);
-        let place = self.user_lane(record.lane, submit.0);
-        let lane = &mut self.lanes[place];
-        if !lane.recording.is_empty() && submit.0 < lane.done {
+        let index = self.user_lane(record.lane, submit.0);
+        let lane = &mut self.lanes[index];
+        if !lane.recording.is_empty() && submit.0 < lane.end {
             self.user.overlap = self.user.overlap.or(Some(record.lane));
         }
         let io = Io {
@@ -122,27 +122,27 @@ impl Recordings {
         Ok(())
     }
 
-    fn user_lane(&mut self, number: u32, first: u64) -> usize {
-        if let Some((_, place)) = self.user.lately.filter(|(lane, _)| *lane == number) {
-            return place;
+    fn user_lane(&mut self, number: u32, begin: u64) -> usize {
+        if let Some((_, index)) = self.user.last_lane.filter(|(lane, _)| *lane == number) {
+            return index;
         }
-        let new = self.lanes.len();
-        let place = *self.user.places.entry(number).or_insert(new);
-        if place == new {
+        let next = self.lanes.len();
+        let index = *self.user.indices.entry(number).or_insert(next);
+        if index == next {
             let group = LaneGroup::User;
-            self.lanes.push(HeldLane::new(group, number, first));
+            self.lanes.push(CollectedLane::new(group, number, begin));
         }
-        self.user.lately = Some((number, place));
-        place
+        self.user.last_lane = Some((number, index));
+        index
     }
 
-    fn take_block(&mut self, record: &IoRecord) -> Result<(), LeftOut> {
+    fn take_block(&mut self, record: &IoRecord) -> Result<(), LeftOutReason> {
         if let Some(carrier) = record.merged_into {
             self.open.merge(carrier, record.bytes.0);
-            return Err(LeftOut::Merged);
+            return Err(LeftOutReason::Merged);
         }
         self.open
-            .push(DealtRequest::from_record(record, self.taking.latency)?);
+            .push(DealtRequest::from_record(record, self.options.latency)?);
         self.deal(false);
         Ok(())
     }
@@ -150,11 +150,11 @@ impl Recordings {
     fn deal(&mut self, all: bool) {
         while let Some(request) = self.open.pop(all) {
             let group = LaneGroup::Block(request.group);
-            let Dealt { lane, overlaps } = self.dealing.deal(&request, self.lanes.len());
-            let lane = lane.unwrap_or_else(|| {
-                self.lanes.push(HeldLane::new(group, 0, request.begin));
-                self.lanes.len() - 1
-            });
+            let next = self.lanes.len();
+            let DealtLane { lane, overlaps } = self.dealing.deal(&request, next);
+            if lane == next {
+                self.lanes.push(CollectedLane::new(group, 0, request.begin));
+            }
             let times = [request.begin, request.device_begin, request.end];
             self.lanes[lane].push(request.io, times);
             let tally = &mut self.tallies[group.index()];
@@ -166,7 +166,7 @@ impl Recordings {
     }
 
     /// Number of I/Os held, all lanes together.
-    pub fn held(&self) -> usize {
+    pub fn ios_in_memory(&self) -> usize {
         let lanes = self.lanes.iter().map(|lane| lane.recording.len());
         lanes.sum::<usize>() + self.open.requests.len()
     }
@@ -176,15 +176,15 @@ impl Recordings {
     ///
     /// # Errors
     /// Whatever error `to` returns.
-    pub fn give<E>(
+    pub fn drain<E>(
         &mut self,
         all: bool,
         to: &mut dyn FnMut(usize, &LaneRecording) -> Result<(), E>,
     ) -> Result<(), E> {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
-            let some = lane.recording.take(usize::from(!all));
-            if !some.is_empty() {
-                to(index, &some)?;
+            let ios = lane.recording.take(usize::from(!all));
+            if !ios.is_empty() {
+                to(index, &ios)?;
             }
         }
         Ok(())
@@ -208,42 +208,42 @@ impl LaneGroup {
 }
 
 #[derive(Clone, Debug)]
-struct HeldLane {
+struct CollectedLane {
     pub recording: LaneRecording,
     pub group: LaneGroup,
     pub number: u32,
     /// The begin of the first I/O and the completion or reaping of the last, ns.
-    pub first: u64,
-    pub done: u64,
+    pub begin: u64,
+    pub end: u64,
 }
 
-impl HeldLane {
-    pub(crate) fn new(group: LaneGroup, number: u32, first: u64) -> Self {
-        HeldLane {
+impl CollectedLane {
+    pub(crate) fn new(group: LaneGroup, number: u32, begin: u64) -> Self {
+        CollectedLane {
             recording: LaneRecording::default(),
             group,
             number,
-            first,
-            done: 0,
+            begin,
+            end: 0,
         }
     }
 
     /// Adds an I/O by its times: begin, begin of the device time, end, ns.
     pub(crate) fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
         if let Some(gap) = self.recording.gap.last_mut() {
-            *gap = begin.saturating_sub(self.done) as f32;
+            *gap = begin.saturating_sub(self.end) as f32;
         }
         let (submit, wait) = (device.saturating_sub(begin), end.saturating_sub(device));
         self.recording.push(io, submit as f32, wait as f32, 0.0);
-        self.done = end;
+        self.end = end;
     }
 
-    /// Sets the times before and after the I/Os, so that the lane lasts from `first` to `last`.
-    pub(crate) fn fit(&mut self, first: u64, last: u64) {
-        self.recording.first_at = (self.first - first) as f64;
+    /// Sets the times before and after the I/Os, so that the lane lasts from `begin` to `end`.
+    pub(crate) fn set_span(&mut self, begin: u64, end: u64) {
+        self.recording.first_at = (self.begin - begin) as f64;
         self.recording.gap_cpu = Some(Nanos::ZERO);
         if let Some(gap) = self.recording.gap.last_mut() {
-            *gap = (last - self.done) as f32;
+            *gap = (end - self.end) as f32;
         }
     }
 }

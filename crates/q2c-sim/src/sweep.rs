@@ -1,9 +1,9 @@
 //! Sweeps: many configurations over the same recording, on all cores.
 
-use crate::batch::{AloneSimulator, Batch, LONGEST};
-use crate::closed::{Arrival, Drive, Waiting, simulate_with, takes_no_time};
+use crate::batch::{Batch, MAX_SLEEP_NS, SingleSimulator};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
+use crate::reference::{Arrival, Drive, Waiting, simulate_with, takes_no_time};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use rayon::ThreadPoolBuilder;
@@ -52,7 +52,7 @@ pub struct Bounds {
 
 impl<'a> Configuration<'a> {
     /// A configuration that is replayed in a closed loop.
-    pub fn closed(lanes: &'a [LaneRecording], cost: &'a CostModel, drive: Drive) -> Self {
+    pub fn closed_loop(lanes: &'a [LaneRecording], cost: &'a CostModel, drive: Drive) -> Self {
         let arrival = Arrival::Think;
         Configuration {
             lanes,
@@ -64,8 +64,8 @@ impl<'a> Configuration<'a> {
 
     /// Simulates classic polling and the oracle.
     pub fn bounds(&self) -> Bounds {
-        let poll = || match machine(self) {
-            Some(machine) => machine.poll(),
+        let poll = || match self.single_simulator() {
+            Some(simulator) => simulator.poll(),
             None => self.simulate(Waiting::poll(self.lanes.len())),
         };
         let (poll, oracle) = rayon::join(poll, || self.simulate(Waiting::Oracle));
@@ -88,77 +88,75 @@ impl<'a> Configuration<'a> {
 /// cores. In a closed loop, the [`Batch`] takes the policies if it can hold enough of them; else
 /// each runs alone, sixteen I/Os at a time. Times are then whole nanoseconds, percentiles the
 /// middles of classes 1.6 % wide. The reference simulator takes the rest.
-pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<SimOutcome> {
-    let in_step = in_step(policies, on);
-    let policies_where = |which: bool| -> Vec<&PolicySpec> {
-        let some = policies.iter().zip(&in_step);
-        let some = some.filter(|(_, in_step)| **in_step == which);
-        some.map(|(policy, _)| policy).collect()
+pub fn sweep(policies: &[PolicySpec], configuration: &Configuration<'_>) -> Vec<SimOutcome> {
+    let in_batch = configuration.fitting_batch(policies);
+    let chosen = |batch: bool| -> Vec<&PolicySpec> {
+        let indices = (0..policies.len()).filter(|&i| in_batch[i] == batch);
+        indices.map(|i| &policies[i]).collect()
     };
-    let (some, others) = (policies_where(true), policies_where(false));
-    let (some, others) = rayon::join(|| together(&some, on), || apart(&others, on));
-    let (mut some, mut others) = (some.into_iter().flatten(), others.into_iter().flatten());
-    let next = |in_step| {
-        if in_step {
-            some.next()
-        } else {
-            others.next().flatten()
-        }
+    let (batch, singles) = rayon::join(
+        || configuration.simulate_batch(&chosen(true)),
+        || configuration.simulate_singles(&chosen(false)),
+    );
+    let (mut batch, mut singles) = (batch.into_iter().flatten(), singles.into_iter().flatten());
+    let next = |&in_batch: &bool| {
+        let mut single = || singles.next().flatten();
+        if in_batch { batch.next() } else { single() }
     };
-    let known: Vec<Option<SimOutcome>> = in_step.into_iter().map(next).collect();
-    let one = |(policy, known): (&PolicySpec, Option<SimOutcome>)| {
-        known.unwrap_or_else(|| on.simulate(Waiting::rules(policy.build(on.lanes.len()))))
+    let outcomes: Vec<Option<SimOutcome>> = in_batch.iter().map(next).collect();
+    let complete = |(policy, outcome): (&PolicySpec, Option<SimOutcome>)| {
+        let rules = || Waiting::rules(policy.build(configuration.lanes.len()));
+        outcome.unwrap_or_else(|| configuration.simulate(rules()))
     };
-    policies.par_iter().zip(known).map(one).collect()
+    policies.par_iter().zip(outcomes).map(complete).collect()
 }
 
 /// Fewest configurations for which a [`Batch`] is used; its groups hold sixteen.
-const ENOUGH: usize = 8;
+const MIN_BATCH: usize = 8;
 
-fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
-    if let [lane] = on.lanes
-        && is_plain_loop(on)
-        && lane.first_at == 0.0
-        && !may_sleep_long(lane)
-    {
-        let holds = Batch::holds(policies, on.cost);
-        if holds.iter().filter(|holds| **holds).count() >= ENOUGH {
-            return holds;
+impl<'a> Configuration<'a> {
+    fn fitting_batch(&self, policies: &[PolicySpec]) -> Vec<bool> {
+        // Sleeps computed from these latencies may come near the longest of a batch.
+        let is_long = |wait: &f32| *wait > (MAX_SLEEP_NS / 2) as f32;
+        if let [lane] = self.lanes
+            && self.is_plain_loop()
+            && lane.first_at == 0.0
+            && !lane.wait.iter().any(is_long)
+        {
+            let fits = Batch::fits(policies, self.cost);
+            if fits.iter().filter(|fits| **fits).count() >= MIN_BATCH {
+                return fits;
+            }
         }
+        vec![false; policies.len()]
     }
-    vec![false; policies.len()]
-}
 
-/// True if sleeps computed from these latencies may come near the longest of a [`Batch`].
-fn may_sleep_long(lane: &LaneRecording) -> bool {
-    let far = (LONGEST / 2) as f32;
-    lane.wait.iter().any(|&wait| wait > far)
-}
+    fn is_plain_loop(&self) -> bool {
+        let ends = !self.lanes.is_empty() && !self.lanes.iter().any(takes_no_time);
+        ends && self.arrival == Arrival::Think
+    }
 
-fn is_plain_loop(on: &Configuration<'_>) -> bool {
-    let ends = !on.lanes.is_empty() && !on.lanes.iter().any(takes_no_time);
-    ends && on.arrival == Arrival::Think
-}
-
-/// Returns `None` if the recording has times that are too long for a batch.
-fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<SimOutcome>> {
-    let lane = on.lanes.first().filter(|_| !policies.is_empty())?;
-    let policies: Vec<PolicySpec> = policies.iter().copied().cloned().collect();
-    let mut batch = Batch::new(&policies, on.cost, on.drive, true)?;
-    batch.feed(lane)?;
-    while on.drive.measure != Drive::ONE_PASS && !batch.is_done() {
+    /// Returns `None` if the recording has times that are too long for a batch.
+    fn simulate_batch(&self, policies: &[&PolicySpec]) -> Option<Vec<SimOutcome>> {
+        let lane = self.lanes.first().filter(|_| !policies.is_empty())?;
+        let policies: Vec<PolicySpec> = policies.iter().copied().cloned().collect();
+        let mut batch = Batch::new(&policies, self.cost, self.drive, true)?;
         batch.feed(lane)?;
+        while self.drive.measure != Drive::ONE_PASS && !batch.is_done() {
+            batch.feed(lane)?;
+        }
+        Some(batch.finish())
     }
-    Some(batch.finish())
-}
 
-fn machine<'a>(on: &Configuration<'a>) -> Option<AloneSimulator<'a>> {
-    is_plain_loop(on).then(|| AloneSimulator::new(on.lanes, on.cost, on.drive))?
-}
+    fn single_simulator(&self) -> Option<SingleSimulator<'a>> {
+        let simulator = || SingleSimulator::new(self.lanes, self.cost, self.drive);
+        self.is_plain_loop().then(simulator)?
+    }
 
-fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Option<SimOutcome>>> {
-    let machine = (!policies.is_empty()).then(|| machine(on))??;
-    Some(machine.simulate(policies))
+    fn simulate_singles(&self, policies: &[&PolicySpec]) -> Option<Vec<Option<SimOutcome>>> {
+        let simulator = (!policies.is_empty()).then(|| self.single_simulator())??;
+        Some(simulator.simulate(policies))
+    }
 }
 
 /// The threads that simulate could not be started.

@@ -1,7 +1,7 @@
 //! One configuration I/O by I/O: the sleep that the rule asked for, and how the I/O ended.
 
-use crate::closed::{Arrival, Drive, Waiting, simulate_with};
 use crate::recording::LaneRecording;
+use crate::reference::{Arrival, Drive, Waiting, simulate_with};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
@@ -21,16 +21,16 @@ pub struct TimelineIo {
     pub missed: bool,
 }
 
-/// Simulates the first `most` I/Os of a lane under a rule, once, with the reference simulator.
+/// Simulates the first `max_ios` I/Os of a lane under a rule, once, with the reference simulator.
 pub fn timeline(
     arrival: Arrival,
     lane: &LaneRecording,
     cost: &CostModel,
     rule: Box<dyn Lane>,
     seed: u64,
-    most: usize,
+    max_ios: usize,
 ) -> Vec<TimelineIo> {
-    let part = lane.part(0..most.min(lane.len()));
+    let part = lane.part(0..max_ios.min(lane.len()));
     let log = Arc::new(Mutex::new(Vec::with_capacity(part.len())));
     let logged = LoggedLane {
         rule,
@@ -38,7 +38,7 @@ pub fn timeline(
     };
     let rules = Waiting::rules(vec![Box::new(logged)]);
     let latencies = part.wait.clone();
-    let _ = simulate_with(arrival, &[part], cost, rules, Drive::once(seed));
+    let _ = simulate_with(arrival, &[part], cost, rules, Drive::one_pass(seed));
     let moments = std::mem::take(&mut *log.lock().expect("the simulation is over"));
     let with_latency = |(moment, &latency): (TimelineIo, &f32)| TimelineIo {
         latency: latency.into(),

@@ -5,17 +5,17 @@ use super::source::SimTrace;
 use super::sweep::{Study, nothing_counted};
 use q2c_model::{CostModel, Fault, SimulatedFigures};
 use q2c_policy::PolicySpec;
-use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
+use q2c_result::sweep::{BestRule, Neighbour, SweepAnswer};
 use q2c_sim::answers::{GridNeighbour, Stability, robust, sensitivity, stability};
 use q2c_sim::{Bounds, Choice, Objective, SimOutcome};
-use q2c_sim::{choose, most, nearest, pareto_front_of, score, scores};
+use q2c_sim::{best_cell, choose, nearest_cell, pareto_front_of, score, scores};
 
-pub(super) struct Answered {
+pub(super) struct SweepAnswers {
     pub answers: Vec<SweepAnswer>,
     /// By trace and policy: the objective over the trace's best; `None` if it may not be chosen.
     pub shares: Vec<Vec<Option<f64>>>,
-    pub best: Option<Best>,
-    pub best_worst_case: Option<Best>,
+    pub best: Option<BestRule>,
+    pub best_worst_case: Option<BestRule>,
     pub oracle: SimulatedFigures,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn answer_sweep(
     study: &Study<'_>,
     outcomes: &[Vec<SimOutcome>],
     bounds: &[Bounds],
-) -> Result<Answered, Fault> {
+) -> Result<SweepAnswers, Fault> {
     let mut answers = Vec::new();
     let mut choices = Vec::new();
     for (input, (cells, bounds)) in outcomes.iter().zip(bounds).enumerate() {
@@ -39,10 +39,10 @@ pub(super) fn answer_sweep(
     let scores: Vec<_> = outcomes.iter().zip(&choices).map(scored).collect();
     let (best, best_worst_case) = match choices.as_slice() {
         [only] => (only.best.map(|c| best_policy(study, c, 1.0)), None),
-        _ => over_all(study, &scores),
+        _ => best_overall(study, &scores),
     };
     let oracles: Vec<SimulatedFigures> = answers.iter().map(|answer| answer.oracle).collect();
-    Ok(Answered {
+    Ok(SweepAnswers {
         oracle: SimulatedFigures::mean(&oracles),
         answers,
         shares: scores.into_iter().map(shares).collect(),
@@ -51,9 +51,9 @@ pub(super) fn answer_sweep(
     })
 }
 
-fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> Best {
+fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> BestRule {
     let all_cells = configuration..study.cells();
-    Best {
+    BestRule {
         policy: study.policies[configuration].to_string(),
         cells: all_cells.step_by(study.policies.len()).collect(),
         share,
@@ -61,12 +61,15 @@ fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> Best {
 }
 
 fn shares(scores: Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let most = scores.iter().flatten().copied().fold(0.0, f64::max);
-    let share = |score: Option<f64>| Some(score? / most);
+    let max = scores.iter().flatten().copied().fold(0.0, f64::max);
+    let share = |score: Option<f64>| Some(score? / max);
     scores.into_iter().map(share).collect()
 }
 
-fn over_all(study: &Study<'_>, scores: &[Vec<Option<f64>>]) -> (Option<Best>, Option<Best>) {
+fn best_overall(
+    study: &Study<'_>,
+    scores: &[Vec<Option<f64>>],
+) -> (Option<BestRule>, Option<BestRule>) {
     let Some(winners) = robust(scores) else {
         return (None, None);
     };
@@ -85,16 +88,19 @@ fn answer_trace(
     if poll.ios == 0 {
         return Err(nothing_counted(&trace.input.path));
     }
-    let linux = study.linux_on(trace);
+    let linux = study.simulate_linux(trace);
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();
     let best = choice.best;
     // A rule that never slept is classic polling under another name.
     let slept = linux.gives.rates.effective_sleep_ns > 0.0;
-    let of_all = |objective| most(cells, &eligible, objective).map(|i| base + i);
-    let near = nearest(cells, &eligible, &study.limits, choice.floor_iops).map(|i| base + i);
+    let of_all = |objective| best_cell(cells, &eligible, objective).map(|i| base + i);
+    let near = nearest_cell(cells, &eligible, &study.limits, choice.floor_iops).map(|i| base + i);
+    let note = best.map(|b| stability_note(study, trace, &study.policies[b]));
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
+    let saved = |method: &SimOutcome| poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
+    let oracle_saved = saved(&oracle);
     let of_linux = best.filter(|_| slept).map(over_linux);
     let pareto = pareto_front_of(cells).into_iter();
     let interrupts = study.configuration_on(trace).interrupts();
@@ -110,21 +116,16 @@ fn answer_trace(
         nearest: near.filter(|_| best.is_none()),
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
-        of_oracle: best.and_then(|b| over_oracle(&cells[b], bounds)),
+        of_oracle: best
+            .filter(|_| oracle_saved > 0.0)
+            .map(|b| saved(&cells[b]) / oracle_saved),
         of_linux: of_linux.filter(|over| over.is_finite()),
         pareto: pareto.map(|i| base + i).collect(),
         neighbours: best.map_or_else(Vec::new, |b| neighbours(study, cells, b, &choice)),
-        stability: best.map_or_else(String::new, |b| recovers(study, trace, &study.policies[b])),
+        stability: note.unwrap_or_default(),
         notes: notes(study, trace, cells),
     };
     Ok((answer, choice))
-}
-
-/// The rule's saving of CPU as a share of the oracle's; `None` if the oracle saves nothing.
-fn over_oracle(rule: &SimOutcome, bounds: &Bounds) -> Option<f64> {
-    let saved = |method: &SimOutcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
-    let most = saved(&bounds.oracle);
-    (most > 0.0).then(|| saved(rule) / most)
 }
 
 pub(super) fn takes_free_interrupts(cost: &CostModel, policy: &PolicySpec) -> bool {
@@ -132,11 +133,11 @@ pub(super) fn takes_free_interrupts(cost: &CostModel, policy: &PolicySpec) -> bo
 }
 
 pub(super) fn eligible(study: &Study<'_>) -> Vec<bool> {
-    may_be_chosen(study.policies, study.cost)
+    eligible_policies(study.policies, study.cost)
 }
 
 /// Policies that do not follow the device may be chosen only if no policy follows it.
-pub(super) fn may_be_chosen(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
+pub(super) fn eligible_policies(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
     let any = policies.iter().any(PolicySpec::follows_the_device);
     let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(cost, p);
     policies.iter().map(may).collect()
@@ -153,25 +154,25 @@ fn neighbours(
         param: n.param.to_owned(),
         policy: study.policies[n.cell].to_string(),
         share: n.share,
-        keeps_limits: study.limits.kept_by(&cells[n.cell], choice.floor_iops),
+        keeps_limits: study.limits.allow(&cells[n.cell], choice.floor_iops),
     };
     let neighbours = sensitivity(study.policies, best, score);
     neighbours.into_iter().map(neighbour).collect()
 }
 
-pub(super) fn param(policy: &PolicySpec, name: &str) -> Option<f64> {
+pub(super) fn param_value(policy: &PolicySpec, name: &str) -> Option<f64> {
     let mut params = policy.params().into_iter();
     params.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A remark if a rule that sleeps a share (`ratio`) may not recover after a window in which every
 /// I/O overslept, judged by the 10th percentile of the latencies; else empty.
-pub(super) fn recovers(study: &Study<'_>, trace: &SimTrace, policy: &PolicySpec) -> String {
-    let Some(ratio) = param(policy, "ratio") else {
+pub(super) fn stability_note(study: &Study<'_>, trace: &SimTrace, policy: &PolicySpec) -> String {
+    let Some(ratio) = param_value(policy, "ratio") else {
         return String::new();
     };
     let latency = trace.input.latency_ns[1];
-    let delay = study.cost.wake_clear.base_ns.delay_at(latency * ratio);
+    let delay = study.cost.wake_clear.base_ns.value_at(latency * ratio);
     let bound = "the wake-up delay / (1 - ratio) is";
     match stability(ratio, delay, latency) {
         Stability::Safe => String::new(),
@@ -184,8 +185,10 @@ pub(super) fn recovers(study: &Study<'_>, trace: &SimTrace, policy: &PolicySpec)
             "{policy} does not come back once every I/O of a window overslept: {bound} {share:.1} times the latency's 10th \
              percentile"
         ),
-        Stability::Permanent { .. } => format!(
-            "{policy} never comes back: a ratio of 100 % or more feeds on its own oversleep and grows with every window"
-        ),
+        Stability::Permanent { .. } => {
+            format!(
+                "{policy} never comes back: a ratio of 100 % or more feeds on its own oversleep and grows with every window"
+            )
+        }
     }
 }

@@ -55,7 +55,7 @@ impl Costs {
 
     /// The costs file of the `q2c tune` run whose folder holds all recordings: the costs that its
     /// trials corrected, else those that it measured first.
-    pub fn of_run(recordings: &[&Path]) -> Option<PathBuf> {
+    pub fn find_in_run(recordings: &[&Path]) -> Option<PathBuf> {
         let folder = recordings.first()?.parent()?;
         let lies_here = |path: &&Path| path.parent() == Some(folder) && path.is_file();
         let is_run = recordings.iter().all(lies_here) && folder.join(RUN_FILE).is_file();
@@ -70,7 +70,7 @@ impl Costs {
     /// Returns a fault if the file cannot be used, or if it is unclear which calibration applies.
     pub fn choose(&self, bs: Option<Bytes>, sizes: &[Bytes]) -> Result<ChosenCosts, Fault> {
         let (cost, in_words) = match self {
-            Costs::Published => published(),
+            Costs::Published => published_costs(),
             Costs::Delay(delay) => delayed(*delay),
             Costs::Calibrated { path, text } => {
                 let Calibration { cost, cpu, bs, .. } = calibration(path, text, bs, sizes)?;
@@ -86,7 +86,7 @@ impl Costs {
     }
 
     /// The result file of the run that wrote the file `costs`; `None` for an unfinished run.
-    pub fn result_beside(costs: &Path) -> Option<PathBuf> {
+    pub fn result_file(costs: &Path) -> Option<PathBuf> {
         Some(costs.with_file_name(RESULT_FILE)).filter(|path| path.exists())
     }
 
@@ -105,14 +105,14 @@ impl Costs {
         let warnings = result.get_mut("warnings").map(Value::take);
         let warnings = serde_json::from_value(warnings.unwrap_or_default());
         let mut warnings: Vec<Warning> = warnings.map_err(bad)?;
-        warnings.retain(Warning::is_of_disturbance);
+        warnings.retain(Warning::marks_disturbance);
         Ok(warnings)
     }
 
-    /// The costs if the user asked for none: those of `run`, the file that [`Costs::of_run`] found,
-    /// if they have the block size; else a fixed wake-up delay. `disturbed` is from
+    /// The costs if the user asked for none: those of `run`, the file that [`Costs::find_in_run`]
+    /// found, if they have the block size; else a fixed wake-up delay. `disturbed` is from
     /// [`Costs::disturbances`].
-    pub fn unasked(
+    pub fn or_assumed(
         run: Option<Costs>,
         disturbed: &[Warning],
         bs: Option<Bytes>,
@@ -122,14 +122,14 @@ impl Costs {
         if let Some(Ok(chosen)) = tried {
             return ChosenCosts {
                 in_words: format!("{}, the run of the recording", chosen.in_words),
-                doubt: doubt(disturbed),
+                doubt: (!disturbed.is_empty()).then(|| disturbed_warning(disturbed)),
                 ..chosen
             };
         }
         let unusable = tried.and_then(Result::err);
         let (cost, in_words) = delayed(Costs::WAKE_DELAY);
         ChosenCosts {
-            doubt: Some(assumed(&in_words, unusable.as_ref())),
+            doubt: Some(assumed_warning(&in_words, unusable.as_ref())),
             cost,
             in_words,
         }
@@ -142,7 +142,7 @@ fn delayed(delay: Nanos) -> (CostModel, String) {
 }
 
 /// `unusable` is the reason why the costs of the recording's run are not used.
-fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
+fn assumed_warning(in_words: &str, unusable: Option<&Fault>) -> Warning {
     let of_run = unusable.map_or_else(String::new, |reason| {
         format!("; those of the recording's run do not serve: {reason}")
     });
@@ -154,16 +154,14 @@ fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     )
 }
 
-fn doubt(disturbed: &[Warning]) -> Option<Warning> {
-    (!disturbed.is_empty()).then(|| {
-        let findings = disturbed.iter().map(|w| &w.found).join("; ");
-        Warning::new(
-            "costs-disturbed",
-            format!("the costs are of a run that was disturbed: {findings}"),
-            "with the costs of this machine at rest another rule may win, or polling",
-            "run q2c tune again on a quiet machine, and take its recording",
-        )
-    })
+fn disturbed_warning(disturbed: &[Warning]) -> Warning {
+    let findings = disturbed.iter().map(|w| &w.found).join("; ");
+    Warning::new(
+        "costs-disturbed",
+        format!("the costs are of a run that was disturbed: {findings}"),
+        "with the costs of this machine at rest another rule may win, or polling",
+        "run q2c tune again on a quiet machine, and take its recording",
+    )
 }
 
 fn calibration(
@@ -189,8 +187,8 @@ fn calibration(
             )));
         }
     };
-    let Some(chosen) = calibrations.iter().find(|known| known.bs == bs) else {
-        let have = calibrations.iter().map(|of| of.bs).join(", ");
+    let Some(chosen) = calibrations.iter().find(|c| c.bs == bs) else {
+        let have = calibrations.iter().map(|c| c.bs).join(", ");
         let reason =
             format!("expected a calibration for {bs}, found {have}; name another with --bs");
         return Err(unusable(path, reason));
@@ -200,13 +198,13 @@ fn calibration(
     Ok(chosen.clone())
 }
 
-fn published() -> (CostModel, String) {
+fn published_costs() -> (CostModel, String) {
     let cost = CostModel::published();
     let us = |ns: f64| ns / 1e3;
     let in_words = format!(
         "published machine: wake-ups {} us late, {:.2} us of CPU per sleep, {:.2} us per I/O by interrupt",
-        us(cost.wake_clear.base_ns.delay_at(0.0)),
-        us(cost.sleep_cpu_clear_ns.delay_at(0.0)),
+        us(cost.wake_clear.base_ns.value_at(0.0)),
+        us(cost.sleep_cpu_clear_ns.value_at(0.0)),
         us(cost.interrupt_cpu_ns)
     );
     (cost, in_words)

@@ -3,7 +3,7 @@
 use super::sim::Timing;
 use super::source::{SimTrace, span_of};
 use super::sweep::Study;
-use q2c_model::{Bytes, CostModel, Nanos, TakenAs};
+use q2c_model::{Bytes, CostModel, Interpretation, Nanos};
 use q2c_policy::{Io, PolicySpec};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Arrival, LaneRecording, Limits, Objective};
@@ -15,7 +15,7 @@ pub(crate) fn trace(name: &str, lanes: Vec<LaneRecording>) -> SimTrace {
     SimTrace {
         input: SweepInput {
             path: format!("patterns/{name}.parquet"),
-            taken_as: TakenAs::default(),
+            taken_as: Interpretation::default(),
             lanes: lanes.len(),
             ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
             sizes: vec![Bytes(4096)],

@@ -1,16 +1,16 @@
 //! Lanes of a trace while it is read: in memory if the trace fits, else in files.
 
 use q2c_model::{Bytes, IoRecord};
-use q2c_sim::{Closed, LaneRecording, RecordingError, Recordings, Taking};
+use q2c_sim::{LaneRecording, LaneSelection, RecordingError, Recordings, TraceOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bytes of one I/O, in memory and in files: four columns of four bytes.
-pub(super) const EACH: u64 = 16;
+pub(super) const IO_BYTES: u64 = 16;
 
 /// The memory that a trace may take, and the folder for a trace that needs more.
 #[derive(Clone, Debug)]
-pub struct Holding {
+pub struct LaneStorage {
     /// Largest size of a trace in memory. A larger trace goes to files completely.
     pub memory: Bytes,
     /// The folder for the files.
@@ -25,11 +25,11 @@ pub type LaneFileMaker = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
 /// A file for a lane that does not fit into memory. It is written once, in order, then read like
 /// memory. The caller supplies it, because this crate does no I/O itself.
 pub trait LaneFile {
-    /// Appends the I/Os in `some`.
+    /// Appends the I/Os in `ios`.
     ///
     /// # Errors
     /// Returns an error if the file system is full or fails.
-    fn write(&mut self, some: &LaneRecording) -> io::Result<()>;
+    fn write(&mut self, ios: &LaneRecording) -> io::Result<()>;
 
     /// Finishes the file and returns everything that was written.
     ///
@@ -38,22 +38,22 @@ pub trait LaneFile {
     fn read(self: Box<Self>) -> io::Result<LaneRecording>;
 }
 
-/// The lanes read so far. With more than `most` I/Os in memory these move to files, and in the end
-/// the rest follows: a trace is either in memory or in files.
+/// The lanes read so far. With more than `max_ios` I/Os in memory these move to files, and in the
+/// end the rest follows: a trace is either in memory or in files.
 pub(super) struct RecordedLanes {
     read: Recordings,
-    most: usize,
-    holding: Holding,
+    max_ios: usize,
+    storage: LaneStorage,
     files: Vec<Option<Box<dyn LaneFile>>>,
     spilled: u64,
 }
 
 impl RecordedLanes {
-    pub(crate) fn new(holding: &Holding, taking: Taking) -> Self {
+    pub(crate) fn new(storage: &LaneStorage, options: TraceOptions) -> Self {
         RecordedLanes {
-            read: Recordings::new(taking),
-            most: usize::try_from(holding.memory.0 / EACH).unwrap_or(usize::MAX),
-            holding: holding.clone(),
+            read: Recordings::new(options),
+            max_ios: usize::try_from(storage.memory.0 / IO_BYTES).unwrap_or(usize::MAX),
+            storage: storage.clone(),
             files: Vec::new(),
             spilled: 0,
         }
@@ -61,7 +61,7 @@ impl RecordedLanes {
 
     pub(crate) fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
         self.read.take(records);
-        if self.read.held() > self.most {
+        if self.read.ios_in_memory() > self.max_ios {
             self.spill(false)
         } else {
             Ok(())
@@ -71,46 +71,46 @@ impl RecordedLanes {
     fn spill(&mut self, all: bool) -> io::Result<()> {
         let RecordedLanes {
             read,
-            holding,
+            storage,
             files,
             spilled,
             ..
         } = self;
-        read.give(all, &mut |lane, some| {
+        read.drain(all, &mut |lane, ios| {
             if lane >= files.len() {
                 files.resize_with(lane + 1, || None);
             }
             let file = match &mut files[lane] {
                 Some(file) => file,
-                none => none.insert((holding.new_file)(&holding.folder)?),
+                none => none.insert((storage.new_file)(&storage.folder)?),
             };
-            *spilled += some.len() as u64 * EACH;
-            file.write(some)
+            *spilled += ios.len() as u64 * IO_BYTES;
+            file.write(ios)
         })
     }
 
     pub(crate) fn finish(
         mut self,
-    ) -> io::Result<Result<(Vec<LaneRecording>, Closed), RecordingError>> {
+    ) -> io::Result<Result<(Vec<LaneRecording>, LaneSelection), RecordingError>> {
         if self.files.is_empty() {
             return Ok(self.read.finish());
         }
-        let mut closed = match self.read.close() {
-            Ok(closed) => closed,
+        let mut selection = match self.read.select_lanes() {
+            Ok(selection) => selection,
             Err(error) => return Ok(Err(error)),
         };
         self.spill(true)?;
-        closed.taken_as.in_files = Bytes(self.spilled);
-        let mut lanes = Vec::with_capacity(closed.lanes.len());
-        for (index, first_at) in closed.lanes.iter().zip(&closed.first_at) {
+        selection.interpretation.in_files = Bytes(self.spilled);
+        let mut lanes = Vec::with_capacity(selection.lanes.len());
+        for (index, first_at) in selection.lanes.iter().zip(&selection.first_at) {
             let file = self.files[*index].take().expect("every lane has an I/O");
             lanes.push(LaneRecording {
                 first_at: *first_at,
-                gap_cpu: closed.gap_cpu,
+                gap_cpu: selection.gap_cpu,
                 ..file.read()?
             });
         }
-        Ok(Ok((lanes, closed)))
+        Ok(Ok((lanes, selection)))
     }
 }
 
@@ -122,11 +122,11 @@ mod tests {
     struct InMemory(LaneRecording);
 
     impl LaneFile for InMemory {
-        fn write(&mut self, some: &LaneRecording) -> io::Result<()> {
-            for i in 0..some.len() {
-                let (submit, wait) = (some.submit[i], some.wait[i]);
-                let io = q2c_sim::unpack(some.ios[i]);
-                self.0.push(io, submit, wait, some.gap[i]);
+        fn write(&mut self, ios: &LaneRecording) -> io::Result<()> {
+            for i in 0..ios.len() {
+                let (submit, wait) = (ios.submit[i], ios.wait[i]);
+                let io = q2c_sim::unpack(ios.ios[i]);
+                self.0.push(io, submit, wait, ios.gap[i]);
             }
             Ok(())
         }
@@ -143,8 +143,8 @@ mod tests {
         Ok(Box::new(InMemory(LaneRecording::default())))
     }
 
-    fn holding(memory: u64, folder: &str) -> Holding {
-        Holding {
+    fn storage(memory: u64, folder: &str) -> LaneStorage {
+        LaneStorage {
             memory: Bytes(memory),
             folder: folder.into(),
             new_file,
@@ -175,28 +175,31 @@ mod tests {
         }
     }
 
-    fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<LaneRecording>, Closed) {
+    fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<LaneRecording>, LaneSelection) {
         let records: Vec<IoRecord> = (0..1_000).map(record).collect();
-        let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"), Taking::default());
+        let mut lanes = RecordedLanes::new(&storage(memory, "somewhere"), TraceOptions::default());
         let mut parts = records.chunks(64);
-        parts.try_for_each(|some| lanes.take(some)).unwrap();
+        parts.try_for_each(|ios| lanes.take(ios)).unwrap();
         lanes.finish().unwrap().unwrap()
     }
 
     #[test]
     fn in_files_as_in_memory() {
         for (record, lanes) in [(record as fn(u64) -> IoRecord, 3), (block, 12)] {
-            let (in_memory, closed) = read(1 << 20, record);
-            assert_eq!((in_memory.len(), closed.taken_as.in_files.0), (lanes, 0));
-            let (in_files, closed) = read(EACH * 100, record);
-            assert_eq!(closed.taken_as.in_files.0, EACH * 1_000);
+            let (in_memory, selection) = read(1 << 20, record);
+            assert_eq!(
+                (in_memory.len(), selection.interpretation.in_files.0),
+                (lanes, 0)
+            );
+            let (in_files, selection) = read(IO_BYTES * 100, record);
+            assert_eq!(selection.interpretation.in_files.0, IO_BYTES * 1_000);
             assert_eq!(in_files, in_memory);
         }
     }
 
     #[test]
     fn a_file_that_cannot_be_made() {
-        let mut lanes = RecordedLanes::new(&holding(0, ""), Taking::default());
+        let mut lanes = RecordedLanes::new(&storage(0, ""), TraceOptions::default());
         let failed = lanes.take(&[record(0), record(3)]);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::NotFound);
     }

@@ -2,7 +2,7 @@
 //!
 //! Also contests between groups of rules: the loss of each group's best, on all or drawn sources.
 
-use crate::poll_study::{Ranked, drawn};
+use crate::poll_study::{Ranking, draw_sources};
 use crate::sweep::{CellProgress, SimulatedCells, Study};
 use itertools::Itertools;
 use q2c_model::Fault;
@@ -28,12 +28,12 @@ impl PatternLosses {
         PatternLosses { rows, sources }
     }
 
-    /// The losses on the patterns `on` only. A pattern may be in `on` several times.
-    pub(crate) fn only(&self, on: &[usize]) -> PatternLosses {
-        let select = |row: &Vec<f64>| on.iter().map(|&pattern| row[pattern]).collect();
+    /// The losses on `patterns` only. A pattern may be there several times.
+    pub(crate) fn select(&self, patterns: &[usize]) -> PatternLosses {
+        let select = |row: &Vec<f64>| patterns.iter().map(|&pattern| row[pattern]).collect();
         PatternLosses {
             rows: self.rows.iter().map(select).collect(),
-            sources: on.iter().map(|&pattern| self.sources[pattern]).collect(),
+            sources: patterns.iter().map(|&p| self.sources[p]).collect(),
         }
     }
 
@@ -49,40 +49,45 @@ impl PatternLosses {
         self.sources.iter().unique().count()
     }
 
-    /// The best of `among` on the patterns `on`; on a tie, the first one.
-    pub(crate) fn best(&self, among: &[usize], on: &[usize], by: LossAggregate) -> Option<usize> {
-        if on.is_empty() {
+    /// The best of `among` on `patterns`; on a tie, the first one.
+    pub(crate) fn best(
+        &self,
+        among: &[usize],
+        patterns: &[usize],
+        aggregate: LossAggregate,
+    ) -> Option<usize> {
+        if patterns.is_empty() {
             return None;
         }
         let score = |&&c: &&usize| {
-            let losses = on.iter().map(|&pattern| self.rows[c][pattern]);
-            match by {
+            let losses = patterns.iter().map(|&pattern| self.rows[c][pattern]);
+            match aggregate {
                 LossAggregate::Mean => losses.sum::<f64>(),
                 LossAggregate::Worst => losses.fold(f64::NEG_INFINITY, f64::max),
             }
         };
         let scored = among.iter().map(|c| (score(&c), *c));
-        let least = scored.reduce(|best, next| if next.0 < best.0 { next } else { best });
-        least.map(|(_, configuration)| configuration)
+        let best = scored.reduce(|best, next| if next.0 < best.0 { next } else { best });
+        best.map(|(_, configuration)| configuration)
     }
 
     /// For each pattern, the configuration that is best on average on all other patterns, if any.
     pub(crate) fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
-        self.each(among, |left_out, pattern| left_out != pattern)
+        self.choose(among, |left_out, pattern| left_out != pattern)
     }
 
     /// For each pattern, the configuration that is best on average on all other sources, if any.
     pub(crate) fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
-        self.each(among, |left_out, p| {
+        self.choose(among, |left_out, p| {
             self.sources[left_out] != self.sources[p]
         })
     }
 
-    fn each(&self, among: &[usize], takes: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+    fn choose(&self, among: &[usize], counts: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
         let chosen = (0..self.patterns()).map(|left_out| {
-            let mut on: Vec<usize> = (0..self.patterns()).collect();
-            on.retain(|&pattern| takes(left_out, pattern));
-            self.best(among, &on, LossAggregate::Mean)
+            let mut patterns: Vec<usize> = (0..self.patterns()).collect();
+            patterns.retain(|&pattern| counts(left_out, pattern));
+            self.best(among, &patterns, LossAggregate::Mean)
         });
         chosen.collect()
     }
@@ -118,34 +123,34 @@ impl Study<'_> {
         progress: &mut CellProgress<'_>,
     ) -> Result<Vec<Vec<Vec<GroupLoss>>>, Fault> {
         let cells = self.simulate(progress)?;
-        let held = |contest| self.held(contest, sets, &cells);
-        contests.iter().map(held).collect()
+        let hold = |contest| self.hold_contest(contest, sets, &cells);
+        contests.iter().map(hold).collect()
     }
 
-    fn held(
+    fn hold_contest(
         &self,
         contest: &Contest,
         sets: u32,
         cells: &SimulatedCells,
     ) -> Result<Vec<Vec<GroupLoss>>, Fault> {
-        let part = |policy: usize| contest.groups.iter().any(|group| group.contains(&policy));
-        let eligible: Vec<bool> = (0..self.policies.len()).map(part).collect();
-        let ranked = Ranked::from_losses(self, &eligible, cells)?;
+        let takes_part = |policy: usize| contest.groups.iter().any(|group| group.contains(&policy));
+        let eligible: Vec<bool> = (0..self.policies.len()).map(takes_part).collect();
+        let ranked = Ranking::from_losses(self, &eligible, cells)?;
         let rank = |policy: &usize| ranked.policies.binary_search(policy).ok();
         let group = |policies: &Vec<usize>| policies.iter().filter_map(rank).collect();
         let groups: Vec<Vec<usize>> = contest.groups.iter().map(group).collect();
         let sources = ranked.by_source();
         let mut rng = Rng::new(self.timing.seed);
         let set = |n: u32| {
-            let drawn = (n > 0).then(|| drawn(&sources, &mut rng));
-            let on = drawn.unwrap_or_else(|| sources.concat());
-            in_set(&ranked.losses.only(&on), &groups)
+            let drawn = (n > 0).then(|| draw_sources(&sources, &mut rng));
+            let patterns = drawn.unwrap_or_else(|| sources.concat());
+            group_losses(&ranked.losses.select(&patterns), &groups)
         };
         Ok((0..sets).map(set).collect())
     }
 }
 
-fn in_set(losses: &PatternLosses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
+fn group_losses(losses: &PatternLosses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
     let patterns: Vec<usize> = (0..losses.patterns()).collect();
     let group_loss = |group: &Vec<usize>| {
         let best = losses.best(group, &patterns, LossAggregate::Mean)?;
@@ -268,7 +273,7 @@ mod tests {
     #[test]
     fn the_best_of_each_group_is_scored_where_it_was_chosen_and_elsewhere() {
         let groups = [vec![0], vec![1, 2]];
-        let losses = in_set(&in_groups(), &groups);
+        let losses = group_losses(&in_groups(), &groups);
         // Of b (sum 0.9) and c (sum 0.7), c is best. A group of one has no choice.
         close(losses[0].on_average, 0.2);
         close(losses[0].left_out.unwrap(), 0.2);
@@ -280,10 +285,10 @@ mod tests {
     /// X twice and Z: b loses 0.0, 0.0, 0.9, and c 0.3, 0.3, 0.0. Both X are left out together.
     #[test]
     fn a_source_that_was_drawn_twice_counts_twice_and_is_left_out_as_a_whole() {
-        let losses = in_set(&in_groups().only(&[0, 2, 0]), &[vec![1, 2]]);
+        let losses = group_losses(&in_groups().select(&[0, 2, 0]), &[vec![1, 2]]);
         close(losses[0].on_average, 0.6 / 3.0);
         close(losses[0].left_out.unwrap(), (0.3 + 0.9 + 0.3) / 3.0);
-        let one = in_set(&in_groups().only(&[1, 1]), &[vec![1]]);
+        let one = group_losses(&in_groups().select(&[1, 1]), &[vec![1]]);
         assert_eq!((one[0].on_average, one[0].left_out), (0.0, None));
     }
 }

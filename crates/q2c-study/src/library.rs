@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 /// A pattern of the library: a q2c trace as the bytes of its file.
 #[derive(Clone, Copy, Debug)]
-pub struct Shipped {
+pub struct LibraryPattern {
     /// Name of the file, with its ending.
     pub file: &'static str,
     /// Content of the file.
@@ -19,7 +19,7 @@ pub struct Shipped {
 macro_rules! library {
     ($($name:literal,)*) => {
         /// The patterns of the library, in alphabetical order of their names.
-        pub static LIBRARY: &[Shipped] = &[$(Shipped {
+        pub static LIBRARY: &[LibraryPattern] = &[$(LibraryPattern {
             file: concat!($name, ".parquet"),
             bytes: include_bytes!(concat!("../patterns/", $name, ".parquet")),
         },)*];
@@ -65,17 +65,17 @@ pub fn read_library(
     options: &SourceOptions,
     stop: &AtomicBool,
 ) -> Result<Vec<SimTrace>, Fault> {
-    let read = |shipped: &Shipped| {
-        let path = folder.join(shipped.file);
-        fs::write(&path, shipped.bytes).map_err(|source| {
+    let read = |pattern: &LibraryPattern| {
+        let path = folder.join(pattern.file);
+        fs::write(&path, pattern.bytes).map_err(|source| {
             let text = format!(
                 "put the patterns of q2c into {}: {source}",
                 folder.display()
             );
-            Fault::new(Exit::of_output(&source), text).with_source(source)
+            Fault::new(Exit::from_output_error(&source), text).with_source(source)
         })?;
         let mut trace = read(&path, options, stop)?;
-        shipped.file.clone_into(&mut trace.input.path);
+        pattern.file.clone_into(&mut trace.input.path);
         Ok(trace)
     };
     LIBRARY.iter().map(read).collect()

@@ -1,23 +1,23 @@
 //! Notes on cells whose numbers alone mislead, with the reason why a rule behaves so, and warnings
 //! of reads and writes that are not simulated.
 
-use super::answer::{param, recovers};
+use super::answer::{param_value, stability_note};
 use super::source::SimTrace;
 use super::sweep::Study;
-use q2c_model::{LeftOut, Nanos};
+use q2c_model::{LeftOutReason, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sweep::SweepInput;
 use q2c_sim::SimOutcome;
 
 /// The largest number of configurations that one kind of note names.
-const MOST: usize = 3;
+const MAX_NOTES: usize = 3;
 /// Miss rate from which a rule that sleeps a share counts as trapped by its own oversleep.
-const STUCK: f64 = 0.5;
+const STUCK_MISS_RATE: f64 = 0.5;
 /// Miss rates that result from the constants of a feedback rule instead of from the device.
-const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
+const PINNED_MISS_RATES: std::ops::RangeInclusive<f64> = 0.15..=0.25;
 /// Share of a constant latency that io_uring's rule sleeps: half its estimate, which becomes half.
-const URING: f64 = 0.25;
+const URING_SHARE: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -> Vec<String> {
     let configurations: Vec<(&PolicySpec, &SimOutcome)> =
@@ -25,29 +25,29 @@ pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -
     let of_kind = |note: &dyn Fn(&PolicySpec, &SimOutcome) -> Option<String>| -> Vec<String> {
         let texts = configurations.iter().filter_map(|(p, o)| note(p, o));
         let mut texts: Vec<String> = texts.collect();
-        let more = texts.len().saturating_sub(MOST);
-        texts.truncate(MOST);
+        let more = texts.len().saturating_sub(MAX_NOTES);
+        texts.truncate(MAX_NOTES);
         if more > 0 {
             texts.push(format!("(the same of {more} more configurations)"));
         }
         texts
     };
     [
-        of_kind(&|p, o| never_updated(study, trace, p, o)),
-        of_kind(&|p, o| stuck(study, trace, p, o)),
-        of_kind(&|p, o| pinned(p, o)),
-        of_kind(&|p, o| ratchet(trace, p, o)),
+        of_kind(&|p, o| never_slept_note(study, trace, p, o)),
+        of_kind(&|p, o| stuck_note(study, trace, p, o)),
+        of_kind(&|p, o| pinned_note(p, o)),
+        of_kind(&|p, o| ratchet_note(trace, p, o)),
     ]
     .concat()
 }
 
-fn never_updated(
+fn never_slept_note(
     study: &Study<'_>,
     trace: &SimTrace,
     policy: &PolicySpec,
     outcome: &SimOutcome,
 ) -> Option<String> {
-    let period = param(policy, "period")?;
+    let period = param_value(policy, "period")?;
     let drive = study.configuration_on(trace).drive;
     let whole = drive.warm_up + drive.measure;
     (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= whole.0 as f64).then(|| {
@@ -58,16 +58,16 @@ fn never_updated(
     })
 }
 
-fn stuck(
+fn stuck_note(
     study: &Study<'_>,
     trace: &SimTrace,
     policy: &PolicySpec,
     outcome: &SimOutcome,
 ) -> Option<String> {
-    if outcome.gives.rates.miss_rate < STUCK {
+    if outcome.gives.rates.miss_rate < STUCK_MISS_RATE {
         return None;
     }
-    let reason = recovers(study, trace, policy);
+    let reason = stability_note(study, trace, policy);
     (!reason.is_empty()).then(|| {
         format!(
             "{:.1} % of the I/Os missed, {} asked on average: {reason}",
@@ -78,8 +78,8 @@ fn stuck(
 }
 
 /// The steps `up` and `down` of the rule balance at the same miss rate on any device.
-fn pinned(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
-    (policy.rule().name == "pas" && PINNED.contains(&outcome.gives.rates.miss_rate)).then(|| {
+fn pinned_note(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
+    (policy.rule().name == "pas" && PINNED_MISS_RATES.contains(&outcome.gives.rates.miss_rate)).then(|| {
         format!(
             "{policy} missed {:.1} %: its steps up and down balance at such a rate whatever the device; each miss is short \
              ({:.1} % of the device's time is lost), since the sleep overshoots by a few per cent",
@@ -89,31 +89,31 @@ fn pinned(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
     })
 }
 
-fn ratchet(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
+fn ratchet_note(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
     let share = outcome.gives.rates.effective_sleep_ns / trace.input.latency_ns[2];
-    (policy.rule().name == "uring" && share < URING * 1.1).then(|| {
-        let least = trace.input.latency_ns[0];
+    (policy.rule().name == "uring" && share < URING_SHARE * 1.1).then(|| {
+        let fastest = trace.input.latency_ns[0];
         format!(
             "{policy} slept {:.1} % of the median latency: its estimate only ever falls, to the least of runtime less sleep (fastest I/O: {}), \
              and half of it is slept; on constant latency that is a quarter",
             share * 100.0,
-            Nanos(least as u64)
+            Nanos(fastest as u64)
         )
     })
 }
 
 /// Share of reads and writes that are not simulated, above which a warning reports them.
-const MANY: f64 = 0.01;
+const MAX_LEFT_OUT: f64 = 0.01;
 
 /// Warnings of reads and writes whose times fall, or whose start or end is not in the recording.
-pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
-    let number_of = |reason: LeftOut| -> u64 {
+pub(crate) fn left_out_warnings(inputs: &[&SweepInput]) -> Vec<Warning> {
+    let number_of = |reason: LeftOutReason| -> u64 {
         let inputs = inputs.iter();
         let left_out = inputs.filter_map(|input| input.taken_as.left_out.get(&reason));
         left_out.sum()
     };
     let simulated: u64 = inputs.iter().map(|input| input.ios).sum();
-    let fall = number_of(LeftOut::Disordered);
+    let fall = number_of(LeftOutReason::Disordered);
     let fall = (fall > 0).then(|| {
         Warning::new(
             "times-fall",
@@ -123,10 +123,10 @@ pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
             "record with one clock (blktrace -a, q2c trace record)",
         )
     });
-    let halves = [LeftOut::NoCompletion, LeftOut::NoBegin, LeftOut::Failed];
-    let [open, begun, failed] = halves.map(number_of);
+    let [open, begun] = [LeftOutReason::NoCompletion, LeftOutReason::NoBegin].map(number_of);
+    let failed = number_of(LeftOutReason::Failed);
     let unseen = open + begun + failed;
-    let many = unseen as f64 > MANY * (unseen + simulated) as f64;
+    let many = unseen as f64 > MAX_LEFT_OUT * (unseen + simulated) as f64;
     let unseen = many.then(|| {
         Warning::new(
             "left-out",
@@ -146,14 +146,14 @@ pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
 mod tests {
     use super::*;
 
-    fn findings(reasons: &[(LeftOut, u64)]) -> Vec<String> {
+    fn findings(reasons: &[(LeftOutReason, u64)]) -> Vec<String> {
         let input = |ios| SweepInput {
             ios,
             ..SweepInput::default()
         };
         let (mut input, other) = (input(900), input(90));
         input.taken_as.left_out = reasons.iter().copied().collect();
-        left_out(&[&input, &other])
+        left_out_warnings(&[&input, &other])
             .into_iter()
             .map(|warning| warning.found)
             .collect()
@@ -163,18 +163,18 @@ mod tests {
     #[test]
     fn many_without_an_end_are_told_and_flushes_are_not() {
         let few = [
-            (LeftOut::NeitherReadNorWrite, 500),
-            (LeftOut::NoCompletion, 10),
+            (LeftOutReason::NeitherReadNorWrite, 500),
+            (LeftOutReason::NoCompletion, 10),
         ];
         assert!(findings(&few).is_empty());
         let many = [
-            (LeftOut::NoCompletion, 6),
-            (LeftOut::NoBegin, 3),
-            (LeftOut::Failed, 2),
+            (LeftOutReason::NoCompletion, 6),
+            (LeftOutReason::NoBegin, 3),
+            (LeftOutReason::Failed, 2),
         ];
         let expected = "11 of 1001 reads and writes were left out: 6 without a completion, 3 without a begin, 2 failed";
         assert_eq!(findings(&many), [expected]);
-        let fall = findings(&[(LeftOut::Disordered, 1)]);
+        let fall = findings(&[(LeftOutReason::Disordered, 1)]);
         assert_eq!(fall, ["the times of 1 requests fall; 990 were simulated"]);
     }
 }

@@ -14,7 +14,7 @@ use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{
     LeftOutLosses, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA,
-    ScoredPolicy, StudiedPattern, WhyNotRanked,
+    ScoredPolicy, StudiedPattern, UnrankedReason,
 };
 use q2c_sim::{Bounds, SimOutcome, choose, score, scores};
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use std::path::Path;
 const PREFIX: &str = "pattern.";
 const SOURCE: &str = "source";
 /// The loss on a pattern where a configuration breaks a limit.
-const BROKEN: f64 = 1.0;
+const LIMIT_LOSS: f64 = 1.0;
 
-pub(crate) struct Ranked<'a> {
+pub(crate) struct Ranking<'a> {
     pub study: &'a Study<'a>,
     /// The patterns, each with its own best configuration.
     pub patterns: Vec<StudiedPattern>,
@@ -34,7 +34,7 @@ pub(crate) struct Ranked<'a> {
     /// Index of each ranked configuration among the study's policies.
     pub policies: Vec<usize>,
     /// Losses by ranked configuration and pattern; `None` if a limit is broken.
-    pub kept: Vec<Vec<Option<f64>>>,
+    pub pattern_losses: Vec<Vec<Option<f64>>>,
     /// Losses by ranked configuration and counting pattern.
     pub losses: PatternLosses,
 }
@@ -67,9 +67,9 @@ impl Study<'_> {
         progress: &mut CellProgress<'_>,
     ) -> Result<PollStudyResult, Fault> {
         let cells = self.simulate(progress)?;
-        let whys = why_not(self, interrupts);
-        let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
-        let ranked = Ranked::from_losses(self, &eligible, &cells)?;
+        let reasons = unranked_reasons(self, interrupts);
+        let eligible: Vec<bool> = reasons.iter().map(Option::is_none).collect();
+        let ranked = Ranking::from_losses(self, &eligible, &cells)?;
         let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
         Ok(PollStudyResult {
             schema: SCHEMA.to_owned(),
@@ -80,11 +80,11 @@ impl Study<'_> {
             seed: self.timing.seed,
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
-            configurations: configurations.iter().map(|&c| ranked.scored(c)).collect(),
-            not_ranked: not_ranked(self, &whys),
-            all: ranked.rule("", &configurations),
+            configurations: configurations.iter().map(|&c| ranked.score(c)).collect(),
+            not_ranked: not_ranked(self, &reasons),
+            all: ranked.score_rule("", &configurations),
             rules: ranked.rules(),
-            published: published::judged(&ranked),
+            published: published::judge(&ranked),
             speed: self.speed(&cells),
             warnings: self.warnings(),
             patterns: ranked.patterns,
@@ -92,7 +92,7 @@ impl Study<'_> {
     }
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> Ranking<'a> {
     pub(crate) fn from_losses(
         study: &'a Study<'a>,
         eligible: &[bool],
@@ -100,28 +100,29 @@ impl<'a> Ranked<'a> {
     ) -> Result<Self, Fault> {
         let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
         let mut patterns = Vec::new();
-        let mut kept = vec![Vec::new(); policies.len()];
+        let mut pattern_losses = vec![Vec::new(); policies.len()];
         let simulated = cells.outcomes.iter().zip(&cells.bounds);
         for (trace, (outcomes, bounds)) in study.traces.iter().zip(simulated) {
-            let (pattern, losses) = on_pattern(study, trace, outcomes, bounds, eligible)?;
+            let (pattern, losses) = judge_pattern(study, trace, outcomes, bounds, eligible)?;
             patterns.push(pattern);
-            for (row, &policy) in kept.iter_mut().zip(&policies) {
+            for (row, &policy) in pattern_losses.iter_mut().zip(&policies) {
                 row.push(losses[policy]);
             }
         }
         let mut counting: Vec<usize> = (0..patterns.len()).collect();
         counting.retain(|&p| patterns[p].own_best.is_some());
         let counted = |row: &Vec<Option<f64>>| -> Vec<f64> {
-            counting.iter().map(|&p| row[p].unwrap_or(BROKEN)).collect()
+            let losses = counting.iter().map(|&p| row[p].unwrap_or(LIMIT_LOSS));
+            losses.collect()
         };
-        let rows = kept.iter().map(counted).collect();
-        Ok(Ranked {
+        let rows = pattern_losses.iter().map(counted).collect();
+        Ok(Ranking {
             losses: PatternLosses::new(rows, sources(&patterns, &counting)),
             study,
             patterns,
             counting,
             policies,
-            kept,
+            pattern_losses,
         })
     }
 
@@ -139,9 +140,9 @@ impl<'a> Ranked<'a> {
         &self.study.policies[self.policies[configuration]]
     }
 
-    pub(crate) fn scored(&self, configuration: usize) -> ScoredPolicy {
+    pub(crate) fn score(&self, configuration: usize) -> ScoredPolicy {
         let row = self.losses.row(configuration);
-        let losses = &self.kept[configuration];
+        let losses = &self.pattern_losses[configuration];
         let kept = self.counting.iter().filter(|&&p| losses[p].is_some());
         ScoredPolicy {
             policy: self.policy(configuration).to_string(),
@@ -159,36 +160,36 @@ impl<'a> Ranked<'a> {
             groups.entry(name).or_default().push(configuration);
         }
         let groups = groups.iter();
-        let scored = groups.filter_map(|(name, members)| self.rule(name, members));
+        let scored = groups.filter_map(|(name, members)| self.score_rule(name, members));
         let mut rules: Vec<RuleScore> = scored.collect();
         rules.sort_by(|a, b| ordering_loss(a).total_cmp(&ordering_loss(b)));
         rules
     }
 
-    pub(crate) fn rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
-        let on: Vec<usize> = (0..self.counting.len()).collect();
-        let best = |by| self.losses.best(among, &on, by).map(|c| self.scored(c));
+    pub(crate) fn score_rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
+        let counting: Vec<usize> = (0..self.counting.len()).collect();
+        let best = |by| Some(self.score(self.losses.best(among, &counting, by)?));
         let several = self.losses.sources() > 1;
         let sources = several.then(|| self.losses.without_source(among)).flatten();
         let patterns = self.losses.without_pattern(among);
-        let patterns = patterns.map(|chosen| self.left_out(&chosen));
+        let patterns = patterns.map(|chosen| self.left_out_losses(&chosen));
         Some(RuleScore {
             rule: name.to_owned(),
             configurations: among.len(),
             on_average: best(LossAggregate::Mean)?,
             worst_case: best(LossAggregate::Worst)?,
             patterns_left_out: patterns.unwrap_or_default(),
-            sources_left_out: sources.map(|chosen| self.left_out(&chosen)),
+            sources_left_out: sources.map(|chosen| self.left_out_losses(&chosen)),
         })
     }
 
-    fn left_out(&self, chosen: &[usize]) -> LeftOutLosses {
+    fn left_out_losses(&self, chosen: &[usize]) -> LeftOutLosses {
         let loss = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
         let losses: Vec<f64> = chosen.iter().enumerate().map(loss).collect();
         let pattern = |(&configuration, &pattern): (&usize, &usize)| LeftOutPattern {
             pattern,
             policy: self.policy(configuration).to_string(),
-            loss: self.kept[configuration][pattern],
+            loss: self.pattern_losses[configuration][pattern],
         };
         let patterns: Vec<_> = chosen.iter().zip(&self.counting).map(pattern).collect();
         LeftOutLosses {
@@ -200,7 +201,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-pub(crate) fn drawn(sources: &[Vec<usize>], rng: &mut Rng) -> Vec<usize> {
+pub(crate) fn draw_sources(sources: &[Vec<usize>], rng: &mut Rng) -> Vec<usize> {
     let count = sources.len() as u64;
     let drawn = (0..count).flat_map(|_| &sources[rng.below(count) as usize]);
     drawn.copied().collect()
@@ -238,7 +239,7 @@ fn sources(patterns: &[StudiedPattern], counting: &[usize]) -> Vec<usize> {
     counting.iter().map(&mut number).collect()
 }
 
-fn on_pattern(
+fn judge_pattern(
     study: &Study<'_>,
     trace: &SimTrace,
     outcomes: &[SimOutcome],
@@ -251,15 +252,15 @@ fn on_pattern(
     let (objective, limits) = (study.objective, &study.limits);
     let choice = choose(outcomes, eligible, &bounds.poll, objective, limits);
     let scores = scores(outcomes, eligible, objective, limits, choice.floor_iops);
-    let most = scores.iter().flatten().copied();
-    let most = most.fold(f64::NEG_INFINITY, f64::max);
-    let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / most)).collect();
+    let reached = scores.iter().flatten().copied();
+    let max = reached.fold(f64::NEG_INFINITY, f64::max);
+    let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / max)).collect();
     // `choose` prefers fewer misses among nearly equal ones; a loss counts from the true maximum.
-    let best = scores.iter().position(|score| *score == Some(most));
+    let best = scores.iter().position(|score| *score == Some(max));
     let own_best = best.map(|best| OwnBest {
         policy: study.policies[best].to_string(),
         gives: outcomes[best].gives,
-        oracle_over: score(&bounds.oracle, objective) / most,
+        oracle_over: score(&bounds.oracle, objective) / max,
     });
     let facts = trace.facts.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(PREFIX)?;
@@ -280,24 +281,25 @@ fn on_pattern(
     Ok((pattern, losses))
 }
 
-pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
+pub(crate) fn unranked_reasons(study: &Study<'_>, interrupts: bool) -> Vec<Option<UnrankedReason>> {
     let reason = |(policy, eligible): (&PolicySpec, bool)| {
         if takes_free_interrupts(study.cost, policy) {
-            Some(WhyNotRanked::FreeInterrupts)
+            Some(UnrankedReason::FreeInterrupts)
         } else if policy.rule().interrupts && !interrupts {
-            Some(WhyNotRanked::TakesInterrupts)
+            Some(UnrankedReason::TakesInterrupts)
         } else if eligible {
             None
         } else {
-            Some(WhyNotRanked::DoesNotFollow)
+            Some(UnrankedReason::DoesNotFollow)
         }
     };
     let policies = study.policies.iter().zip(eligible(study));
     policies.map(reason).collect()
 }
 
-fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
-    let not_ranked = study.policies.iter().zip(whys).filter_map(|(policy, why)| {
+fn not_ranked(study: &Study<'_>, reasons: &[Option<UnrankedReason>]) -> Vec<NotRanked> {
+    let policies = study.policies.iter().zip(reasons);
+    let not_ranked = policies.filter_map(|(policy, why)| {
         let rule = rule_name(policy);
         Some(NotRanked { rule, why: (*why)? })
     });

@@ -1,26 +1,25 @@
 //! A search for a better rule. Families of rules are tried on some patterns, first anywhere, then
 //! near the best. Then the best rules run, once, on patterns of sources that were held out.
 
-mod against;
 mod families;
+mod held_out;
 
-use crate::poll_study::{Ranked, why_not};
+use crate::poll_study::{Ranking, unranked_reasons};
 use crate::source::SimTrace;
 use crate::sweep::{CellProgress, SimulatedCells, Study};
 use families::{FAMILIES, RuleFamily};
 use q2c_model::Fault;
 use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
-use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
-use q2c_result::poll_study::ScoredPolicy;
+use q2c_result::poll_search::{ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
 use std::sync::atomic::AtomicBool;
 
 /// Number of best configurations of a family near which the next round tries others.
-const KEPT: usize = 6;
+const BEST_POINTS: usize = 6;
 /// Distance of the second round's points from the best ones, as a share of each number's range.
 const REACH: f64 = 0.15;
 /// The factor by which this distance shrinks from round to round.
-const NEARER: f64 = 0.5;
+const REACH_FACTOR: f64 = 0.5;
 
 /// The patterns of a search, its limits, and its extent.
 pub struct Search<'a> {
@@ -48,7 +47,7 @@ struct SearchPoint {
 struct Pool {
     policies: Vec<PolicySpec>,
     cells: SimulatedCells,
-    tried: Vec<SearchPoint>,
+    points: Vec<SearchPoint>,
 }
 
 impl Search<'_> {
@@ -60,7 +59,7 @@ impl Search<'_> {
 
     /// One policy of each family, to estimate the time of a search.
     pub fn sample(&self) -> Vec<PolicySpec> {
-        let middle = |family: &RuleFamily| family.policy_at(&vec![0.5; family.numbers()]);
+        let middle = |family: &RuleFamily| family.policy_at(&vec![0.5; family.dimensions()]);
         FAMILIES.iter().filter_map(middle).collect()
     }
 
@@ -75,27 +74,17 @@ impl Search<'_> {
         let mut rng = Rng::new(self.study.timing.seed);
         for round in 0..self.rounds {
             let points = match round {
-                0 => self.anywhere(&mut rng),
-                round => self.near_the_best(&pool, round, &mut rng)?,
+                0 => self.random_points(&mut rng),
+                round => self.points_near_best(&pool, round, &mut rng)?,
             };
             self.try_points(&mut pool, points, progress)?;
         }
-        let study = self.with(self.study.traces, &pool.policies);
+        let study = self.study_with(self.study.traces, &pool.policies);
         let ranked = ranked(&study, &pool.cells)?;
         let families = self.families(&pool, &ranked);
-        let opened = self.open(&ranked, &families, progress.stop)?;
-        Ok(self.concluded(&pool, &ranked, families, opened))
-    }
-
-    fn concluded(
-        &self,
-        pool: &Pool,
-        ranked: &Ranked<'_>,
-        families: Vec<SearchedFamily>,
-        opened: against::Opened,
-    ) -> PollSearchResult {
-        let searched = against::better_than_linux(ranked, &pool.cells, false);
-        PollSearchResult {
+        let held_out = self.run_held_out(&ranked, &families, progress.stop)?;
+        let searched = held_out::better_than_linux(&ranked, &pool.cells, false);
+        Ok(PollSearchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             cost: self.study.cost_in_words.clone(),
@@ -104,19 +93,19 @@ impl Search<'_> {
             seed: self.study.timing.seed,
             objective: self.study.objective.to_string(),
             limits: self.study.limits.in_words(),
-            searched: ranked.patterns.clone(),
-            held_out: opened.patterns,
+            held_out: held_out.patterns,
             rounds: self.rounds,
             configurations: ranked.policies.len(),
-            both: [searched, opened.both].concat(),
+            searched: ranked.patterns,
+            both: [searched, held_out.both].concat(),
             families,
-            contenders: opened.contenders,
-            seconds: pool.cells.seconds + opened.seconds,
+            contenders: held_out.contenders,
+            seconds: pool.cells.seconds + held_out.seconds,
             warnings: Vec::new(),
-        }
+        })
     }
 
-    fn with<'s>(&'s self, traces: &'s [SimTrace], policies: &'s [PolicySpec]) -> Study<'s> {
+    fn study_with<'s>(&'s self, traces: &'s [SimTrace], policies: &'s [PolicySpec]) -> Study<'s> {
         Study {
             traces,
             policies,
@@ -132,9 +121,9 @@ impl Search<'_> {
         progress: &mut CellProgress<'_>,
     ) -> Result<(), Fault> {
         let before = pool.policies.len() * self.study.traces.len();
-        let study = self.with(self.study.traces, &policies);
-        let after = &mut |done| (progress.told)(before + done);
-        let cells = study.simulate(&mut CellProgress::new(progress.stop, after))?;
+        let study = self.study_with(self.study.traces, &policies);
+        let report = &mut |done| (progress.report)(before + done);
+        let cells = study.simulate(&mut CellProgress::new(progress.stop, report))?;
         pool.cells.add(cells);
         pool.policies.extend(policies);
         Ok(())
@@ -147,55 +136,56 @@ impl Search<'_> {
         points: Vec<(usize, Vec<f64>)>,
         progress: &mut CellProgress<'_>,
     ) -> Result<(), Fault> {
-        let mut new: Vec<PolicySpec> = Vec::new();
+        let mut untried: Vec<PolicySpec> = Vec::new();
         for (family, point) in points {
             let Some(policy) = FAMILIES[family].policy_at(&point) else {
                 continue;
             };
-            if new.contains(&policy) || pool.policies.contains(&policy) {
+            if untried.contains(&policy) || pool.policies.contains(&policy) {
                 continue;
             }
-            pool.tried.push(SearchPoint {
+            pool.points.push(SearchPoint {
                 family,
                 point,
-                policy: pool.policies.len() + new.len(),
+                policy: pool.policies.len() + untried.len(),
             });
-            new.push(policy);
+            untried.push(policy);
         }
-        self.simulate(pool, new, progress)
+        self.simulate(pool, untried, progress)
     }
 
-    fn anywhere(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
+    fn random_points(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
         let families = FAMILIES.iter().enumerate();
-        let points = families.flat_map(|family| std::iter::repeat_n(family, self.points));
-        let points = points.map(|(index, family)| (index, family.anywhere(rng)));
-        points.collect()
+        let families = families.flat_map(|family| std::iter::repeat_n(family, self.points));
+        families
+            .map(|(i, family)| (i, family.random_point(rng)))
+            .collect()
     }
 
-    fn near_the_best(
+    fn points_near_best(
         &self,
         pool: &Pool,
         round: u32,
         rng: &mut Rng,
     ) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
-        let study = self.with(self.study.traces, &pool.policies);
+        let study = self.study_with(self.study.traces, &pool.policies);
         let ranked = ranked(&study, &pool.cells)?;
-        let reach = REACH * NEARER.powi(round as i32 - 1);
+        let reach = REACH * REACH_FACTOR.powi(round as i32 - 1);
         let mut points = Vec::new();
         for (index, family) in FAMILIES.iter().enumerate() {
             let best = best_points(pool, &ranked, index);
             for n in 0..self.points {
-                let near = best.get(n % KEPT.min(best.len()).max(1));
-                points.extend(near.map(|&point| (index, family.near(point, reach, rng))));
+                let near = best.get(n % BEST_POINTS.min(best.len()).max(1));
+                points.extend(near.map(|&point| (index, family.point_near(point, reach, rng))));
             }
         }
         Ok(points)
     }
 
-    fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
+    fn families(&self, pool: &Pool, ranked: &Ranking<'_>) -> Vec<SearchedFamily> {
         let searched_family = |(index, family): (usize, &RuleFamily)| {
             let members: Vec<_> = points_of(pool, ranked, index).map(|(_, c)| c).collect();
-            let score = ranked.rule(family.text, &members)?;
+            let score = ranked.score_rule(family.text, &members)?;
             Some(SearchedFamily {
                 family: score.rule,
                 configurations: score.configurations,
@@ -211,16 +201,15 @@ impl Search<'_> {
     }
 
     /// Runs the best of each family, the references and the grid on the patterns held out.
-    fn open(
+    fn run_held_out(
         &self,
-        searched: &Ranked<'_>,
+        searched: &Ranking<'_>,
         families: &[SearchedFamily],
         stop: &AtomicBool,
-    ) -> Result<against::Opened, Fault> {
+    ) -> Result<held_out::HeldOutResult, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
-        for (place, family) in families.iter().enumerate() {
-            let may_win = place < self.finalists;
-            let role = if may_win {
+        for (rank, family) in families.iter().enumerate() {
+            let role = if rank < self.finalists {
                 ContenderRole::Finalist
             } else {
                 ContenderRole::Other
@@ -233,36 +222,33 @@ impl Search<'_> {
         let policies = contenders.iter().map(|(policy, _)| policy);
         let policies = policies.chain(self.study.policies).cloned();
         let policies: Vec<PolicySpec> = policies.collect();
-        let study = self.with(self.held_out, &policies);
+        let study = self.study_with(self.held_out, &policies);
         let cells = study.simulate(&mut CellProgress::new(stop, &mut |_| {}))?;
-        let opened = ranked(&study, &cells)?;
+        let held_out = ranked(&study, &cells)?;
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
-        let mut result = against::opened(&opened, &roles, &cells);
+        let mut result = held_out::judge(&held_out, &roles, &cells);
         for contender in &mut result.contenders {
-            contender.searched = of_policy(searched, contender);
+            let mut ranked = 0..searched.policies.len();
+            let same = ranked.find(|&c| searched.policy(c).to_string() == contender.policy);
+            contender.searched = same.map(|c| searched.score(c));
         }
         Ok(result)
     }
 }
 
-fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, Fault> {
-    let eligible: Vec<bool> = why_not(study, false).iter().map(Option::is_none).collect();
-    Ranked::from_losses(study, &eligible, cells)
-}
-
-fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolicy> {
-    let mut same = (0..searched.policies.len())
-        .filter(|&c| searched.policy(c).to_string() == contender.policy);
-    same.next().map(|c| searched.scored(c))
+fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranking<'s>, Fault> {
+    let reasons = unranked_reasons(study, false);
+    let eligible: Vec<bool> = reasons.iter().map(Option::is_none).collect();
+    Ranking::from_losses(study, &eligible, cells)
 }
 
 /// The ranked points of a family, each with its configuration.
 fn points_of<'p>(
     pool: &'p Pool,
-    ranked: &Ranked<'_>,
+    ranked: &Ranking<'_>,
     family: usize,
 ) -> impl Iterator<Item = (&'p [f64], usize)> {
-    let tried = pool.tried.iter();
+    let tried = pool.points.iter();
     let of_family = tried.filter(move |tried| tried.family == family);
     of_family.filter_map(|tried| {
         let configuration = ranked.policies.binary_search(&tried.policy).ok()?;
@@ -270,12 +256,12 @@ fn points_of<'p>(
     })
 }
 
-fn best_points<'p>(pool: &'p Pool, ranked: &Ranked<'_>, family: usize) -> Vec<&'p [f64]> {
+fn best_points<'p>(pool: &'p Pool, ranked: &Ranking<'_>, family: usize) -> Vec<&'p [f64]> {
     let loss = |configuration| q2c_model::stats::mean(ranked.losses.row(configuration));
     let points = points_of(pool, ranked, family);
     let mut scored: Vec<_> = points.map(|(point, c)| (loss(c), point)).collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let best = scored.into_iter().take(KEPT);
+    let best = scored.into_iter().take(BEST_POINTS);
     best.map(|(_, point)| point).collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Also the simulated time, which is the same for one rule and for a sweep, so that both agree.
 
-use super::notes::left_out;
+use super::notes::left_out_warnings;
 use super::sweep::nothing_counted;
 use q2c_model::{Fault, Nanos};
 use q2c_policy::PolicySpec;
@@ -19,7 +19,7 @@ pub struct Simulation<'a> {
     /// The rules.
     pub policies: &'a [PolicySpec],
     /// The trace's lanes, the costs, the simulated time and the arrivals.
-    pub on: Configuration<'a>,
+    pub configuration: Configuration<'a>,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
     /// A warning if the costs are in doubt.
@@ -33,15 +33,15 @@ impl Simulation<'_> {
     /// Returns a fault if no I/O counts, or if `stop` is set.
     pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, Fault> {
         let path = &self.input.path;
-        self.go_on(stop)?;
-        let bounds = self.on.bounds();
-        self.go_on(stop)?;
+        self.check_stop(stop)?;
+        let bounds = self.configuration.bounds();
+        self.check_stop(stop)?;
         let mut methods = vec![
             method("poll".to_owned(), bounds.poll),
             method("oracle".to_owned(), bounds.oracle),
         ];
         // Rules are simulated as in a sweep, so that a rule has the same figures in both.
-        let outcomes = sweep(self.policies, &self.on);
+        let outcomes = sweep(self.policies, &self.configuration);
         let rules = self.policies.iter().zip(outcomes);
         methods.extend(rules.map(|(policy, outcome)| SimMethod {
             windows: policy.tally().map(FormulaWindows::from),
@@ -53,23 +53,23 @@ impl Simulation<'_> {
         Ok(SimResult {
             schema: SCHEMA.to_owned(),
             trace: path.clone(),
-            lanes: self.on.lanes.len(),
+            lanes: self.configuration.lanes.len(),
             ios: self.input.ios,
             taken_as: self.input.taken_as.clone(),
             cost: self.cost_in_words.clone(),
-            warm_up_ns: self.on.drive.warm_up,
-            measure_ns: self.on.drive.measure,
-            seed: self.on.drive.seed,
+            warm_up_ns: self.configuration.drive.warm_up,
+            measure_ns: self.configuration.drive.measure,
+            seed: self.configuration.drive.seed,
             methods,
             warnings: {
-                let long = long_ios(self.input, self.on.drive.measure);
-                let of_input = left_out(&[self.input]).into_iter().chain(long);
+                let long = long_ios(self.input, self.configuration.drive.measure);
+                let of_input = left_out_warnings(&[self.input]).into_iter().chain(long);
                 of_input.chain(self.doubt.clone()).collect()
             },
         })
     }
 
-    fn go_on(&self, stop: &AtomicBool) -> Result<(), Fault> {
+    fn check_stop(&self, stop: &AtomicBool) -> Result<(), Fault> {
         if stop.load(Ordering::Relaxed) {
             let text = format_args!("simulate {}: stopped by a signal", self.input.path);
             return Err(Fault::stopped(text));
@@ -88,7 +88,7 @@ fn method(method: String, outcome: SimOutcome) -> SimMethod {
 }
 
 /// Smallest default time that counts: windows need many periods. A shorter trace is repeated.
-const LEAST: Nanos = Nanos::from_millis(2_000);
+const MIN_MEASURE: Nanos = Nanos::from_millis(2_000);
 
 /// The simulated time of a study, and the seed of its draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,18 +106,18 @@ impl Timing {
     pub fn drive_for(self, length: Nanos) -> Drive {
         Drive {
             warm_up: self.warm_up,
-            measure: self.measure.unwrap_or(length.max(LEAST)),
+            measure: self.measure.unwrap_or(length.max(MIN_MEASURE)),
             seed: self.seed,
         }
     }
 }
 
 /// Largest share of the time that an I/O may take, as it counts at its end with all of its CPU.
-const LONGEST_SHARE: f64 = 0.1;
+const MAX_IO_SHARE: f64 = 0.1;
 
 pub(crate) fn long_ios(input: &SweepInput, measure: Nanos) -> Option<Warning> {
     let [.., longest] = input.latency_ns;
-    (longest > LONGEST_SHARE * measure.0 as f64).then(|| {
+    (longest > MAX_IO_SHARE * measure.0 as f64).then(|| {
         let length = Nanos(longest as u64);
         Warning::new(
             "long-ios",

@@ -1,15 +1,15 @@
 //! Reads traces for simulation: q2c traces, and recordings that can be imported. Also reads the
 //! service times of simulated devices.
 
-use super::lanes::{Holding, RecordedLanes};
+use super::lanes::{LaneStorage, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
 use q2c_model::stats::{Histogram, percentile};
 use q2c_model::{
-    Assumed, Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta,
+    AssumedValues, Bytes, DevId, Exit, Fault, Interpretation, IoRecord, Layer, Nanos, Op, TraceMeta,
 };
 use q2c_result::sweep::SweepInput;
 use q2c_service::{Empirical, EmpiricalBuilder, RecordedTimes};
-use q2c_sim::{LaneRecording, RecordingError, Taking};
+use q2c_sim::{LaneRecording, RecordingError, TraceOptions};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
@@ -26,19 +26,19 @@ pub struct SourceOptions {
     /// How to import the source. Facts that it does not state are by default reads of 4 KiB.
     pub import: ImportOptions,
     /// What to take from the trace, and how to interpret it.
-    pub taking: Taking,
+    pub trace: TraceOptions,
     /// How much of the trace stays in memory, and where the rest goes.
-    pub holding: Holding,
+    pub storage: LaneStorage,
 }
 
 impl SourceOptions {
     /// Options that interpret a trace as it describes itself.
-    pub fn as_stated(holding: Holding) -> Self {
+    pub fn as_stated(storage: LaneStorage) -> Self {
         SourceOptions {
             format: None,
             import: ImportOptions::default(),
-            taking: Taking::default(),
-            holding,
+            trace: TraceOptions::default(),
+            storage,
         }
     }
 }
@@ -55,7 +55,7 @@ pub struct SimTrace {
 }
 
 /// Largest number of latencies that are sorted for exact percentiles: 4 Mi.
-const EXACT: usize = 1 << 22;
+const MAX_EXACT: usize = 1 << 22;
 /// Operation and length of requests if neither the source nor the user states them.
 pub(super) const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 const COLUMNS: [Column; 11] = [
@@ -105,7 +105,7 @@ pub fn read_input(
     let format = input.format();
     let import = import_options(options);
     let scan = Scan::new().columns(&COLUMNS);
-    take(path, options, stop, format, |sink| {
+    collect(path, options, stop, format, |sink| {
         input.read(path, &import, &scan, sink)
     })
 }
@@ -121,12 +121,12 @@ pub fn read_records(
     stop: &AtomicBool,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, TraceError>,
 ) -> Result<SimTrace, Fault> {
-    take(path, options, stop, None, |sink| {
+    collect(path, options, stop, None, |sink| {
         feed(sink).map_err(ImportError::BadTrace)
     })
 }
 
-fn take(
+fn collect(
     path: &Path,
     options: &SourceOptions,
     stop: &AtomicBool,
@@ -137,11 +137,11 @@ fn take(
         let text = format!(
             "put what --memory leaves no room for of {} into a file in {}: {source}; name another folder with --spill",
             path.display(),
-            options.holding.folder.display()
+            options.storage.folder.display()
         );
-        Fault::new(Exit::of_spill(&source), text).with_source(source)
+        Fault::new(Exit::from_spill_error(&source), text).with_source(source)
     };
-    let mut lanes = RecordedLanes::new(&options.holding, options.taking);
+    let mut lanes = RecordedLanes::new(&options.storage, options.trace);
     let mut full = None;
     let mut sink = |records: &[IoRecord]| {
         TraceError::unless_stopped(stop, "read trace", path)?;
@@ -166,22 +166,23 @@ fn take(
     }
     let meta = read?;
     let lanes = lanes.finish().map_err(spilled)?;
-    let (mut lanes, closed) = lanes.map_err(|source| unfit(path, &source))?;
+    let (mut lanes, selection) = lanes.map_err(|source| unfit_fault(path, &source))?;
     let imported = format.map(|_| &options.import);
     let is_imported = imported.is_some() || meta.facts.contains_key("imported_from");
-    if let Some(cpu) = think_cpu(&meta).filter(|_| closed.taken_as.layer == Layer::User) {
+    if let Some(cpu) = think_cpu(&meta).filter(|_| selection.interpretation.layer == Layer::User) {
         lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
     }
     let think_as_cpu = is_imported.then(|| think_as_cpu(&lanes));
-    let taken_as = TakenAs {
-        polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
-        kernel_slept: kernel_slept(&meta, &closed.taken_as),
+    let interpretation = selection.interpretation;
+    let taken_as = Interpretation {
+        polled: interpretation.polled.filter(|_| records_polling(&meta)),
+        kernel_slept: kernel_slept(&meta, &interpretation),
         think_as_cpu_ns: think_as_cpu.unwrap_or_default(),
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
         lost: meta.lost,
-        ..closed.taken_as.clone()
+        ..interpretation
     };
     Ok(SimTrace {
         input: SweepInput {
@@ -189,7 +190,7 @@ fn take(
             taken_as,
             lanes: lanes.len(),
             ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-            sizes: closed.sizes,
+            sizes: selection.sizes,
             span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
             latency_ns: latencies(&lanes),
         },
@@ -198,20 +199,20 @@ fn take(
     })
 }
 
-fn unfit(path: &Path, error: &RecordingError) -> Fault {
+fn unfit_fault(path: &Path, error: &RecordingError) -> Fault {
     let path = path.display().to_string();
     let text = error.to_string().replacen("this trace", &path, 1);
     Fault::new(Exit::Input, text)
 }
 
-fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
+fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<AssumedValues> {
     let (op, bytes) = ASSUMED;
     let taken = |fact| meta.facts.contains_key(fact);
-    let assumed = Assumed {
+    let assumed = AssumedValues {
         op: (stated.op.is_none() && taken(STATED_OP)).then_some(op),
         bytes: (stated.bytes.is_none() && taken(STATED_BYTES)).then_some(bytes),
     };
-    (assumed != Assumed::default()).then_some(assumed)
+    (assumed != AssumedValues::default()).then_some(assumed)
 }
 
 /// CPU time of think times, if the trace states it, as recordings of `q2c tune` do.
@@ -221,14 +222,14 @@ fn think_cpu(meta: &TraceMeta) -> Option<Nanos> {
 }
 
 /// True if the trace says which requests were completed by polling, as q2c's BPF recordings do.
-fn tells_polling(meta: &TraceMeta) -> bool {
+fn records_polling(meta: &TraceMeta) -> bool {
     meta.facts.get("capture").is_some_and(|by| by == "bpf")
 }
 
 /// Whether block-layer times contain sleeps of the kernel's hybrid polling: there are polled
 /// requests, and `io_poll_delay` is 0 (half the mean) or more (a fixed sleep).
-fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
-    let polled = taken_as.polled.filter(|_| tells_polling(meta))?;
+fn kernel_slept(meta: &TraceMeta, taken_as: &Interpretation) -> Option<bool> {
+    let polled = taken_as.polled.filter(|_| records_polling(meta))?;
     if polled == 0 {
         return Some(false);
     }
@@ -255,21 +256,21 @@ fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
     sum / f64::max(ios, 1.0)
 }
 
-/// Minimum, p10, p50, p99 and maximum, ns; with more than [`EXACT`] latencies within 1.6 %.
+/// Minimum, p10, p50, p99 and maximum, ns; with more than [`MAX_EXACT`] latencies within 1.6 %.
 fn latencies(lanes: &[LaneRecording]) -> [f64; 5] {
     let lane_waits = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
-    if lane_waits().count() <= EXACT {
+    if lane_waits().count() <= MAX_EXACT {
         let mut waits: Vec<f32> = lane_waits().collect();
         waits.sort_unstable_by(f32::total_cmp);
         return [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| f64::from(percentile(&waits, q)));
     }
     let mut classes = Histogram::default();
     lane_waits().for_each(|wait| classes.record(wait as u64));
-    let [least, greatest] =
+    let [min, max] =
         [f32::min as fn(f32, f32) -> f32, f32::max].map(|extreme| lane_waits().reduce(extreme));
     let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|q| classes.percentile(q));
     let exact = |value: Option<f32>| f64::from(value.unwrap_or_default());
-    [exact(least), p10, p50, p99, exact(greatest)]
+    [exact(min), p10, p50, p99, exact(max)]
 }
 
 /// The columns from which service times are computed.
@@ -289,7 +290,7 @@ const SERVICE_COLUMNS: [Column; 6] = [
 /// Returns an error if the recording cannot be read, or has no times of the wanted kind.
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
-    let mut taken = EmpiricalBuilder::new(wanted.measure);
+    let mut builder = EmpiricalBuilder::new(wanted.measure);
     let input = Input::recognise(&wanted.path, None)?;
     let options = ImportOptions {
         unit,
@@ -298,11 +299,11 @@ pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error 
     };
     let scan = Scan::new().columns(&SERVICE_COLUMNS);
     let mut sink = |records: &[IoRecord]| {
-        taken.take(records);
+        builder.take(records);
         Ok(())
     };
     input.read(&wanted.path, &options, &scan, &mut sink)?;
-    Ok(taken.finish()?)
+    Ok(builder.finish()?)
 }
 
 #[cfg(test)]
@@ -330,7 +331,7 @@ mod tests {
         let mut meta = TraceMeta::default();
         let facts = fact.map(|fact| (THINK_CPU.to_owned(), fact.to_owned()));
         meta.facts.extend(facts);
-        let options = SourceOptions::as_stated(Holding {
+        let options = SourceOptions::as_stated(LaneStorage {
             memory: Bytes(1 << 20),
             folder: std::path::PathBuf::new(),
             new_file: |_| Err(io::ErrorKind::NotFound.into()),
@@ -357,7 +358,7 @@ mod tests {
             (Slept(2), "simulate o.pq: 2 of its I/Os slept"),
             (NoLanesByDevice, "simulate o.pq with lanes by"),
         ] {
-            let fault = unfit(Path::new("o.pq"), &source);
+            let fault = unfit_fault(Path::new("o.pq"), &source);
             assert!(fault.message().starts_with(begins), "{fault}");
         }
     }

@@ -1,7 +1,7 @@
 //! A sweep: the simulation of many policies on one or several traces.
 
 use super::answer;
-use super::notes::left_out;
+use super::notes::left_out_warnings;
 use super::sim::{Timing, long_ios};
 use super::source::SimTrace;
 use q2c_model::{CostModel, Exit, Fault};
@@ -42,13 +42,13 @@ pub struct Study<'a> {
 /// Reports the progress of a simulation, and can stop it.
 pub struct CellProgress<'a> {
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) told: &'a mut dyn FnMut(usize),
+    pub(crate) report: &'a mut dyn FnMut(usize),
 }
 
 impl<'a> CellProgress<'a> {
-    /// Setting `stop` ends the simulation. `told` gets the number of finished cells.
-    pub fn new(stop: &'a AtomicBool, told: &'a mut dyn FnMut(usize)) -> Self {
-        CellProgress { stop, told }
+    /// Setting `stop` ends the simulation. `report` gets the number of finished cells.
+    pub fn new(stop: &'a AtomicBool, report: &'a mut dyn FnMut(usize)) -> Self {
+        CellProgress { stop, report }
     }
 }
 
@@ -73,16 +73,16 @@ impl SimulatedCells {
             (self.outcomes, self.bounds) = (others.outcomes, others.bounds);
             return;
         }
-        for (outcomes, some) in self.outcomes.iter_mut().zip(others.outcomes) {
-            outcomes.extend(some);
+        for (outcomes, added) in self.outcomes.iter_mut().zip(others.outcomes) {
+            outcomes.extend(added);
         }
     }
 }
 
 /// Number of policies simulated together. Between groups, progress is reported and `stop` checked.
-const AT_ONCE: usize = 1024;
+const GROUP_SIZE: usize = 1024;
 /// The largest number of I/Os in a time line.
-const TIMELINE: usize = 4000;
+const MAX_TIMELINE_IOS: usize = 4000;
 
 impl Study<'_> {
     /// Number of cells: policies times traces.
@@ -107,28 +107,28 @@ impl Study<'_> {
         for trace in self.traces {
             // The oracle runs in a thread of its own beside the cells. If no thread can be started,
             // it runs after them.
-            let (of_trace, of_bounds) = std::thread::scope(|scope| {
-                let beside =
+            let (outcomes, bounds) = std::thread::scope(|scope| {
+                let oracle =
                     Builder::new().spawn_scoped(scope, || self.configuration_on(trace).bounds());
-                let begun = Instant::now();
-                let mut of_trace = Vec::with_capacity(self.policies.len());
-                for some in self.policies.chunks(AT_ONCE) {
+                let started = Instant::now();
+                let mut outcomes = Vec::with_capacity(self.policies.len());
+                for group in self.policies.chunks(GROUP_SIZE) {
                     if progress.stop.load(Ordering::Relaxed) {
                         return Err(Fault::stopped("sweep: stopped by a signal"));
                     }
-                    of_trace.extend(sweep(some, &self.configuration_on(trace)));
-                    done += some.len();
-                    (progress.told)(done);
+                    outcomes.extend(sweep(group, &self.configuration_on(trace)));
+                    done += group.len();
+                    (progress.report)(done);
                 }
-                cells.seconds += begun.elapsed().as_secs_f64();
-                let bounds = match beside {
-                    Ok(beside) => beside.join().expect("a simulation does not panic"),
+                cells.seconds += started.elapsed().as_secs_f64();
+                let bounds = match oracle {
+                    Ok(oracle) => oracle.join().expect("a simulation does not panic"),
                     Err(_) => self.configuration_on(trace).bounds(),
                 };
-                Ok((of_trace, bounds))
+                Ok((outcomes, bounds))
             })?;
-            cells.outcomes.push(of_trace);
-            cells.bounds.push(of_bounds);
+            cells.outcomes.push(outcomes);
+            cells.bounds.push(bounds);
         }
         Ok(cells)
     }
@@ -151,35 +151,35 @@ impl Study<'_> {
         }
     }
 
-    pub(super) fn linux_on(&self, trace: &SimTrace) -> SimOutcome {
+    pub(super) fn simulate_linux(&self, trace: &SimTrace) -> SimOutcome {
         let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
         sweep(&[linux], &self.configuration_on(trace))[0]
     }
 
     fn conclude(&self, simulated: &SimulatedCells) -> Result<SweepResult, Fault> {
         let outcomes = &simulated.outcomes;
-        let answered = answer::answer_sweep(self, outcomes, &simulated.bounds)?;
+        let answer = answer::answer_sweep(self, outcomes, &simulated.bounds)?;
         let mut inputs = Vec::new();
         let mut cells = Vec::with_capacity(self.cells());
-        for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
+        for (input, (trace, outcomes)) in self.traces.iter().zip(outcomes).enumerate() {
             inputs.push(trace.input.clone());
-            let floor = answered.answers[input].floor_iops;
-            let shares = &answered.shares[input];
-            let simulated = self.policies.iter().zip(of_trace).zip(shares);
+            let floor = answer.answers[input].floor_iops;
+            let shares = &answer.shares[input];
+            let simulated = self.policies.iter().zip(outcomes).zip(shares);
             cells.extend(simulated.map(|((policy, outcome), share)| SimCell {
                 input,
                 rule: policy.rule().name.to_owned(),
                 policy: policy.to_string(),
                 params: named_params(policy),
                 bs: trace.input.sizes.last().copied().unwrap_or_default(),
-                keeps_limits: Some(self.limits.kept_by(outcome, floor)),
+                keeps_limits: Some(self.limits.allow(outcome, floor)),
                 share: *share,
                 gives: outcome.gives,
             }));
         }
         let measured = self.traces.iter();
         let measured = measured.map(|trace| self.configuration_on(trace).drive.measure);
-        let pareto = answered.answers.iter().flat_map(|a| a.pareto.clone());
+        let pareto = answer.answers.iter().flat_map(|a| a.pareto.clone());
         Ok(SweepResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -191,12 +191,12 @@ impl Study<'_> {
             seed: self.timing.seed,
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
-            timeline: self.timeline(answered.best.as_ref().map(|best| best.policy.as_str())),
+            timeline: self.timeline(answer.best.as_ref().map(|best| best.policy.as_str())),
             pareto: pareto.collect(),
-            best: answered.best,
-            best_worst_case: answered.best_worst_case,
-            oracle: answered.oracle,
-            answers: answered.answers,
+            best: answer.best,
+            best_worst_case: answer.best_worst_case,
+            oracle: answer.oracle,
+            answers: answer.answers,
             inputs,
             cells,
             speed: self.speed(simulated),
@@ -214,15 +214,15 @@ impl Study<'_> {
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let inputs: Vec<_> = self.traces.iter().map(|trace| &trace.input).collect();
         let long = |t: &SimTrace| long_ios(&t.input, self.configuration_on(t).drive.measure);
-        let mut warnings = left_out(&inputs);
+        let mut warnings = left_out_warnings(&inputs);
         warnings.extend(self.traces.iter().filter_map(long));
-        warnings.extend(self.free_interrupts());
+        warnings.extend(self.free_interrupts_warning());
         warnings
     }
 
-    fn free_interrupts(&self) -> Option<Warning> {
-        let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self.cost, policy);
-        let taking = self.policies.iter().filter(free);
+    fn free_interrupts_warning(&self) -> Option<Warning> {
+        let is_free = |policy: &&PolicySpec| answer::takes_free_interrupts(self.cost, policy);
+        let taking = self.policies.iter().filter(is_free);
         let mut rules: Vec<&str> = taking.map(|policy| policy.rule().name).collect();
         rules.dedup();
         (!rules.is_empty()).then(|| {
@@ -244,7 +244,7 @@ impl Study<'_> {
         let lane = lanes.first()?;
         let rule = policy.build(1).pop()?;
         let seed = self.timing.seed;
-        let moments = timeline(self.arrival, lane, self.cost, rule, seed, TIMELINE);
+        let moments = timeline(self.arrival, lane, self.cost, rule, seed, MAX_TIMELINE_IOS);
         let series = |value: fn(&q2c_sim::TimelineIo) -> f64| moments.iter().map(value).collect();
         Some(Timeline {
             policy: policy.to_string(),

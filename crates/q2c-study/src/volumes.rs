@@ -1,13 +1,13 @@
 //! The results of sweeps in parts, and the choice over several such results.
 
-use super::{answer::may_be_chosen, sweep::named_params};
+use super::{answer::eligible_policies, sweep::named_params};
 use q2c_model::{Fault, Nanos};
 use q2c_result::volumes::{
-    BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
+    BestOfVolumes, CHOICE_SCHEMA, OverallPolicy, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
     WithoutFigures,
 };
 use q2c_sim::answers::robust;
-use q2c_sim::{Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
+use q2c_sim::{Drive, Limits, Objective, ResumableSweep, SimOutcome, VolumeOutcomes};
 use q2c_sim::{choose, scores};
 
 /// The result of a finished sweep in parts.
@@ -58,12 +58,12 @@ pub fn choose_over(
     objective: Objective,
     limits: &Limits,
 ) -> Result<VolumesChoice, Fault> {
-    let swept: Vec<SweptVolumes> = states.iter().map(ResumableSweep::finish).collect();
+    let swept: Vec<VolumeOutcomes> = states.iter().map(ResumableSweep::finish).collect();
     let refused =
         |reason: String| Fault::usage(format_args!("choose over volumes: expected {reason}"));
     let none = || refused("one sweep or more, found none".to_owned());
     let first = swept.first().ok_or_else(none)?;
-    let differs = |volume: &SweptVolumes| volume.policies != first.policies;
+    let differs = |volume: &VolumeOutcomes| volume.policies != first.policies;
     if let Some(other) = swept.iter().position(differs) {
         return Err(refused(format!(
             "the configurations of the first sweep, found others in number {other}, counted from 0; sweep all volumes alike"
@@ -79,9 +79,9 @@ pub fn choose_over(
     let mut best = Vec::new();
     let mut all_scores = Vec::new();
     for (state, volume) in states.iter().zip(&swept) {
-        let may = may_be_chosen(policies, state.cost());
-        let known = volume.outcomes.iter().map(Option::is_some);
-        let eligible: Vec<bool> = known.zip(may).map(|(known, may)| known && may).collect();
+        let eligible = volume.outcomes.iter().map(Option::is_some);
+        let eligible = eligible.zip(eligible_policies(policies, state.cost()));
+        let eligible: Vec<bool> = eligible.map(|(a, b)| a && b).collect();
         let cells = volume.outcomes.iter();
         let cells: Vec<_> = cells.map(|cell| cell.unwrap_or_default()).collect();
         let choice = choose(&cells, &eligible, &volume.poll, objective, limits);
@@ -95,7 +95,7 @@ pub fn choose_over(
         });
     }
     let winners = robust(&all_scores);
-    let over = |(c, share): (usize, f64)| OverAll {
+    let over = |(c, share): (usize, f64)| OverallPolicy {
         policy: policies[c].to_string(),
         share,
         regret: regret(&all_scores, c),
@@ -131,7 +131,7 @@ mod tests {
         let rules = ["fixed:10us", "fixed:18us", "fixed:30us"];
         let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();
         let cost = CostModel::delayed(Nanos(0));
-        let mut state = ResumableSweep::new(name, &rules, &cost, Drive::once(1)).unwrap();
+        let mut state = ResumableSweep::new(name, &rules, &cost, Drive::one_pass(1)).unwrap();
         let io = Io::READ_4K;
         let mut lane = LaneRecording::default();
         (0..100).for_each(|_| lane.push(io, 0.0, wait, 0.0));
@@ -168,11 +168,11 @@ mod tests {
         };
         refused(&[], "found none");
         let cost = CostModel::delayed(Nanos(0));
-        let other = ResumableSweep::new("c", &["pas".parse().unwrap()], &cost, Drive::once(1));
+        let other = ResumableSweep::new("c", &["pas".parse().unwrap()], &cost, Drive::one_pass(1));
         let states = [volume("a", 20_000.0), other.unwrap()];
         refused(&states, "others in number 1");
         let rules = volume("a", 1.0).policies();
-        let empty = ResumableSweep::new("d", &rules, &cost, Drive::once(1)).unwrap();
+        let empty = ResumableSweep::new("d", &rules, &cost, Drive::one_pass(1)).unwrap();
         let states = [volume("a", 20_000.0), empty];
         refused(&states, "none on d");
     }

@@ -1,21 +1,21 @@
 //! Every file of the library can be simulated, states its origin, and differs from all others.
 
 use q2c_model::Bytes;
-use q2c_study::{Holding, LIBRARY, SimTrace, SourceOptions, read_library};
+use q2c_study::{LIBRARY, LaneStorage, SimTrace, SourceOptions, read_library};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-const MOST: usize = 3 << 20;
+const MAX_LIBRARY_BYTES: usize = 3 << 20;
 const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
 /// The Kolmogorov-Smirnov distance of latencies below which two patterns count as the same.
 const DISTANCE: f64 = 0.05;
 
 fn library() -> Vec<SimTrace> {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = SourceOptions::as_stated(Holding {
+    let options = SourceOptions::as_stated(LaneStorage {
         memory: Bytes(1 << 30),
         folder: folder.path().to_owned(),
         new_file: |_| Err(io::ErrorKind::Unsupported.into()),
@@ -30,11 +30,11 @@ fn the_library_is_the_folder_and_small() {
     let files = fs::read_dir(folder).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let names: BTreeSet<String> = names.filter(|name| name.ends_with(".parquet")).collect();
-    let shipped: Vec<&str> = LIBRARY.iter().map(|shipped| shipped.file).collect();
-    assert!(shipped.is_sorted());
-    assert!(names.iter().eq(&shipped), "{names:?}");
-    let bytes: usize = LIBRARY.iter().map(|shipped| shipped.bytes.len()).sum();
-    assert!(bytes <= MOST, "{bytes} bytes");
+    let library_files: Vec<&str> = LIBRARY.iter().map(|pattern| pattern.file).collect();
+    assert!(library_files.is_sorted());
+    assert!(names.iter().eq(&library_files), "{names:?}");
+    let bytes: usize = LIBRARY.iter().map(|pattern| pattern.bytes.len()).sum();
+    assert!(bytes <= MAX_LIBRARY_BYTES, "{bytes} bytes");
 }
 
 #[test]

@@ -9,18 +9,17 @@ use std::ptr::NonNull;
 ///
 /// A *slot* is the number of a request in flight; a *buffer* is `size` bytes of the mapping.
 /// [`Buffers::new`] gives each slot a buffer. With [`Buffers::shared`] the slots share a pool for
-/// reads and another for writes. The pools follow each other in the mapping: first `reads` buffers,
-/// then `writes`.
+/// reads and another for writes. The pools follow each other in the mapping: first that of reads,
+/// then that of writes.
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
     size: usize,
     slots: usize,
-    /// Number of buffers that reads use: slot modulo this number.
-    reads: usize,
-    /// Number of buffers after these that only writes use, by the same rule; with 0 writes use
-    /// those of reads.
-    writes: usize,
+    /// Reads use these buffers: slot modulo this number.
+    read_buffers: usize,
+    /// Writes use these buffers after them, by the same rule; with 0 they use those of reads.
+    write_buffers: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone; moving it to another thread moves the ownership.
@@ -31,8 +30,8 @@ impl Buffers {
     /// device treats writes of it as a special case.
     /// `size` must be a multiple of 512; neither it nor `slots` may be 0.
     pub fn new(slots: usize, size: usize) -> io::Result<Self> {
-        let mut buffers = Self::mapped(slots, size)?;
-        (0..slots).for_each(|slot| fill(buffers.slot_mut(slot), slot as u64));
+        let mut buffers = Self::map_buffers(slots, size)?;
+        (0..slots).for_each(|slot| fill_random(buffers.slot_mut(slot), slot as u64));
         Ok(buffers)
     }
 
@@ -44,11 +43,11 @@ impl Buffers {
     /// zeros, the rest is a pattern that does not compress and is in no other buffer.
     pub fn shared(slots: usize, size: usize, pool: usize, compressible: u8) -> io::Result<Self> {
         let pool = pool.min(slots);
-        let mut buffers = Self::mapped(2 * pool, size)?;
-        (buffers.slots, buffers.reads, buffers.writes) = (slots, pool, pool);
+        let mut buffers = Self::map_buffers(2 * pool, size)?;
+        (buffers.slots, buffers.read_buffers, buffers.write_buffers) = (slots, pool, pool);
         for index in pool..2 * pool {
             let content = buffers.slice(index);
-            fill(content, index as u64);
+            fill_random(content, index as u64);
             for block in content.chunks_mut(4096) {
                 let random = block.len() - block.len() * usize::from(compressible.min(100)) / 100;
                 block[random..].fill(0);
@@ -57,7 +56,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    fn mapped(count: usize, size: usize) -> io::Result<Self> {
+    fn map_buffers(count: usize, size: usize) -> io::Result<Self> {
         let length = count.checked_mul(size);
         let length = length.filter(|&n| n > 0 && size.is_multiple_of(512));
         let length = length.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
@@ -72,8 +71,8 @@ impl Buffers {
             base,
             size,
             slots: count,
-            reads: count,
-            writes: 0,
+            read_buffers: count,
+            write_buffers: 0,
         })
     }
 
@@ -89,7 +88,7 @@ impl Buffers {
 
     /// Number of buffers: as many as slots, unless the slots share them.
     pub(crate) fn count(&self) -> usize {
-        self.reads + self.writes
+        self.read_buffers + self.write_buffers
     }
 
     /// The index of the buffer that a slot's transfer uses: a write, or a read.
@@ -97,11 +96,11 @@ impl Buffers {
     pub(crate) fn index_of(&self, slot: u16, write: bool) -> usize {
         let slot = usize::from(slot);
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
-        match (write, self.writes) {
+        match (write, self.write_buffers) {
             // Each slot has its own buffer: this common case does without a division.
             (_, 0) => slot,
-            (false, _) => slot % self.reads,
-            (true, pool) => self.reads + slot % pool,
+            (false, _) => slot % self.read_buffers,
+            (true, pool) => self.read_buffers + slot % pool,
         }
     }
 
@@ -134,8 +133,8 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping made in `mapped`, and nothing borrows it
-        // any more.
+        // SAFETY: base and length are those of the mapping made in `map_buffers`, and nothing
+        // borrows it any more.
         let unmapped =
             unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size * self.count()) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
@@ -143,7 +142,7 @@ impl Drop for Buffers {
 }
 
 /// Fills `bytes` with a pseudo-random stream after splitmix64.
-fn fill(bytes: &mut [u8], seed: u64) {
+fn fill_random(bytes: &mut [u8], seed: u64) {
     let mut z = seed;
     for word in bytes.chunks_mut(8) {
         z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);

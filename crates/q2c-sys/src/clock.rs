@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Length of the fit, milliseconds.
 const FIT_MS: u64 = 30;
 /// Fractional bits of the rate.
-const SHIFT: u32 = 32;
+const RATE_BITS: u32 = 32;
 
 /// The present time of CLOCK_MONOTONIC, nanoseconds.
 #[inline]
@@ -27,10 +27,10 @@ pub fn monotonic_ns() -> u64 {
 /// The present time of CLOCK_MONOTONIC as the kernel counts it in traces and BPF programs,
 /// nanoseconds. Programs in a time namespace may see another time (time_namespaces(7)).
 pub fn kernel_ns() -> u64 {
-    in_kernel(monotonic_ns())
+    to_kernel_ns(monotonic_ns())
 }
 
-fn in_kernel(monotonic_ns: u64) -> u64 {
+fn to_kernel_ns(monotonic_ns: u64) -> u64 {
     static AHEAD: OnceLock<i64> = OnceLock::new();
     let ahead = AHEAD.get_or_init(|| {
         let offsets = std::fs::read_to_string("/proc/self/timens_offsets");
@@ -48,10 +48,8 @@ fn ahead_ns(offsets: &str) -> Option<i64> {
         is_monotonic.then_some(columns)
     })?;
     let [seconds, ns] = [columns.next()?, columns.next()?].map(str::parse::<i64>);
-    seconds
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(ns.ok()?)
+    let seconds_ns = seconds.ok()?.checked_mul(1_000_000_000)?;
+    seconds_ns.checked_add(ns.ok()?)
 }
 
 /// CPU time of the calling thread, nanoseconds, exact to the present moment.
@@ -66,7 +64,7 @@ pub fn thread_cpu_ns() -> u64 {
 pub struct Clock {
     /// TSC ticks or nanoseconds of CLOCK_MONOTONIC at the moment the clock was made.
     base: u64,
-    /// Nanoseconds per tick, with [`SHIFT`] fractional bits; 0 means that CLOCK_MONOTONIC is used.
+    /// Nanoseconds per tick, with [`RATE_BITS`] fractional bits; 0 for CLOCK_MONOTONIC.
     rate: u64,
 }
 
@@ -78,7 +76,7 @@ impl Clock {
     /// the TSC is not invariant.
     pub fn new() -> Self {
         if tsc::invariant() {
-            Self::fitted()
+            Self::fit()
         } else {
             Self::monotonic()
         }
@@ -94,14 +92,14 @@ impl Clock {
     /// The kernel's own time of CLOCK_MONOTONIC ([`kernel_ns`]) at which this clock shows `ns`;
     /// `None` where the clock counts by the TSC, which drifts against CLOCK_MONOTONIC.
     pub fn since_boot(&self, ns: u64) -> Option<u64> {
-        (self.rate == 0).then(|| in_kernel(self.base + ns))
+        (self.rate == 0).then(|| to_kernel_ns(self.base + ns))
     }
 
-    fn fitted() -> Self {
-        let (tsc0, ns0) = pair();
+    fn fit() -> Self {
+        let (tsc0, ns0) = paired_reading();
         std::thread::sleep(Duration::from_millis(FIT_MS));
-        let (tsc1, ns1) = pair();
-        let rate = ((u128::from(ns1 - ns0) << SHIFT) / u128::from(tsc1 - tsc0)) as u64;
+        let (tsc1, ns1) = paired_reading();
+        let rate = ((u128::from(ns1 - ns0) << RATE_BITS) / u128::from(tsc1 - tsc0)) as u64;
         let base = tsc::read();
         Clock { base, rate }
     }
@@ -113,7 +111,7 @@ impl Clock {
             0 => monotonic_ns().saturating_sub(self.base),
             rate => {
                 let ticks = tsc::read().saturating_sub(self.base);
-                ((u128::from(ticks) * u128::from(rate)) >> SHIFT) as u64
+                ((u128::from(ticks) * u128::from(rate)) >> RATE_BITS) as u64
             }
         }
     }
@@ -135,7 +133,7 @@ impl Default for Clock {
 }
 
 /// TSC and CLOCK_MONOTONIC at one moment: of 64 readings the one that took the fewest ticks.
-fn pair() -> (u64, u64) {
+fn paired_reading() -> (u64, u64) {
     let reading = |_| {
         let before = tsc::read();
         let ns = monotonic_ns();

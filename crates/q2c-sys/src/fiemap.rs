@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 /// Extents asked for in one call. For a file with more extents the next call begins where the last
 /// one ended.
-const BATCH: usize = 128;
+const BATCH_EXTENTS: usize = 128;
 /// `_IOWR('f', 11, struct fiemap)`, a request header of 32 bytes.
 const FS_IOC_FIEMAP: u64 = 0xc020_660b;
 
@@ -78,7 +78,7 @@ struct FiemapRequest {
     mapped_extents: u32,
     extent_count: u32,
     reserved: u32,
-    extents: [RawExtent; BATCH],
+    extents: [RawExtent; BATCH_EXTENTS],
 }
 
 /// All extents of `file`, in the order of the file. The call writes nothing back: call `fsync`
@@ -89,31 +89,31 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     let mut extents: Vec<Extent> = Vec::new();
     loop {
         let start = extents.last().map_or(0, Extent::end);
-        let batch = ask(file, start)?;
+        let batch = read_batch(file, start)?;
         let ends = |last: &Extent| last.has(Extent::LAST) || last.end() <= start;
-        let done = batch.last().is_none_or(ends);
+        let is_last = batch.last().is_none_or(ends);
         extents.extend(batch);
-        if done {
+        if is_last {
             return Ok(extents);
         }
     }
 }
 
-/// Makes one call, which returns up to [`BATCH`] extents from byte `start` on.
-fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
+/// Makes one call, which returns up to [`BATCH_EXTENTS`] extents from byte `start` on.
+fn read_batch(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     let mut request = FiemapRequest {
         start,
         length: u64::MAX - start,
         flags: 0,
         mapped_extents: 0,
-        extent_count: BATCH as u32,
+        extent_count: BATCH_EXTENTS as u32,
         reserved: 0,
-        extents: [RawExtent::default(); BATCH],
+        extents: [RawExtent::default(); BATCH_EXTENTS],
     };
     // SAFETY: the descriptor is open during the call, and the request is a `struct fiemap` followed
     // by `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
     check(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) })?;
-    let mapped = (request.mapped_extents as usize).min(BATCH);
+    let mapped = (request.mapped_extents as usize).min(BATCH_EXTENTS);
     let extent = |raw: &RawExtent| Extent {
         logical: raw.logical,
         physical: raw.physical,
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn more_extents_than_one_call_holds() {
         // Every second 4 KiB block is written, so no two written blocks can be one extent.
-        let blocks = BATCH as u64 * 2 + 7;
+        let blocks = BATCH_EXTENTS as u64 * 2 + 7;
         let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         for i in 0..blocks {
             file.write_all_at(&[7; 4096], i * 8192).unwrap();

@@ -17,7 +17,7 @@ const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`: past the page cache of the file, where its file system can.
 const DIRECT_IO: u32 = 16;
 /// Most attempts: another program may take a device that was free.
-const TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
 /// The backing file of a loop device, by its numbers: names may be removed, or belong to another
 /// mount namespace.
@@ -80,19 +80,19 @@ pub fn attach(backing: &File) -> io::Result<LoopDevice> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let control = options.open("/dev/loop-control")?;
-    let mut last = io::Error::from_raw_os_error(libc::EBUSY);
-    for _ in 0..TRIES {
+    let mut last_error = io::Error::from_raw_os_error(libc::EBUSY);
+    for _ in 0..MAX_TRIES {
         // SAFETY: the call takes no pointer, and the descriptor is open during it.
         let number = check(unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE as _) })?;
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let file = options.open(&path)?;
         match configure(&file, backing) {
             Ok(()) => return Ok(LoopDevice { file, path }),
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => last = e,
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => last_error = e,
             Err(e) => return Err(e),
         }
     }
-    Err(last)
+    Err(last_error)
 }
 
 fn configure(device: &File, backing: &File) -> io::Result<()> {

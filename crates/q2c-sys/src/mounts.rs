@@ -13,18 +13,18 @@ use std::path::{Path, PathBuf};
 /// their own. What they mount is seen nowhere else. The kernel takes it away when the last of them
 /// has ended, however that happens.
 /// It takes root (`CAP_SYS_ADMIN`).
-pub fn own_mounts() -> io::Result<()> {
+pub fn unshare_mounts() -> io::Result<()> {
     // SAFETY: the call takes no pointer. The thread stops sharing its working folder and its mounts
     // with the others, which no safe code relies on.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-    let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    Ok(mount_change("/", alone)?)
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    Ok(mount_change("/", private)?)
 }
 
 /// Mounts a file system that needs no device, such as `tracefs`, at no place at all. It is reached
 /// through the file returned (`/proc/self/fd/N`), and ends with it.
 /// It takes root (CAP_SYS_ADMIN) and Linux 5.2; `ENODEV` where the kernel has no such file system.
-pub fn nowhere(kind: &str) -> io::Result<OwnedFd> {
+pub fn mount_detached(kind: &str) -> io::Result<OwnedFd> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
     let flags = FsMountFlags::FSMOUNT_CLOEXEC;

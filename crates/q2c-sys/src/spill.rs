@@ -36,7 +36,7 @@ impl Word for f32 {
 }
 
 /// Bytes that are gathered before they are written.
-const AT_ONCE: usize = 256 * 1024;
+const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Words that are being written to a file. [`Spill::map`] ends the writing and gives them back as a
 /// slice.
@@ -52,7 +52,7 @@ impl<T: Word> Spill<T> {
     /// any way.
     pub fn new_in(folder: &Path) -> io::Result<Self> {
         Ok(Spill {
-            file: BufWriter::with_capacity(AT_ONCE, tempfile::tempfile_in(folder)?),
+            file: BufWriter::with_capacity(WRITE_BUFFER_BYTES, tempfile::tempfile_in(folder)?),
             words: 0,
             kind: PhantomData,
         })
@@ -68,39 +68,39 @@ impl<T: Word> Spill<T> {
     }
 
     /// Ends the writing and maps all words for reading.
-    pub fn map(self) -> io::Result<Spilled<T>> {
+    pub fn map(self) -> io::Result<MappedWords<T>> {
         let file = self.file.into_inner().map_err(|e| e.into_error())?;
         let length = self.words * size_of::<T>();
-        let spilled = |base| Spilled {
+        let mapped = |base| MappedWords {
             base,
             words: self.words,
         };
         if length == 0 {
-            return Ok(spilled(NonNull::dangling()));
+            return Ok(mapped(NonNull::dangling()));
         }
         let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(spilled(base))
+        Ok(mapped(base))
     }
 }
 
 /// Words in a mapped file, read through `as_ref`. Nobody else can change the file: it has no name,
 /// and its descriptor is closed.
 #[derive(Debug)]
-pub struct Spilled<T> {
+pub struct MappedWords<T> {
     base: NonNull<T>,
     words: usize,
 }
 
 // SAFETY: the mapping is only ever read, and belongs to this value alone.
-unsafe impl<T: Word> Send for Spilled<T> {}
+unsafe impl<T: Word> Send for MappedWords<T> {}
 // SAFETY: shared references only read the mapping, which nobody writes.
-unsafe impl<T: Word> Sync for Spilled<T> {}
+unsafe impl<T: Word> Sync for MappedWords<T> {}
 
-impl<T: Word> AsRef<[T]> for Spilled<T> {
+impl<T: Word> AsRef<[T]> for MappedWords<T> {
     fn as_ref(&self) -> &[T] {
         // SAFETY: the mapping is aligned to a page and holds `words` words, all written before it
         // was made; every bit pattern is a valid word; nobody writes to the file or shortens it.
@@ -108,7 +108,7 @@ impl<T: Word> AsRef<[T]> for Spilled<T> {
     }
 }
 
-impl<T> Drop for Spilled<T> {
+impl<T> Drop for MappedWords<T> {
     fn drop(&mut self) {
         if self.words > 0 {
             let length = self.words * size_of::<T>();
@@ -132,12 +132,12 @@ mod tests {
             let numbers: Vec<f32> = (0..part * 37).map(|n| (part * 10_000 + n) as f32).collect();
             spill.write(&numbers).unwrap();
         }
-        let spilled = spill.map().unwrap();
+        let mapped = spill.map().unwrap();
         let numbers = (0..100_u32).flat_map(|part| (0..part * 37).map(move |n| part * 10_000 + n));
         assert!(
             numbers
                 .map(|n| n as f32)
-                .eq(spilled.as_ref().iter().copied())
+                .eq(mapped.as_ref().iter().copied())
         );
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no name");
     }

@@ -3,6 +3,7 @@
 use crate::check;
 use crate::clock::monotonic_ns;
 use q2c_model::CpuId;
+use rustix::process::Pid;
 use rustix::thread::{ClockId, CpuSet};
 use std::io;
 
@@ -22,7 +23,7 @@ pub fn allow_other(tid: u32, cpus: &[CpuId]) -> io::Result<()> {
     allow_thread(Some(pid(tid)?), cpus)
 }
 
-fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<()> {
+fn allow_thread(pid: Option<Pid>, cpus: &[CpuId]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in cpus {
         if cpu.0 as usize >= CpuSet::MAX_CPU {
@@ -30,7 +31,7 @@ fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<
         }
         set.set(cpu.0 as usize);
     }
-    Ok(rustix::thread::sched_setaffinity(of, &set)?)
+    Ok(rustix::thread::sched_setaffinity(pid, &set)?)
 }
 
 /// The CPUs that the calling thread may run on, in ascending order.
@@ -40,18 +41,16 @@ pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
 
 /// The CPUs that the thread `tid` of any process may run on, in ascending order. CPUs that are not
 /// online are left out.
-pub fn allowed_of(tid: u32) -> io::Result<Vec<CpuId>> {
+pub fn allowed_cpus_of(tid: u32) -> io::Result<Vec<CpuId>> {
     cpus_of(Some(pid(tid)?))
 }
 
-fn pid(tid: u32) -> io::Result<rustix::process::Pid> {
-    let pid = i32::try_from(tid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
+fn pid(tid: u32) -> io::Result<Pid> {
+    let pid = i32::try_from(tid).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
 }
 
-fn cpus_of(pid: Option<rustix::process::Pid>) -> io::Result<Vec<CpuId>> {
+fn cpus_of(pid: Option<Pid>) -> io::Result<Vec<CpuId>> {
     let set = rustix::thread::sched_getaffinity(pid)?;
     let cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
     Ok(cpus.map(|cpu| CpuId(cpu as u32)).collect())
@@ -59,7 +58,7 @@ fn cpus_of(pid: Option<rustix::process::Pid>) -> io::Result<Vec<CpuId>> {
 
 /// Sets the calling thread's timer slack to the smallest value, 1 ns, so that timed sleeps end when
 /// they should. The default of 50 us would let the kernel end them later.
-pub fn least_timer_slack() -> io::Result<()> {
+pub fn minimize_timer_slack() -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes one integer by value and touches no memory of this process.
     check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }).map(drop)
 }
@@ -130,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_sleep_is_a_voluntary_switch_and_never_short() {
-        least_timer_slack().unwrap();
+        minimize_timer_slack().unwrap();
         let (before, start) = (switches(), monotonic_ns());
         sleep_until(start + 2_000_000);
         assert!(monotonic_ns() - start >= 2_000_000);

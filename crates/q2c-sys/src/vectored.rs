@@ -63,8 +63,10 @@ impl Vectored {
             operation, length, ..
         } = transfer;
         let memory = self.buffers.transfer_mut(transfer.slot, operation.writes());
-        let (file, offset, flags) = (&self.file, transfer.offset, self.flags);
-        let durable = flags | ReadWriteFlags::DSYNC;
+        let (file, offset, mut flags) = (&self.file, transfer.offset, self.flags);
+        if operation == Operation::Durable {
+            flags |= ReadWriteFlags::DSYNC;
+        }
         let moved = loop {
             let moved = match operation {
                 Operation::Read => {
@@ -72,11 +74,6 @@ impl Vectored {
                     preadv2(file, &mut [IoSliceMut::new(memory)], offset, flags)
                 }
                 Operation::Write | Operation::Durable => {
-                    let flags = if operation == Operation::Write {
-                        flags
-                    } else {
-                        durable
-                    };
                     let memory = IoSlice::new(&memory[..length as usize]);
                     pwritev2(file, &[memory], offset, flags)
                 }

@@ -2,17 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Raises a flag when it goes out of scope, also where a test fails.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Keeps a CPU busy while `work` is done.
-pub fn busily<T>(work: impl FnOnce() -> T) -> T {
+pub fn with_busy_cpu<T>(work: impl FnOnce() -> T) -> T {
+    /// Raises the flag when it goes out of scope, also where a test fails.
+    struct RaiseOnDrop<'a>(&'a AtomicBool);
+
+    impl Drop for RaiseOnDrop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -20,7 +20,7 @@ pub fn busily<T>(work: impl FnOnce() -> T) -> T {
                 std::hint::spin_loop();
             }
         });
-        let _ends = Ends(&done);
+        let _raise = RaiseOnDrop(&done);
         work()
     })
 }

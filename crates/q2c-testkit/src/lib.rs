@@ -7,11 +7,11 @@ mod packed;
 mod strict;
 mod timed;
 
-pub use busy::busily;
+pub use busy::with_busy_cpu;
 pub use metrics::{Samples, strict_metrics};
-pub use packed::{Packed, pack, unpacked};
+pub use packed::{ArchiveFiles, pack, unpack};
 pub use strict::strict_json;
-pub use timed::{alone, timed, waiting};
+pub use timed::{run_timed, run_timed_alone, run_timed_waiting};
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -69,16 +69,13 @@ pub fn shared_data(test: &str, file: &str) -> Option<PathBuf> {
     // Cargo sets the variable when it runs a test. A path that was compiled in is that of another
     // checkout when the two share a folder of build results.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
-    let beside = Path::new(&package).join("../../../shared/data");
-    let path = std::env::var_os("Q2C_SHARED_DATA")
-        .map_or(beside, PathBuf::from)
-        .join(file);
+    let default = Path::new(&package).join("../../../shared/data");
+    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or(default, PathBuf::from);
+    let path = folder.join(file);
     if path.exists() {
         return Some(path);
     }
-    skip(
-        test,
-        &format!("the sample data {file} is absent; Q2C_SHARED_DATA names its folder"),
-    );
+    let reason = format!("the sample data {file} is absent; Q2C_SHARED_DATA names its folder");
+    skip(test, &reason);
     None
 }

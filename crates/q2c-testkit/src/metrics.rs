@@ -1,7 +1,7 @@
 //! Metrics in Prometheus's text format 0.0.4 as strict readers take them, written from the format's
 //! description and without a look at the code that writes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Labels of a sample by name.
 type Labels = BTreeMap<String, String>;
@@ -23,22 +23,16 @@ impl Samples {
         };
         let matching: Vec<_> = self.0.keys().filter(fits).collect();
         match matching[..] {
-            [one] => self.0[one],
+            [key] => self.0[key],
             _ => panic!("{name} {labels:?}: found {matching:?}"),
         }
     }
 
     /// The values of a label over all samples; `None` stands for samples without it.
     pub fn label(&self, label: &str) -> Vec<Option<&str>> {
-        let has_label = |(_, labels): &'_ (String, Labels)| labels.contains_key(label);
-        let mut values: Vec<Option<&str>> = self
-            .0
-            .keys()
-            .map(|key| has_label(key).then(|| key.1[label].as_str()))
-            .collect();
-        values.sort_unstable();
-        values.dedup();
-        values
+        let samples = self.0.keys();
+        let values = samples.map(|(_, labels)| labels.get(label).map(String::as_str));
+        Vec::from_iter(BTreeSet::from_iter(values))
     }
 }
 
@@ -57,16 +51,16 @@ pub fn strict_metrics(text: &str) -> Samples {
 }
 
 /// A metric whose `TYPE` was read.
-struct MetricFamily {
-    name: String,
-    kind: String,
+struct MetricFamily<'a> {
+    name: &'a str,
+    kind: &'a str,
 }
 
-impl MetricFamily {
+impl MetricFamily<'_> {
     fn holds(&self, name: &str) -> bool {
-        match self.kind.as_str() {
+        match self.kind {
             "histogram" => name
-                .strip_prefix(&self.name)
+                .strip_prefix(self.name)
                 .is_some_and(|suffix| ["_bucket", "_sum", "_count"].contains(&suffix)),
             _ => name == self.name,
         }
@@ -78,29 +72,25 @@ fn read(text: &str) -> Result<Samples, String> {
         return Err("the last line has no end".to_owned());
     }
     let mut samples = Samples::default();
-    let mut helped: Option<&str> = None;
-    let mut families: Vec<MetricFamily> = Vec::new();
+    let mut helped_name: Option<&str> = None;
+    let mut families: Vec<MetricFamily<'_>> = Vec::new();
     for line in text.lines() {
         let wrong = |reason: &str| format!("{reason}: {line:?}");
         if let Some(help) = line.strip_prefix("# HELP ") {
             let (name, _) = help.split_once(' ').ok_or_else(|| wrong("no help"))?;
-            helped = Some(name);
+            helped_name = Some(name);
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').ok_or_else(|| wrong("no type"))?;
-            let again = families.iter().any(|family| family.name == name);
-            let known = ["counter", "gauge", "histogram"].contains(&kind);
-            if helped != Some(name) || again || !known || !is_name(name, ":") {
-                return Err(wrong(
-                    "a type without help, again, unknown, or of a wrong name",
-                ));
+            let is_repeated = families.iter().any(|family| family.name == name);
+            let is_known = ["counter", "gauge", "histogram"].contains(&kind);
+            if helped_name != Some(name) || is_repeated || !is_known || !is_name(name, ":") {
+                let reason = "a type without help, again, unknown, or of a wrong name";
+                return Err(wrong(reason));
             }
             if (kind == "counter") != name.ends_with("_total") {
                 return Err(wrong("a name that does not suit the type"));
             }
-            families.push(MetricFamily {
-                name: name.to_owned(),
-                kind: kind.to_owned(),
-            });
+            families.push(MetricFamily { name, kind });
         } else {
             let (name, labels, value) = sample(line).map_err(|reason| wrong(&reason))?;
             let family = families.last().filter(|family| family.holds(&name));
@@ -120,8 +110,8 @@ fn read(text: &str) -> Result<Samples, String> {
     Ok(samples)
 }
 
-fn is_name(name: &str, also: &str) -> bool {
-    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || also.contains(c);
+fn is_name(name: &str, special: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || special.contains(c);
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
 }
 
@@ -135,15 +125,15 @@ fn sample(line: &str) -> Result<(String, Labels, f64), String> {
     let mut labels = Labels::new();
     if let Some(inner) = rest.strip_prefix('{') {
         rest = inner;
-        while let Some((label, behind)) = rest.split_once("=\"") {
+        while let Some((label, after)) = rest.split_once("=\"") {
             if !is_name(label, "") || label.starts_with("__") {
                 return Err(format!("a wrong label {label:?}"));
             }
-            let (value, behind) = quoted(behind)?;
+            let (value, after) = unquote(after)?;
             if labels.insert(label.to_owned(), value).is_some() {
                 return Err(format!("the label {label} again"));
             }
-            rest = behind;
+            rest = after;
             match rest.strip_prefix(',') {
                 Some(next) => rest = next,
                 None => break,
@@ -157,7 +147,7 @@ fn sample(line: &str) -> Result<(String, Labels, f64), String> {
 }
 
 /// The text up to the closing quote, and the rest after it.
-fn quoted(text: &str) -> Result<(String, &str), String> {
+fn unquote(text: &str) -> Result<(String, &str), String> {
     let mut value = String::new();
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -180,11 +170,8 @@ fn quoted(text: &str) -> Result<(String, &str), String> {
 fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
     let bucket = format!("{name}_bucket");
     let mut series: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
-    for ((_, labels), value) in samples
-        .0
-        .iter()
-        .filter(|((sample_name, _), _)| *sample_name == bucket)
-    {
+    let buckets = samples.0.iter().filter(|((name, _), _)| *name == bucket);
+    for ((_, labels), value) in buckets {
         let mut labels = labels.clone();
         let le = labels.remove("le").ok_or("a bucket without a bound")?;
         let le = le.parse().map_err(|_| "a bound that is no number")?;
@@ -196,7 +183,7 @@ fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
     };
     for (labels, mut buckets) in series {
         buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if buckets.windows(2).any(|two| two[0].1 > two[1].1) {
+        if buckets.windows(2).any(|pair| pair[0].1 > pair[1].1) {
             return Err(format!("counts of {bucket} fall"));
         }
         let last = buckets.last().copied();

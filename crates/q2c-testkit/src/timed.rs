@@ -15,47 +15,47 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// Most runs of a test. If other programs were at work in all of them, the test is skipped.
-const RUNS: u32 = 5;
+const MAX_RUNS: u32 = 5;
 /// Failures on a quiet machine that make the test fail. One alone may be a disturbance that no
 /// counter shows, such as a host that held up the whole machine.
 const QUIET_FAILURES: u32 = 2;
 /// Set in the process that runs one test by itself.
-const BY_ITSELF: &str = "Q2C_TIMED_BY_ITSELF";
+const BY_ITSELF_VARIABLE: &str = "Q2C_TIMED_BY_ITSELF";
 /// Share of one CPU that others may use on a quiet machine.
-const OTHERS: f64 = 0.05;
+const MAX_OTHER_CPUS: f64 = 0.05;
 /// Share of the time that a spinning thread may be away from its CPU on a quiet machine.
-const AWAY: f64 = 0.01;
+const MAX_AWAY_SHARE: f64 = 0.01;
 /// The clock of /proc/stat and /proc/self/stat, `USER_HZ`: 100 per second on x86 and Arm.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Held by the tests that run now.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Runs a test about time as [`timed`] does, and no other one of this program meanwhile, because
+/// Runs a test about time as [`run_timed`] does, and no other one of this program meanwhile, because
 /// two of them would measure each other.
-pub fn alone(test: &str, body: impl Fn()) {
+pub fn run_timed_alone(test: &str, body: impl Fn()) {
     let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-    timed(test, body);
+    run_timed(test, body);
 }
 
-/// Runs a test about time whose work waits nearly all of its time, as [`timed`] does. Other waiting
-/// tests may run meanwhile, but none of [`alone`].
-pub fn waiting(test: &str, body: impl Fn()) {
+/// Runs a test about time whose work waits nearly all of its time, as [`run_timed`] does. Other waiting
+/// tests may run meanwhile, but none of [`run_timed_alone`].
+pub fn run_timed_waiting(test: &str, body: impl Fn()) {
     let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-    timed(test, body);
+    run_timed(test, body);
 }
 
 /// Runs a test about time, again if it fails while others use the machine.
-pub fn timed(test: &str, body: impl Fn()) {
-    let (mut quiet_failures, mut seen) = (0, Vec::new());
-    for _ in 0..RUNS {
-        let before = Used::now();
+pub fn run_timed(test: &str, body: impl Fn()) {
+    let (mut quiet_failures, mut loads) = (0, Vec::new());
+    for _ in 0..MAX_RUNS {
+        let before = CpuTimeUsed::now();
         let Err(panic) = catch_unwind(AssertUnwindSafe(&body)) else {
             return;
         };
-        let work = before.others().max(away());
-        seen.push(format!("{:.0} %", work * 100.0));
-        quiet_failures += u32::from(work <= OTHERS);
+        let load = before.cpus_of_others().max(measure_away());
+        loads.push(format!("{:.0} %", load * 100.0));
+        quiet_failures += u32::from(load <= MAX_OTHER_CPUS);
         if quiet_failures == QUIET_FAILURES {
             if passes_by_itself() {
                 return;
@@ -63,11 +63,9 @@ pub fn timed(test: &str, body: impl Fn()) {
             resume_unwind(panic);
         }
     }
-    let work = seen.join(", ");
-    skip(
-        test,
-        &format!("others used the machine in each of {RUNS} runs: {work} of a CPU"),
-    );
+    let loads = loads.join(", ");
+    let reason = format!("others used the machine in each of {MAX_RUNS} runs: {loads} of a CPU");
+    skip(test, &reason);
 }
 
 /// Whether the test of this thread passes, or is skipped, in a process that runs no other. There,
@@ -76,54 +74,54 @@ fn passes_by_itself() -> bool {
     // The harness names a test's thread after it. Where tests run one by one they are in the main
     // thread, and nothing of this program disturbs them.
     let thread = std::thread::current();
-    let test = thread.name().filter(|name| *name != "main");
+    let test = thread
+        .name()
+        .filter(|name| *name != "main" && !is_by_itself());
     let (Some(test), Ok(program)) = (test, std::env::current_exe()) else {
         return false;
     };
-    if std::env::var_os(BY_ITSELF).is_some() {
-        return false;
-    }
     let run = Command::new(program)
         .args(["--exact", test, "--nocapture"])
-        .env(BY_ITSELF, "1")
+        .env(BY_ITSELF_VARIABLE, "1")
         .output();
     run.is_ok_and(|run| {
-        let said = String::from_utf8_lossy(&run.stdout);
-        run.status.success() && said.contains("test result: ok. 1 passed")
+        let output = String::from_utf8_lossy(&run.stdout);
+        run.status.success() && output.contains("test result: ok. 1 passed")
     })
 }
 
-/// CPU time used so far.
-struct Used {
-    at: Instant,
-    /// All CPUs, with what the hypervisor took away.
-    machine: Duration,
-    /// This process and all that descend from it.
-    own: Duration,
+fn is_by_itself() -> bool {
+    std::env::var_os(BY_ITSELF_VARIABLE).is_some()
 }
 
-impl Used {
-    fn now() -> Used {
+/// CPU time used so far, in ticks.
+struct CpuTimeUsed {
+    at: Instant,
+    /// All CPUs, with what the hypervisor took away.
+    machine: u64,
+    /// This process and all that descend from it.
+    family: u64,
+}
+
+impl CpuTimeUsed {
+    fn now() -> CpuTimeUsed {
         let machine = fs::read_to_string("/proc/stat").unwrap_or_default();
-        Used {
+        CpuTimeUsed {
             at: Instant::now(),
-            machine: time(machine_ticks(&machine)),
-            own: time(family_ticks(std::process::id(), &processes())),
+            machine: machine_ticks(&machine),
+            family: family_ticks(std::process::id(), &processes()),
         }
     }
 
     /// Number of CPUs that others used since then.
-    fn others(&self) -> f64 {
-        let now = Used::now();
+    fn cpus_of_others(&self) -> f64 {
+        let now = CpuTimeUsed::now();
         let machine = now.machine.saturating_sub(self.machine);
-        let own_time = now.own.saturating_sub(self.own);
+        let family = now.family.saturating_sub(self.family);
         let passed = now.at.duration_since(self.at).max(TICK);
-        machine.saturating_sub(own_time).as_secs_f64() / passed.as_secs_f64()
+        let ticks = machine.saturating_sub(family) as f64;
+        ticks * TICK.as_secs_f64() / passed.as_secs_f64()
     }
-}
-
-fn time(ticks: u64) -> Duration {
-    Duration::from_millis(ticks * 10)
 }
 
 /// Ticks of all CPUs in the first line of /proc/stat, without idle and iowait. Guests' time is in
@@ -131,11 +129,8 @@ fn time(ticks: u64) -> Duration {
 fn machine_ticks(stat: &str) -> u64 {
     let fields = stat.lines().next().unwrap_or("").split_whitespace().skip(1);
     let ticks: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
-    let busy = ticks
-        .iter()
-        .enumerate()
-        .take(8)
-        .filter(|(n, _)| !matches!(n, 3 | 4));
+    let busy = ticks.iter().take(8).enumerate();
+    let busy = busy.filter(|(n, _)| !matches!(n, 3 | 4));
     busy.map(|(_, ticks)| ticks).sum()
 }
 
@@ -145,11 +140,8 @@ type ProcessTicks = (u32, u32, u64);
 
 /// All processes. Those that end meanwhile are left out.
 fn processes() -> Vec<ProcessTicks> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let stats =
-        entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
     stats.filter_map(|stat| process(&stat)).collect()
 }
 
@@ -173,22 +165,22 @@ fn family_ticks(root: u32, all: &[ProcessTicks]) -> u64 {
     ticks
 }
 
-/// How long a spinning thread is kept from its CPU, scaled so that [`AWAY`] gives [`OTHERS`]. It
+/// How long a spinning thread is kept from its CPU, scaled so that [`MAX_AWAY_SHARE`] gives [`MAX_OTHER_CPUS`]. It
 /// shows what no counter has, such as a host that is busy with other machines.
-fn away() -> f64 {
-    const SPIN: Duration = Duration::from_millis(200);
-    const NOTICED: Duration = Duration::from_micros(100);
+fn measure_away() -> f64 {
+    const SPIN_TIME: Duration = Duration::from_millis(200);
+    const MIN_GAP: Duration = Duration::from_micros(100);
     let begun = Instant::now();
     let (mut last, mut away) = (begun, Duration::ZERO);
-    while last - begun < SPIN {
+    while last - begun < SPIN_TIME {
         let now = Instant::now();
-        if now - last > NOTICED {
+        if now - last > MIN_GAP {
             away += now - last;
         }
         last = now;
     }
     let share = away.as_secs_f64() / (last - begun).as_secs_f64();
-    share / AWAY * OTHERS
+    share / MAX_AWAY_SHARE * MAX_OTHER_CPUS
 }
 
 #[cfg(test)]
@@ -216,24 +208,20 @@ mod tests {
         assert_eq!(family_ticks(7, &processes), 1110);
     }
 
-    fn by_itself() -> bool {
-        std::env::var_os(BY_ITSELF).is_some()
-    }
-
     #[test]
     fn a_test_that_passes_by_itself_is_seen_to() {
-        assert!(by_itself() || passes_by_itself());
+        assert!(is_by_itself() || passes_by_itself());
     }
 
     #[test]
     fn a_test_that_fails_by_itself_is_seen_to() {
-        assert!(!by_itself() && !passes_by_itself());
+        assert!(!is_by_itself() && !passes_by_itself());
     }
 
     #[test]
     fn what_succeeds_once_succeeds() {
         let runs = std::cell::Cell::new(0);
-        timed("what_succeeds_once_succeeds", || {
+        run_timed("what_succeeds_once_succeeds", || {
             runs.set(runs.get() + 1);
             assert!(runs.get() > 1, "the first run fails");
         });

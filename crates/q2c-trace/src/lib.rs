@@ -3,9 +3,9 @@
 //!
 //! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name when complete.
 //! [`TraceReader`] streams them back by row group, with the columns and rows that a [`Scan`]
-//! selects. [`Frame`] reads records from Arrow batches of other programs. [`Counting`] summarises a
+//! selects. [`Frame`] reads records from Arrow batches of other programs. [`TraceCounter`] summarises a
 //! trace. [`import`] turns recordings of other tools into records, and [`export`] writes records
-//! for other tools. [`recording`] sorts what a probe reports in the order of completion. [`Wholes`]
+//! for other tools. [`recording`] sorts what a probe reports in the order of completion. [`SplitJoiner`]
 //! joins the parts of split I/Os.
 //!
 //! Any Parquet reader opens the file. Times are unsigned nanoseconds, null if the source lacks
@@ -46,11 +46,11 @@ pub mod table;
 mod whole;
 
 pub use container::{
-    Batches, Column, Frame, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
-    TraceWriter, remove_unfinished,
+    Batches, Column, Frame, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
+    UnfinishedFile, remove_unfinished,
 };
 pub use process::is_cut_name;
 pub use reading::{CountedFile, bytes_read};
 pub use span::Span;
-pub use summary::Counting;
-pub use whole::{WholeIo, Wholes};
+pub use summary::TraceCounter;
+pub use whole::{SplitJoiner, WholeIo};

@@ -19,8 +19,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// Most bytes of a name that the kernel keeps.
-    const KERNEL: usize = 15;
+    const MAX_KERNEL_NAME_BYTES: usize = 15;
 
     /// The column that identifies the process.
     pub fn column(&self) -> Column {
@@ -36,13 +35,13 @@ impl Process {
         match self {
             Process::Pid(pid) => record.pid == Some(*pid),
             Process::Name(name) => record.comm.as_deref().is_some_and(|comm| {
-                comm == name || comm.len() == Self::KERNEL && name.starts_with(comm)
+                comm == name || comm.len() == Self::MAX_KERNEL_NAME_BYTES && name.starts_with(comm)
             }),
         }
     }
 
     /// True if the record has the property, id or name, by which this process is selected.
-    fn is_told_by(&self, record: &IoRecord) -> bool {
+    fn has_property(&self, record: &IoRecord) -> bool {
         match self {
             Process::Pid(_) => record.pid.is_some(),
             Process::Name(_) => record.comm.is_some(),
@@ -57,7 +56,7 @@ impl FromStr for Process {
         match text.parse() {
             Ok(pid) => Ok(Process::Pid(pid)),
             Err(_) if text.is_empty() => Err("expected the name or the number of a process"),
-            Err(_) => Ok(Process::Name(kept_name(text))),
+            Err(_) => Ok(Process::Name(cut_name(text))),
         }
     }
 }
@@ -76,52 +75,52 @@ impl fmt::Display for Process {
 #[derive(Clone, Debug)]
 pub struct ProcessFilter {
     process: Process,
-    taken: bool,
-    told: bool,
+    has_match: bool,
+    has_property: bool,
     others: BTreeSet<String>,
 }
 
 impl ProcessFilter {
     /// Most other processes that the error message lists.
-    const OTHERS: usize = 8;
+    const MAX_LISTED: usize = 8;
 
     /// A filter for this process.
     pub fn new(process: &Process) -> Self {
         ProcessFilter {
             process: process.clone(),
-            taken: false,
-            told: false,
+            has_match: false,
+            has_property: false,
             others: BTreeSet::new(),
         }
     }
 
     /// True if the process submitted the request.
-    pub fn takes(&mut self, record: &IoRecord) -> bool {
-        let takes = self.process.submitted(record);
-        self.taken |= takes;
-        self.told |= self.process.is_told_by(record);
-        if !takes && self.others.len() < Self::OTHERS {
-            self.others.extend(other(record));
+    pub fn accepts(&mut self, record: &IoRecord) -> bool {
+        let accepts = self.process.submitted(record);
+        self.has_match |= accepts;
+        self.has_property |= self.process.has_property(record);
+        if !accepts && self.others.len() < Self::MAX_LISTED {
+            self.others.extend(process_label(record));
         }
-        takes
+        accepts
     }
 
     /// Fails if no request was of the process. `path` names the recording in the message.
-    pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
-        if self.taken {
+    pub fn check_found(self, path: &Path) -> Result<(), NoSuchProcess> {
+        if self.has_match {
             return Ok(());
         }
         Err(NoSuchProcess {
             path: path.to_owned(),
             process: self.process,
-            told: self.told,
+            has_property: self.has_property,
             others: self.others.into_iter().collect(),
         })
     }
 }
 
 /// The process of a record in words: `fio (1203)`.
-fn other(record: &IoRecord) -> Option<String> {
+fn process_label(record: &IoRecord) -> Option<String> {
     match (&record.comm, record.pid) {
         (Some(comm), Some(pid)) => Some(format!("{comm} ({pid})")),
         (Some(comm), None) => Some(comm.clone()),
@@ -131,14 +130,14 @@ fn other(record: &IoRecord) -> Option<String> {
 
 /// The error for a recording without a request of the selected process.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("find process {process} in {}: {}", path.display(), self.why())]
+#[error("find process {process} in {}: {}", path.display(), self.reason())]
 pub struct NoSuchProcess {
     /// Path of the recording.
     pub path: PathBuf,
     /// The process.
     pub process: Process,
     /// True if some request has the property, id or name, by which the process is selected.
-    pub told: bool,
+    pub has_property: bool,
     /// Some other processes, as text such as `fio (1203)`.
     pub others: Vec<String>,
 }
@@ -150,13 +149,13 @@ impl From<NoSuchProcess> for Fault {
 }
 
 impl NoSuchProcess {
-    fn why(&self) -> String {
+    fn reason(&self) -> String {
         let kind = match self.process {
             Process::Pid(_) => "numbers",
             Process::Name(_) => "names",
         };
         let others = self.others.join(", ");
-        match (self.told, others.is_empty()) {
+        match (self.has_property, others.is_empty()) {
             (true, false) => format!(
                 "expected requests of it, found those of {others}; q2c analyze without --process \
                  lists the processes"
@@ -174,59 +173,56 @@ impl NoSuchProcess {
 }
 
 /// Passes on only the records of one process.
-pub struct OfProcess<'a> {
+pub struct ProcessSink<'a> {
     filter: ProcessFilter,
     sink: &'a mut dyn RecordSink,
 }
 
-impl<'a> OfProcess<'a> {
+impl<'a> ProcessSink<'a> {
     /// Passes the records of `process` on to `sink`.
     pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
-        OfProcess {
+        ProcessSink {
             filter: ProcessFilter::new(process),
             sink,
         }
     }
 
-    /// Fails if no record was of the process, as [`ProcessFilter::found`].
-    pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
-        self.filter.found(path)
+    /// Fails if no record was of the process, as [`ProcessFilter::check_found`].
+    pub fn check_found(self, path: &Path) -> Result<(), NoSuchProcess> {
+        self.filter.check_found(path)
     }
 }
 
-impl RecordSink for OfProcess<'_> {
+impl RecordSink for ProcessSink<'_> {
     fn begin(&mut self, origin: &Origin) -> Result<(), TraceError> {
         self.sink.begin(origin)
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let taken = records.iter().filter(|record| self.filter.takes(record));
-        let mut taken: Vec<IoRecord> = taken.cloned().collect();
-        self.sink.take(&mut taken)
+        self.take(&mut records.to_vec())
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
-        records.retain(|record| self.filter.takes(record));
+        records.retain(|record| self.filter.accepts(record));
         self.sink.take(records)
     }
 }
 
 /// Most characters of a kept process name; kernel names have 15. Each record has a copy, so a small
 /// file with a name of megabytes would otherwise fill the memory.
-const MOST: usize = 64;
-/// The suffix of a name that was cut.
-const CUT: &str = "... (cut)";
+const MAX_NAME_CHARS: usize = 64;
+const CUT_SUFFIX: &str = "... (cut)";
 
-pub(crate) fn kept_name(name: &str) -> String {
-    match name.char_indices().nth(MOST) {
+pub(crate) fn cut_name(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
         None => name.to_owned(),
-        Some((end, _)) => name[..end].to_owned() + CUT,
+        Some((end, _)) => name[..end].to_owned() + CUT_SUFFIX,
     }
 }
 
 /// True if a name was cut: it is longer than the limit, and ends with the suffix.
 pub fn is_cut_name(name: &str) -> bool {
-    name.len() > MOST && name.ends_with(CUT)
+    name.len() > MAX_NAME_CHARS && name.ends_with(CUT_SUFFIX)
 }
 
 #[cfg(test)]
@@ -243,20 +239,20 @@ mod tests {
         }
     }
 
-    fn takes(process: &str, record: &IoRecord) -> bool {
+    fn accepts(process: &str, record: &IoRecord) -> bool {
         let process = process.parse().expect("a process");
-        ProcessFilter::new(&process).takes(record)
+        ProcessFilter::new(&process).accepts(record)
     }
 
     #[test]
     fn a_process_is_named_by_its_number_or_its_name() {
         let fio = record(Some("fio"), Some(7));
-        assert!(takes("fio", &fio) && takes("7", &fio));
-        assert!(!takes("fi", &fio) && !takes("8", &fio) && !takes("fio2", &fio));
+        assert!(accepts("fio", &fio) && accepts("7", &fio));
+        assert!(!accepts("fi", &fio) && !accepts("8", &fio) && !accepts("fio2", &fio));
         assert!("".parse::<Process>().is_err());
         // The kernel keeps 15 bytes.
         let cut = record(Some("kworker/u8:2-ev"), Some(9));
-        assert!(takes("kworker/u8:2-events", &cut) && takes("kworker/u8:2-ev", &cut));
+        assert!(accepts("kworker/u8:2-events", &cut) && accepts("kworker/u8:2-ev", &cut));
     }
 
     #[test]
@@ -264,9 +260,9 @@ mod tests {
         let message_for = |process: &str, records: &[IoRecord]| {
             let mut filter = ProcessFilter::new(&process.parse().expect("a process"));
             for record in records {
-                assert!(!filter.takes(record));
+                assert!(!filter.accepts(record));
             }
-            filter.found(Path::new("t")).unwrap_err().to_string()
+            filter.check_found(Path::new("t")).unwrap_err().to_string()
         };
         let dd = record(Some("dd"), Some(3));
         let others = message_for("fio", &[dd, record(Some("cp"), None)]);
@@ -284,14 +280,14 @@ mod tests {
 
     #[test]
     fn a_name_of_megabytes_is_cut_and_says_so() {
-        assert_eq!(kept_name("fio"), "fio");
-        let whole = "ä".repeat(MOST);
-        assert_eq!(kept_name(&whole), whole);
-        assert!(!is_cut_name(&whole) && !is_cut_name(CUT));
-        let cut = kept_name(&"ä".repeat(5_000_000));
-        assert_eq!(cut, whole + CUT);
+        assert_eq!(cut_name("fio"), "fio");
+        let whole = "ä".repeat(MAX_NAME_CHARS);
+        assert_eq!(cut_name(&whole), whole);
+        assert!(!is_cut_name(&whole) && !is_cut_name(CUT_SUFFIX));
+        let cut = cut_name(&"ä".repeat(5_000_000));
+        assert_eq!(cut, whole + CUT_SUFFIX);
         assert!(is_cut_name(&cut));
         // A name that was cut and written to a file is read back unchanged.
-        assert_eq!(kept_name("fio... (cut)"), "fio... (cut)");
+        assert_eq!(cut_name("fio... (cut)"), "fio... (cut)");
     }
 }

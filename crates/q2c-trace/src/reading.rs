@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One count for the whole process: a recording is read in many places, some of them in threads,
 /// and the display shows their sum.
-static READ: AtomicU64 = AtomicU64::new(0);
+static BYTES_READ: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes of recordings that this process has read so far. A packed recording counts
 /// with its packed size, a q2c trace with the share of its records that was read.
 pub fn bytes_read() -> u64 {
-    READ.load(Ordering::Relaxed)
+    BYTES_READ.load(Ordering::Relaxed)
 }
 
-pub(crate) fn count(bytes: u64) {
-    READ.fetch_add(bytes, Ordering::Relaxed);
+pub(crate) fn add_bytes_read(bytes: u64) {
+    BYTES_READ.fetch_add(bytes, Ordering::Relaxed);
 }
 
 /// A file whose bytes are counted as they are read.
@@ -25,7 +25,7 @@ pub struct CountedFile(pub File);
 impl Read for CountedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(buffer)?;
-        count(read as u64);
+        add_bytes_read(read as u64);
         Ok(read)
     }
 }
@@ -37,11 +37,11 @@ mod tests {
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
     /// Other tests add to the same count, so only a lower bound can be checked.
-    fn counted(least: u64, read: impl FnOnce()) {
+    fn check_counted(min_bytes: u64, read: impl FnOnce()) {
         let before = bytes_read();
         read();
-        let more = bytes_read() - before;
-        assert!(more >= least, "{more} of {least}");
+        let counted = bytes_read() - before;
+        assert!(counted >= min_bytes, "{counted} of {min_bytes}");
     }
 
     #[test]
@@ -49,7 +49,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text");
         std::fs::write(&text, vec![b'x'; 100_000]).unwrap();
-        counted(100_000, || {
+        check_counted(100_000, || {
             let mut file = CountedFile(File::open(&text).unwrap());
             io::copy(&mut file, &mut io::sink()).unwrap();
         });
@@ -65,10 +65,10 @@ mod tests {
         writer.push(&records).unwrap();
         writer.finish().unwrap();
         let length = path.metadata().unwrap().len();
-        counted(length * 9 / 10, || {
+        check_counted(length * 9 / 10, || {
             let trace = TraceReader::open(&path).unwrap();
             let records = trace.records(&Scan::new()).unwrap();
-            let rows = records.map(|some| some.unwrap().len());
+            let rows = records.map(|batch| batch.unwrap().len());
             assert_eq!(rows.sum::<usize>(), 50_000);
         });
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A finished I/O, as a probe or a program reports it. [`RecordingSorter::finish`] sets the span's
 /// id, lane, depth and `merged_into`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedIo {
     /// The I/O's times (on one clock) and properties.
     pub span: Span,
     /// Identifies the I/O while it is in flight; later I/Os may reuse the key.
@@ -34,9 +34,9 @@ pub struct Recorded {
 /// Sorts the I/Os of a recording: takes them with [`RecordingSorter::push`] and passes them on as
 /// records with [`RecordingSorter::finish`].
 pub struct RecordingSorter {
-    sorter: Sorter<Recorded>,
+    sorter: Sorter<RecordedIo>,
     folder: PathBuf,
-    taken: u64,
+    ios: u64,
 }
 
 impl RecordingSorter {
@@ -44,105 +44,92 @@ impl RecordingSorter {
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
         // Memory per row: the row, and half a row more for sorting.
-        const ROW: u64 = size_of::<[Recorded; 3]>() as u64 / 2;
-        const LEAST: u64 = 1 << 12;
-        const MOST: u64 = 1 << 30;
+        const ROW_BYTES: u64 = size_of::<[RecordedIo; 3]>() as u64 / 2;
+        const MIN_ROWS: u64 = 1 << 12;
+        const MAX_ROWS: u64 = 1 << 30;
         // The bounds keep the number within a usize.
-        let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
+        let rows = (memory.0 / ROW_BYTES).clamp(MIN_ROWS, MAX_ROWS) as usize;
         RecordingSorter {
             sorter: Sorter::new(folder, rows),
             folder: folder.to_owned(),
-            taken: 0,
+            ios: 0,
         }
     }
 
     /// Number of I/Os taken so far.
-    pub fn taken(&self) -> u64 {
-        self.taken
+    pub fn ios(&self) -> u64 {
+        self.ios
     }
 
     /// Takes an I/O.
-    pub fn push(&mut self, io: Recorded) -> Result<(), Fault> {
-        self.taken += 1;
-        self.sorter
-            .push(io)
-            .map_err(|source| spilled(&self.folder, source))
+    pub fn push(&mut self, io: RecordedIo) -> Result<(), Fault> {
+        self.ios += 1;
+        let pushed = self.sorter.push(io);
+        pushed.map_err(|source| spill_fault(&self.folder, source))
     }
 
     /// Passes all I/Os to `sink` as records, sorted by start, with times relative to the first
     /// start. Returns that start in ns; `None` without any I/O.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
         let RecordingSorter { sorter, folder, .. } = self;
-        let failed = |source| spilled(&folder, source);
-        let mut arranging = Arranging {
-            sink,
-            batch: RecordBuffer::default(),
-            origin: None,
-            next: 0,
-            lanes: HashMap::new(),
-            depths: Depths::default(),
-            leads: HashMap::new(),
-        };
-        sorter.finish(failed, |io| arranging.take(&io))?;
-        arranging.batch.flush(arranging.sink)?;
-        Ok(arranging.origin)
+        let to_fault = |source| spill_fault(&folder, source);
+        let mut output = RecordingOutput::default();
+        sorter.finish(to_fault, |io| output.push(&io, sink))?;
+        output.batch.flush(sink)?;
+        Ok(output.origin)
     }
 }
 
-fn spilled(folder: &Path, source: io::Error) -> Fault {
-    let text = format!(
-        "keep the recording in {}: {source}; name another folder with --spill",
-        folder.display()
-    );
-    Fault::new(Exit::of_spill(&source), text).with_source(source)
+fn spill_fault(folder: &Path, source: io::Error) -> Fault {
+    let folder = folder.display();
+    let text =
+        format!("keep the recording in {folder}: {source}; name another folder with --spill");
+    Fault::new(Exit::from_spill_error(&source), text).with_source(source)
 }
 
-struct Arranging<'a> {
-    sink: &'a mut dyn RecordSink,
+#[derive(Default)]
+struct RecordingOutput {
     batch: RecordBuffer,
     origin: Option<u64>,
-    next: u64,
+    next_id: u64,
     lanes: HashMap<u32, u32>,
     depths: Depths,
     /// Id and end (ns) of each I/O that carries others, by key.
-    leads: HashMap<u64, (u64, u64)>,
+    carriers: HashMap<u64, (u64, u64)>,
 }
 
-impl Arranging<'_> {
-    /// Size of `leads` at which I/Os that have ended are removed.
-    const LEADS: usize = 1 << 16;
+impl RecordingOutput {
+    /// Size of `carriers` at which I/Os that have ended are removed.
+    const MAX_CARRIERS: usize = 1 << 16;
 
-    fn take(&mut self, io: &Recorded) -> Result<(), Fault> {
+    fn push(&mut self, io: &RecordedIo, sink: &mut dyn RecordSink) -> Result<(), Fault> {
         let mut span = io.span;
         let start = span.first_ns();
         let origin = *self.origin.get_or_insert(start);
-        span.id = self.next;
-        self.next += 1;
+        span.id = self.next_id;
+        self.next_id += 1;
         // There are no more threads than 2^32, so the number fits.
-        let fresh = self.lanes.len() as u32;
-        span.lane = *self.lanes.entry(io.tid).or_insert(fresh);
+        let new_lane = self.lanes.len() as u32;
+        span.lane = *self.lanes.entry(io.tid).or_insert(new_lane);
         let end = (span.end_ns != NONE).then_some(Nanos(span.end_ns));
         let depth = self.depths.submit(span.lane, Nanos(start), end);
         span.depth_at_submit = depth.map_err(|_| {
-            let text = "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more";
-            Fault::environment(text)
+            Fault::environment("arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more")
         })?;
         if io.carries {
-            if self.leads.len() >= Self::LEADS {
-                self.leads.retain(|_, (_, end)| *end >= start);
+            if self.carriers.len() >= Self::MAX_CARRIERS {
+                self.carriers.retain(|_, (_, end)| *end >= start);
             }
-            self.leads.insert(io.key, (span.id, span.end_ns));
+            self.carriers.insert(io.key, (span.id, span.end_ns));
         }
-        span.merged_into = match io.lead {
-            0 => NONE,
-            lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
-        };
+        let carrier = self.carriers.get(&io.lead).filter(|_| io.lead != 0);
+        span.merged_into = carrier.map_or(NONE, |(id, _)| *id);
         let record = span.record(origin, io.name());
-        Ok(self.batch.push(record, self.sink)?)
+        Ok(self.batch.push(record, sink)?)
     }
 }
 
-impl Recorded {
+impl RecordedIo {
     /// The name of the process up to its first zero byte; `None` if it is empty. Bytes that are not
     /// UTF-8 are replaced.
     pub fn name(&self) -> Option<String> {
@@ -151,7 +138,7 @@ impl Recorded {
     }
 }
 
-impl SorterRow for Recorded {
+impl SorterRow for RecordedIo {
     /// Start, true if another I/O carried this one, key. Of two I/Os with one start, the carried
     /// one comes later, because its carrier must be known first.
     type Key = (u64, bool, u64);
@@ -167,7 +154,7 @@ mod tests {
     use q2c_model::{DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 
     /// An I/O with this key, queued and complete at these times.
-    fn io(key: u64, begin_ns: u64, end_ns: u64, tid: u32) -> Recorded {
+    fn io(key: u64, begin_ns: u64, end_ns: u64, tid: u32) -> RecordedIo {
         let (device, sector) = (DevId { major: 8, minor: 3 }, Sectors(8 * key));
         let op = IoRecord::new(0, Layer::Block, device, Op::Write, sector, Bytes(512));
         let span = Span {
@@ -178,7 +165,7 @@ mod tests {
             error: -5,
             ..Span::from_record(&op)
         };
-        Recorded {
+        RecordedIo {
             span,
             key,
             lead: 0,
@@ -192,12 +179,12 @@ mod tests {
     /// fourth reuses the key of the first, and each of the two carries one I/O.
     #[test]
     fn sorted_numbered_and_joined() {
-        let carrying = |io| Recorded {
+        let carrying = |io| RecordedIo {
             carries: true,
             ..io
         };
-        let carried = |io, lead| Recorded { lead, ..io };
-        let came = [
+        let carried = |io, lead| RecordedIo { lead, ..io };
+        let completed = [
             carried(io(2, 130, 200, 11), 1),
             carrying(io(1, 100, 200, 10)),
             io(3, 140, 150, 10),
@@ -211,17 +198,17 @@ mod tests {
             let mut recording = RecordingSorter {
                 sorter,
                 folder,
-                taken: 0,
+                ios: 0,
             };
-            came.iter().for_each(|io| recording.push(*io).unwrap());
-            assert_eq!(recording.taken(), 6);
+            completed.iter().for_each(|io| recording.push(*io).unwrap());
+            assert_eq!(recording.ios(), 6);
             let mut records: Vec<IoRecord> = Vec::new();
             assert_eq!(recording.finish(&mut records).unwrap(), Some(100));
-            let arranged = records.iter().map(|r| {
+            let rows = records.iter().map(|r| {
                 let queued = r.queue_ns.unwrap().0;
                 (r.id, queued, r.merged_into, r.lane, r.depth_at_submit)
             });
-            let wanted = [
+            let expected = [
                 (0, 0, None, 0, 1),
                 (1, 30, Some(0), 1, 1),
                 (2, 40, None, 0, 2),
@@ -229,7 +216,7 @@ mod tests {
                 (4, 210, Some(3), 0, 2),
                 (5, 400, None, 0, 1),
             ];
-            assert_eq!(arranged.collect::<Vec<_>>(), wanted);
+            assert_eq!(rows.collect::<Vec<_>>(), expected);
             assert_eq!(records[0].comm.as_deref(), Some("db"));
             assert_eq!((records[0].error, records[0].pid), (Some(-5), Some(7)));
         }

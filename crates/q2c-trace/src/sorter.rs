@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) trait SorterRow: Serialize + DeserializeOwned {
 }
 
 /// Bytes of a run that are read or written at once; far more than a row needs.
-const BLOCK: usize = 64 * 1024;
+const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Takes rows in any order and returns them sorted. Rows with equal keys keep their order.
 pub(crate) struct Sorter<R> {
@@ -44,89 +44,87 @@ impl<R: SorterRow> Sorter<R> {
 
     pub(crate) fn push(&mut self, row: R) -> io::Result<()> {
         if self.rows.len() == self.run_rows {
-            self.run_to_file()?;
+            self.write_run()?;
         }
         self.rows.push(row);
         Ok(())
     }
 
-    /// Passes all rows to `take`, in order. `failed` turns the file's error into the caller's
+    /// Passes all rows to `take`, in order. `to_error` turns the file's error into the caller's
     /// error.
     pub(crate) fn finish<E>(
         mut self,
-        failed: impl Fn(io::Error) -> E,
+        to_error: impl Fn(io::Error) -> E,
         mut take: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
             self.rows.sort_by_key(R::key);
             return self.rows.into_iter().try_for_each(take);
         }
-        self.run_to_file().map_err(&failed)?;
+        self.write_run().map_err(&to_error)?;
         self.rows = Vec::new();
         let Sorter { file, mut runs, .. } = self;
-        let mut next = BinaryHeap::new();
-        let first_key = |run: &mut SortedRun<R>, at| -> io::Result<_> {
-            if let (true, Some(file)) = (run.ahead.is_empty(), &file) {
+        let mut heads = BinaryHeap::new();
+        let next_key = |run: &mut SortedRun<R>, number| -> io::Result<_> {
+            if let (true, Some(file)) = (run.rows.is_empty(), &file) {
                 run.read(file)?;
             }
-            Ok(run.ahead.front().map(|row| Reverse((row.key(), at))))
+            Ok(run.rows.front().map(|row| Reverse((row.key(), number))))
         };
-        for (at, run) in runs.iter_mut().enumerate() {
-            next.extend(first_key(run, at).map_err(&failed)?);
+        for (number, run) in runs.iter_mut().enumerate() {
+            heads.extend(next_key(run, number).map_err(&to_error)?);
         }
-        while let Some(Reverse((_, at))) = next.pop() {
-            runs[at].ahead.pop_front().map_or(Ok(()), &mut take)?;
-            next.extend(first_key(&mut runs[at], at).map_err(&failed)?);
+        while let Some(Reverse((_, number))) = heads.pop() {
+            runs[number].rows.pop_front().map_or(Ok(()), &mut take)?;
+            heads.extend(next_key(&mut runs[number], number).map_err(&to_error)?);
         }
         Ok(())
     }
 
-    fn run_to_file(&mut self) -> io::Result<()> {
+    fn write_run(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile_in(&self.folder)?),
+            slot => slot.insert(tempfile::tempfile_in(&self.folder)?),
         };
-        let at = self.runs.last().map_or(0, |run| run.end);
-        let (mut end, mut packed) = (at, Vec::new());
+        let offset = self.runs.last().map_or(0, |run| run.end);
+        let mut packed = Vec::new();
         self.rows.sort_by_key(R::key);
         for row in self.rows.drain(..) {
             packed = postcard::to_extend(&row, packed).map_err(io::Error::other)?;
-            if packed.len() >= BLOCK {
+            if packed.len() >= BLOCK_BYTES {
                 file.write_all(&packed)?;
-                end += packed.len() as u64;
                 packed.clear();
             }
         }
         file.write_all(&packed)?;
-        end += packed.len() as u64;
-        let ahead = VecDeque::new();
-        self.runs.push(SortedRun { at, end, ahead });
+        let (end, rows) = (file.stream_position()?, VecDeque::new());
+        self.runs.push(SortedRun { offset, end, rows });
         Ok(())
     }
 }
 
-/// A sorted run in the file; the bytes `at..end` are not read yet.
+/// A sorted run in the file; the bytes `offset..end` are not read yet.
 struct SortedRun<R> {
-    at: u64,
+    offset: u64,
     end: u64,
     /// The next rows, which were read from the file.
-    ahead: VecDeque<R>,
+    rows: VecDeque<R>,
 }
 
 impl<R: SorterRow> SortedRun<R> {
     fn read(&mut self, file: &File) -> io::Result<()> {
-        let mut packed = vec![0; (self.end - self.at).min(BLOCK as u64) as usize];
-        file.read_exact_at(&mut packed, self.at)?;
+        let mut packed = vec![0; (self.end - self.offset).min(BLOCK_BYTES as u64) as usize];
+        file.read_exact_at(&mut packed, self.offset)?;
         let mut rest = &packed[..];
         // A row that is cut at the end is read with the next block.
-        while let Ok((row, behind)) = postcard::take_from_bytes(rest) {
-            self.ahead.push_back(row);
-            rest = behind;
+        while let Ok((row, after)) = postcard::take_from_bytes(rest) {
+            self.rows.push_back(row);
+            rest = after;
         }
-        if self.ahead.is_empty() && !packed.is_empty() {
+        if self.rows.is_empty() && !packed.is_empty() {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.at += (packed.len() - rest.len()) as u64;
+        self.offset += (packed.len() - rest.len()) as u64;
         Ok(())
     }
 }

@@ -63,15 +63,15 @@ pub struct Span {
     pub error: i32,
 }
 
-fn or_none(time: Option<Nanos>) -> u64 {
+fn ns_or_none(time: Option<Nanos>) -> u64 {
     time.map_or(NONE, |ns| ns.0)
 }
 
-fn known(value: u64) -> Option<u64> {
+fn optional(value: u64) -> Option<u64> {
     (value != NONE).then_some(value)
 }
 
-fn known_32(value: u32) -> Option<u32> {
+fn optional_32(value: u32) -> Option<u32> {
     (value != NONE_32).then_some(value)
 }
 
@@ -81,16 +81,15 @@ impl Span {
     pub fn first_ns(&self) -> u64 {
         let (begin, end) = (self.begin_ns, self.end_ns);
         let times = [begin, self.getrq_ns, self.insert_ns, self.issue_ns, end];
-        times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
+        times.into_iter().find(|ns| *ns != NONE).unwrap_or(NONE)
     }
 
     /// True if no figure may use the times, as for [`IoRecord::is_untimed`].
     pub fn is_untimed(&self) -> bool {
-        let inner = match self.layer {
+        let [first, second, third] = match self.layer {
             Layer::Block => [self.getrq_ns, self.insert_ns, self.issue_ns],
             Layer::User => [self.submit_end_ns, NONE, NONE],
         };
-        let [first, second, third] = inner;
         let times = [self.begin_ns, first, second, third, self.end_ns];
         let known = times.into_iter().filter(|ns| *ns != NONE);
         self.flags.contains(OpFlags::UNTIMED) || !known.is_sorted()
@@ -110,12 +109,12 @@ impl Span {
             flags: record.flags,
             sector: record.sector.0,
             bytes: record.bytes.0,
-            begin_ns: or_none(begin),
-            submit_end_ns: or_none(record.submit_end_ns),
-            getrq_ns: or_none(record.getrq_ns),
-            insert_ns: or_none(record.insert_ns),
-            issue_ns: or_none(record.issue_ns),
-            end_ns: or_none(end),
+            begin_ns: ns_or_none(begin),
+            submit_end_ns: ns_or_none(record.submit_end_ns),
+            getrq_ns: ns_or_none(record.getrq_ns),
+            insert_ns: ns_or_none(record.insert_ns),
+            issue_ns: ns_or_none(record.issue_ns),
+            end_ns: ns_or_none(end),
             merged_into: record.merged_into.unwrap_or(NONE),
             cgroup: record.cgroup.unwrap_or(0),
             lane: record.lane,
@@ -132,36 +131,36 @@ impl Span {
     /// Makes the record of the I/O, with the times of its layer relative to `origin_ns`. `comm` is
     /// the name of the process.
     pub(crate) fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
-        let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));
+        let since_origin = |ns: u64| optional(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));
         let (sector, bytes) = (Sectors(self.sector), Bytes(self.bytes));
         let new = IoRecord::new(self.id, self.layer, self.device, self.op, sector, bytes);
         let mut record = IoRecord {
             flags: self.flags,
             lane: self.lane,
             depth_at_submit: self.depth_at_submit,
-            pid: known_32(self.pid),
+            pid: optional_32(self.pid),
             comm,
-            cpu_submit: known_32(self.cpu_submit),
-            cpu_complete: known_32(self.cpu_complete),
-            hctx: known_32(self.hctx),
-            tag: known_32(self.tag),
+            cpu_submit: optional_32(self.cpu_submit),
+            cpu_complete: optional_32(self.cpu_complete),
+            hctx: optional_32(self.hctx),
+            tag: optional_32(self.tag),
             cgroup: (self.cgroup != 0).then_some(self.cgroup),
-            error: known(self.end_ns).map(|_| self.error),
-            merged_into: known(self.merged_into),
+            error: optional(self.end_ns).map(|_| self.error),
+            merged_into: optional(self.merged_into),
             ..new
         };
         match self.layer {
             Layer::Block => {
-                record.queue_ns = at(self.begin_ns);
-                record.getrq_ns = at(self.getrq_ns);
-                record.insert_ns = at(self.insert_ns);
-                record.issue_ns = at(self.issue_ns);
-                record.complete_ns = at(self.end_ns);
+                record.queue_ns = since_origin(self.begin_ns);
+                record.getrq_ns = since_origin(self.getrq_ns);
+                record.insert_ns = since_origin(self.insert_ns);
+                record.issue_ns = since_origin(self.issue_ns);
+                record.complete_ns = since_origin(self.end_ns);
             }
             Layer::User => {
-                record.submit_ns = at(self.begin_ns);
-                record.submit_end_ns = at(self.submit_end_ns);
-                record.reap_ns = at(self.end_ns);
+                record.submit_ns = since_origin(self.begin_ns);
+                record.submit_end_ns = since_origin(self.submit_end_ns);
+                record.reap_ns = since_origin(self.end_ns);
             }
         }
         record

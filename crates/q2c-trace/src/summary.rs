@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 const LAYERS: [Layer; 2] = [Layer::User, Layer::Block];
 
-/// Counts the records of a trace: [`Counting::add`] takes them in any order and in parts, and
-/// [`Counting::finish`] returns the summary.
+/// Counts the records of a trace: [`TraceCounter::add`] takes them in any order and in parts, and
+/// [`TraceCounter::finish`] returns the summary.
 #[derive(Clone, Debug, Default)]
-pub struct Counting {
+pub struct TraceCounter {
     summary: TraceSummary,
     layers: [u64; LAYERS.len()],
     ops: [u64; Op::ALL.len()],
@@ -17,13 +17,13 @@ pub struct Counting {
     devices: NumberTally,
     sizes: NumberTally,
     lanes: NumberTally,
-    ends: Option<(Nanos, Nanos)>,
+    time_range: Option<(Nanos, Nanos)>,
     u2c: LatencyClasses,
     q2c: LatencyClasses,
     d2c: LatencyClasses,
 }
 
-impl Counting {
+impl TraceCounter {
     /// Counts the records of a slice.
     pub fn add(&mut self, records: &[IoRecord]) {
         records.iter().for_each(|record| self.add_record(record));
@@ -31,17 +31,21 @@ impl Counting {
 
     /// The summary of all records taken.
     pub fn finish(self) -> TraceSummary {
-        let (first, last) = self.ends.unwrap_or_default();
-        let ops = names(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
+        let (first, last) = self.time_range.unwrap_or_default();
+        let ops = nonzero_counts(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
         let devices = self.devices.into_counts();
+        let devices = devices.map(|(number, n)| {
+            let (major, minor) = ((number >> 32) as u32, number as u32);
+            (DevId { major, minor }.to_string(), n)
+        });
         let sizes = self.sizes.into_counts().map(|(bytes, n)| (Bytes(bytes), n));
-        let moved = Op::ALL.into_iter().filter(|op| ops.contains_key(op.name()));
-        let moved = moved.map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])));
+        let op_bytes = Op::ALL.into_iter().filter(|op| ops.contains_key(op.name()));
+        let op_bytes = op_bytes.map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])));
         TraceSummary {
-            layers: names(LAYERS.map(|layer| (layer.name(), self.layers[layer as usize]))),
-            op_bytes: moved.collect(),
+            layers: nonzero_counts(LAYERS.map(|layer| (layer.name(), self.layers[layer as usize]))),
+            op_bytes: op_bytes.collect(),
             ops,
-            devices: devices.map(|(number, n)| (device(number), n)).collect(),
+            devices: devices.collect(),
             sizes: sizes.collect(),
             lanes: u32::try_from(self.lanes.into_counts().count()).unwrap_or(u32::MAX),
             span_ns: last - first,
@@ -74,21 +78,16 @@ impl Counting {
         }
         let (user, block) = record.times();
         for time in user.into_iter().chain(block).flatten() {
-            let (first, last) = self.ends.get_or_insert((time, time));
+            let (first, last) = self.time_range.get_or_insert((time, time));
             (*first, *last) = ((*first).min(time), (*last).max(time));
         }
     }
 }
 
 /// The counts above zero, by name.
-fn names<const N: usize>(counts: [(&'static str, u64); N]) -> BTreeMap<String, u64> {
-    let some = counts.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(name, count)| (name.to_owned(), count)).collect()
-}
-
-fn device(number: u64) -> String {
-    let (major, minor) = ((number >> 32) as u32, number as u32);
-    DevId { major, minor }.to_string()
+fn nonzero_counts<const N: usize>(counts: [(&'static str, u64); N]) -> BTreeMap<String, u64> {
+    let nonzero = counts.into_iter().filter(|(_, count)| *count > 0);
+    BTreeMap::from_iter(nonzero.map(|(name, count)| (name.to_owned(), count)))
 }
 
 /// Counts how often each number comes. A small table counts recent numbers, so that the map is
@@ -97,36 +96,36 @@ fn device(number: u64) -> String {
 struct NumberTally {
     counts: IntMap<u64, u64>,
     /// Recent numbers with their counts since they entered the table, at a place given by a hash.
-    lately: Box<[(u64, u64); NumberTally::LATELY]>,
+    recent: Box<[(u64, u64); NumberTally::RECENT_NUMBERS]>,
 }
 
 impl Default for NumberTally {
     fn default() -> Self {
         NumberTally {
             counts: IntMap::default(),
-            lately: Box::new([(0, 0); NumberTally::LATELY]),
+            recent: Box::new([(0, 0); NumberTally::RECENT_NUMBERS]),
         }
     }
 }
 
 impl NumberTally {
-    const LATELY: usize = 2048;
+    const RECENT_NUMBERS: usize = 2048;
 
     #[inline]
     fn add(&mut self, number: u64) {
-        let at = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::LATELY.ilog2());
-        let place = &mut self.lately[at as usize];
-        if place.0 != number {
-            let (before, count) = std::mem::replace(place, (number, 0));
+        let slot = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::RECENT_NUMBERS.ilog2());
+        let slot = &mut self.recent[slot as usize];
+        if slot.0 != number {
+            let (before, count) = std::mem::replace(slot, (number, 0));
             if count > 0 {
                 *self.counts.entry(before).or_default() += count;
             }
         }
-        place.1 += 1;
+        slot.1 += 1;
     }
 
     fn into_counts(mut self) -> impl Iterator<Item = (u64, u64)> {
-        for (number, count) in self.lately.iter().filter(|(_, count)| *count > 0) {
+        for (number, count) in self.recent.iter().filter(|(_, count)| *count > 0) {
             *self.counts.entry(*number).or_default() += count;
         }
         self.counts.into_iter()
@@ -139,43 +138,42 @@ struct LatencyClasses {
     classes: NumberTally,
     ios: u64,
     sum: u128,
-    ends: Option<(u64, u64)>,
+    range: Option<(u64, u64)>,
 }
 
 impl LatencyClasses {
     /// Binary digits that are kept. A class is narrower than 1 / 128 of its values.
-    const DIGITS: u32 = 8;
+    const KEPT_BITS: u32 = 8;
 
     fn add(&mut self, latency: Nanos) {
         let ns = latency.0;
-        let dropped = (u64::BITS - ns.leading_zeros()).saturating_sub(Self::DIGITS);
+        let dropped = (u64::BITS - ns.leading_zeros()).saturating_sub(Self::KEPT_BITS);
         self.classes.add(ns >> dropped << dropped);
         self.ios += 1;
         self.sum += u128::from(ns);
-        let (min, max) = self.ends.get_or_insert((ns, ns));
+        let (min, max) = self.range.get_or_insert((ns, ns));
         (*min, *max) = ((*min).min(ns), (*max).max(ns));
     }
 
     fn latency(self) -> Option<TraceLatency> {
-        let (min, max) = self.ends?;
+        let (min, max) = self.range?;
         let classes: BTreeMap<u64, u64> = self.classes.into_counts().collect();
-        let rank = |q: f64| rank(&classes, (q * self.ios as f64).ceil() as u64);
+        let percentile = |q: f64| class_of_rank(&classes, (q * self.ios as f64).ceil() as u64);
         Some(TraceLatency {
             ios: self.ios,
             min_ns: Nanos(min),
             mean_ns: self.sum as f64 / self.ios as f64,
-            p50_ns: Nanos(rank(0.50).max(min)),
-            p99_ns: Nanos(rank(0.99).max(min)),
+            p50_ns: Nanos(percentile(0.50).max(min)),
+            p99_ns: Nanos(percentile(0.99).max(min)),
             max_ns: Nanos(max),
         })
     }
 }
 
 /// The lower end of the class that holds the value of this rank, in ns. Ranks count from 1.
-fn rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
+fn class_of_rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
     let mut below = 0;
-    let mut classes = classes.iter();
-    let holder = classes.find(|(_, count)| {
+    let holder = classes.iter().find(|(_, count)| {
         below += **count;
         below >= rank.max(1)
     });

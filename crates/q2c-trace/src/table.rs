@@ -19,11 +19,10 @@ pub enum TableColumn {
 /// Returns a Parquet file with these columns as bytes. The caller writes it, and decides about
 /// existing files. All columns must have the same length.
 pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
-    let array = |column: &TableColumn| -> (String, ArrayRef) {
+    let to_array = |column: &TableColumn| -> (String, ArrayRef) {
         match column {
             TableColumn::Text(name, texts) => {
-                let texts = StringArray::from_iter_values(texts);
-                (name.clone(), Arc::new(texts))
+                (name.clone(), Arc::new(StringArray::from_iter_values(texts)))
             }
             TableColumn::Number(name, numbers) => {
                 let values = numbers.iter().map(|n| Some(*n).filter(|n| !n.is_nan()));
@@ -31,8 +30,7 @@ pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
             }
         }
     };
-    let batch = RecordBatch::try_from_iter(columns.iter().map(array));
-    let batch = batch.map_err(ParquetError::from)?;
+    let batch = RecordBatch::try_from_iter(columns.iter().map(to_array))?;
     let mut bytes = Vec::new();
     let zstd = Compression::ZSTD(Default::default());
     let properties = WriterProperties::builder().set_compression(zstd).build();

@@ -6,14 +6,14 @@
 //! time of the whole: five parts would count its Q2C five times. The submitter asked for one I/O,
 //! which lasts from its Q to the C of its last part.
 
-use crate::recording::Recorded;
+use crate::recording::RecordedIo;
 use crate::span::NONE;
 use q2c_model::{Op, OpFlags};
 use std::collections::{HashMap, VecDeque};
 
 /// Most split I/Os that wait for further parts; far more than any device has in flight. If there
 /// are more, the oldest one is reported. A part that comes even later counts as a separate I/O.
-const OPEN: usize = 1 << 18;
+const MAX_OPEN_SPLITS: usize = 1 << 18;
 
 const EAGAIN: i32 = 11;
 
@@ -29,22 +29,22 @@ pub struct WholeIo {
     pub transfers: bool,
 }
 
-/// Joins parts of split I/Os. [`Wholes::take`] takes the I/Os of a recording in any order and
+/// Joins parts of split I/Os. [`SplitJoiner::push`] takes the I/Os of a recording in any order and
 /// reports each complete I/O once.
 #[derive(Debug, Default)]
-pub struct Wholes {
+pub struct SplitJoiner {
     open: HashMap<SplitKey, WholeIo>,
     /// The keys of `open` in the order of their first parts.
     order: VecDeque<SplitKey>,
     parts: u64,
 }
 
-impl Wholes {
-    /// Takes an I/O or a part of one, and calls `tell` for each complete I/O: at once if it was not
-    /// split, else at [`Wholes::finish`] or when very many others wait. Ignores I/Os without begin
+impl SplitJoiner {
+    /// Takes an I/O or a part of one, and calls `report` for each complete I/O: at once if it was not
+    /// split, else at [`SplitJoiner::finish`] or when very many others wait. Ignores I/Os without begin
     /// or end, and those refused because they may not wait (EAGAIN), which the submitter queues
     /// again.
-    pub fn take(&mut self, io: &Recorded, tell: &mut impl FnMut(WholeIo)) {
+    pub fn push(&mut self, io: &RecordedIo, report: &mut impl FnMut(WholeIo)) {
         let span = &io.span;
         if span.begin_ns == NONE || span.end_ns == NONE || span.error == -EAGAIN {
             return;
@@ -55,21 +55,21 @@ impl Wholes {
             transfers: matches!(span.op, Op::Read | Op::Write),
         };
         if span.flags.contains(OpFlags::SPLIT) {
-            self.part(key(io), whole, tell);
+            self.join_part(split_key(io), whole, report);
         } else {
-            tell(whole);
+            report(whole);
         }
     }
 
-    fn part(&mut self, key: SplitKey, part: WholeIo, tell: &mut impl FnMut(WholeIo)) {
-        if let Some(known) = self.open.get_mut(&key) {
-            known.q2c_ns = known.q2c_ns.max(part.q2c_ns);
+    fn join_part(&mut self, key: SplitKey, part: WholeIo, report: &mut impl FnMut(WholeIo)) {
+        if let Some(open) = self.open.get_mut(&key) {
+            open.q2c_ns = open.q2c_ns.max(part.q2c_ns);
             return;
         }
-        if self.order.len() >= OPEN
+        if self.order.len() >= MAX_OPEN_SPLITS
             && let Some(oldest) = self.order.pop_front()
         {
-            self.open.remove(&oldest).into_iter().for_each(&mut *tell);
+            self.open.remove(&oldest).into_iter().for_each(&mut *report);
         }
         self.open.insert(key, part);
         self.order.push_back(key);
@@ -81,14 +81,14 @@ impl Wholes {
     }
 
     /// Reports the split I/Os that are left, in the order of their first parts.
-    pub fn finish(mut self, tell: &mut impl FnMut(WholeIo)) {
+    pub fn finish(mut self, report: &mut impl FnMut(WholeIo)) {
         for key in self.order {
-            self.open.remove(&key).into_iter().for_each(&mut *tell);
+            self.open.remove(&key).into_iter().for_each(&mut *report);
         }
     }
 }
 
-fn key(io: &Recorded) -> SplitKey {
+fn split_key(io: &RecordedIo) -> SplitKey {
     let device = io.span.device;
     let packed = u64::from(device.major) << 32 | u64::from(device.minor);
     (io.tid, packed, io.span.begin_ns)

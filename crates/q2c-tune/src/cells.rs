@@ -49,15 +49,15 @@ pub(super) struct KernelProposal {
 /// The cells of the kernel's polling in a round: its own sleep, and a fixed sleep as long as the
 /// best rule's mean. Also two rules by a daemon: the best that it can carry out, and the published
 /// one.
-pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec<CellSpec> {
+pub(super) fn kernel_cells(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();
     }
     let published: PolicySpec = PUBLISHED.parse().expect("a rule of the registry");
-    let other = |rule: &&PolicySpec| rule.to_string() != published.to_string();
-    let steered = proposal.rule.iter().filter(other).cloned();
+    let is_another = |rule: &&PolicySpec| rule.to_string() != published.to_string();
+    let steered = proposal.rule.iter().filter(is_another).cloned();
     let steered = steered.chain([published.clone()]).map(KernelSleep::Steered);
-    let fixed = proposal.sleep_ns.map(kernel::fixed);
+    let fixed = proposal.sleep_ns.map(kernel::fixed_sleep);
     let sleeps = [KernelSleep::Own].into_iter().chain(fixed).chain(steered);
     let to_cell = |sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel);
     sleeps.map(to_cell).collect()
@@ -94,7 +94,7 @@ mod tests {
     fn the_kernel_runs_by_itself_with_the_chosen_sleep_and_by_the_chosen_rule() {
         let methods = |round, sleep_ns, rule: Option<&str>| -> Vec<String> {
             let rule = rule.map(|rule| rule.parse().unwrap());
-            let cells = of_kernel(Bytes(4096), round, &KernelProposal { sleep_ns, rule });
+            let cells = kernel_cells(Bytes(4096), round, &KernelProposal { sleep_ns, rule });
             cells.iter().map(|cell| cell.method.to_string()).collect()
         };
         const PUBLISHED: &str = "hybrid-kernel:min:ratio=70%,period=10ms";

@@ -4,8 +4,8 @@ use super::late::LateCell;
 use super::mode::effective_mode;
 use super::outcome::QUANTILES;
 use super::{fidelity, simulated, warn};
-use crate::{Case, CellSpec, Runs, TrialOutcome, Tune, Verified};
-use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
+use crate::{CellSpec, Runs, SizeSearch, TrialOutcome, TrialRounds, Tune};
+use q2c_advice::{Goal, KernelWay, best_of_kernel, per_core_divisor, predict, relative};
 use q2c_model::stats::{Interval, median, sorted};
 use q2c_model::{Exit, Fault, Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
@@ -19,70 +19,68 @@ use q2c_watch::kernel::SleepFigures;
 
 pub(super) struct TuneData {
     pub calibration: Vec<Calibration>,
-    pub verified: Verified,
+    pub rounds: TrialRounds,
     pub late: Vec<LateCell>,
     pub warnings: Vec<Warning>,
     pub unavailable: Vec<Unavailable>,
     pub provenance: Provenance,
 }
 
-pub(super) fn conclude(tune: &Tune<'_>, mut gathered: TuneData) -> Result<TuneResult, Fault> {
-    let Verified {
-        cases, cells, end, ..
-    } = &gathered.verified;
-    if let End::Aborted { label, error, .. } = end {
+pub(super) fn conclude(tune: &Tune<'_>, mut data: TuneData) -> Result<TuneResult, Fault> {
+    let (searches, cells) = (&data.rounds.searches, &data.rounds.cells);
+    if let End::Aborted { label, error, .. } = &data.rounds.end {
         let text = format!("verify {label} live: {error}");
         return Err(Fault::new(Exit::Device, text));
     }
-    let calibration = gathered.calibration;
-    let first = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, cases);
+    let calibration = data.calibration;
+    let first = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, searches);
     let first: Vec<Option<Prediction>> = cells.iter().map(first).collect();
-    let warnings = &mut gathered.warnings;
-    warnings.extend(gathered.verified.warnings.iter().cloned());
+    let warnings = &mut data.warnings;
+    warnings.extend(data.rounds.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
-    let corrections = cases.iter().map(|case| case.referee.correction());
+    let corrections = searches.iter().map(|search| search.referee.correction());
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
     let asked = tune.spec.floor();
     let others = !tune.workload.background.is_empty();
     let to_cell = |(runs, first): (&Runs, &Option<Prediction>)| {
-        let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
-        let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
-        cell(runs, *first, others, (&gathered.late, cores))
+        let search = searches.iter().find(|s| s.bs == runs.plan.cell.bs);
+        let cores = search.map_or_else(PerCore::default, |search| search.referee.cores());
+        cell(runs, *first, others, (&data.late, cores))
     };
     let all_cells: Vec<Cell> = cells.iter().zip(&first).map(to_cell).collect();
-    let answer = |case: &Case| {
-        let answer = case.referee.recommendation(case.bs, &asked);
+    let answer = |search: &SizeSearch| {
+        let answer = search.referee.recommendation(search.bs, &asked);
         with_kernel(answer, &all_cells, &tune.spec.goal())
     };
-    let sweep = |case: &Case| simulated::sweep_of_first_recording(tune, case);
+    let sweep = |search: &SizeSearch| simulated::sweep_of_first_recording(tune, search);
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        provenance: gathered.provenance,
-        complete: matches!(end, End::Complete),
+        provenance: data.provenance,
+        complete: matches!(data.rounds.end, End::Complete),
         job: job(tune),
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
-        recommendation: cases.iter().map(answer).collect(),
+        recommendation: searches.iter().map(answer).collect(),
         fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
-        sweeps: cases.iter().map(sweep).collect(),
-        lessons: cases.iter().zip(&calibration).map(lesson).collect(),
+        sweeps: searches.iter().map(sweep).collect(),
+        lessons: searches.iter().zip(&calibration).map(lesson).collect(),
         cells: all_cells,
         calibration,
-        unavailable: gathered.unavailable,
+        unavailable: data.unavailable,
         program: None,
-        warnings: gathered.warnings,
+        warnings: data.warnings,
     })
 }
 
 fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
-    let of_kernel = |method: &Method| matches!(method, Method::HybridKernel(_));
+    let is_by_kernel = |method: &Method| matches!(method, Method::HybridKernel(_));
     let cells = cells.iter().filter(|cell| cell.bs == recommendation.bs);
-    let ways = cells.filter(|cell| of_kernel(&cell.method));
-    let ways = ways.filter_map(|cell| {
+    let kernel_ways = cells.filter(|cell| is_by_kernel(&cell.method));
+    let kernel_ways = kernel_ways.filter_map(|cell| {
         Some(KernelWay {
             method: &cell.method,
             relative: cell.relative.as_ref()?,
@@ -90,22 +88,23 @@ fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> R
             p99_ns: cell.measured.latencies.p99_ns.median,
         })
     });
-    let ways: Vec<KernelWay<'_>> = ways.collect();
-    let (_, best) = best_of_kernel(&ways, recommendation.floor, goal);
+    let kernel_ways: Vec<KernelWay<'_>> = kernel_ways.collect();
+    let (_, best) = best_of_kernel(&kernel_ways, recommendation.floor, goal);
     Recommendation {
         kernel: best.map(|method| MethodName(method.clone())),
         ..recommendation
     }
 }
 
-fn lesson((case, calibration): (&Case, &Calibration)) -> Lesson {
-    let correction = case.referee.correction();
-    let latency = simulated::median_wait(&case.first);
-    let delay = calibration.cost.wake_clear.base_ns.delay_at(latency / 2.0);
-    let sleeping = case.referee.tried().filter(|(m, ..)| m.policy().is_some());
+fn lesson((search, calibration): (&SizeSearch, &Calibration)) -> Lesson {
+    let correction = search.referee.correction();
+    let latency = simulated::median_wait(&search.first);
+    let delay = calibration.cost.wake_clear.base_ns.value_at(latency / 2.0);
+    let tried = search.referee.tried();
+    let sleeping = tried.filter(|(m, ..)| m.policy().is_some());
     Lesson {
-        bs: case.bs,
-        rounds: case.referee.round() + 1,
+        bs: search.bs,
+        rounds: search.referee.round() + 1,
         trials: sleeping.map(|(.., trials)| trials.len() as u32).sum(),
         latency_ns: correction.latency * latency,
         latency_per_sleep: correction.relief,
@@ -138,18 +137,18 @@ fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
     calibration: &[Calibration],
-    cases: &[Case],
+    searches: &[SizeSearch],
 ) -> Option<Prediction> {
     let method = cell.method.lane()?;
     if *method == LaneMethod::Poll {
         return None;
     }
     let calibration = calibration.iter().find(|c| c.bs == cell.bs)?;
-    let case = cases.iter().find(|case| case.bs == cell.bs)?;
+    let search = searches.iter().find(|search| search.bs == cell.bs)?;
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
     let seed = tune.spec.workload.run.seed;
-    let outcome = predict(method, &case.first, cpus, cost, measure, seed);
+    let outcome = predict(method, &search.first, cpus, cost, measure, seed);
     Some(outcome.gives.into())
 }
 
@@ -161,15 +160,15 @@ fn cell(
     (late, cores): (&[LateCell], PerCore),
 ) -> Cell {
     let spec = &runs.plan.cell;
-    let late = late.iter().find(|late| late.is_of(spec));
+    let late = late.iter().find(|late| late.is_for(spec));
     Cell {
         bs: spec.bs,
         sleeping: spec.method.sleeps(),
         method: spec.method.clone(),
         role: spec.role.into(),
-        predicted: paired(runs),
+        predicted: paired_prediction(runs),
         predicted_first,
-        measured: measured(runs),
+        measured: measured_figures(runs),
         relative: relative_to_polling(runs, cores),
         effective_mode: effective_mode(runs, others),
         series: median_series(runs),
@@ -182,13 +181,13 @@ fn cell(
 fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
     let trials: Vec<_> = runs.outcomes().map(TrialOutcome::evidence).collect();
     let cores = match cores {
-        PerCore::Machine => cores_of([trials.as_slice()].into_iter()),
+        PerCore::Machine => per_core_divisor([trials.as_slice()].into_iter()),
         PerCore::Threads => PerCore::Threads,
     };
     relative(&trials, cores)
 }
 
-fn paired(runs: &Runs) -> Option<Prediction> {
+fn paired_prediction(runs: &Runs) -> Option<Prediction> {
     let predictions: Vec<Prediction> = runs.outcomes().filter_map(|o| o.predicted).collect();
     let rates: Rates<Vec<f64>> = predictions.iter().map(|p| p.rates).collect();
     let middle = |values: Vec<f64>| median(&sorted(&values));
@@ -212,13 +211,13 @@ fn trial_sleeps(runs: &Runs, outcome: &TrialOutcome) -> Option<SleepFigures> {
     })
 }
 
-fn measured(runs: &Runs) -> Measured {
+fn measured_figures(runs: &Runs) -> Measured {
     let over_trials = |values: Vec<f64>| Interval::from_samples(&values);
-    let known = |figure: &dyn Fn(&TrialOutcome) -> Option<f64>| {
+    let interval_of = |figure: &dyn Fn(&TrialOutcome) -> Option<f64>| {
         over_trials(runs.outcomes().filter_map(figure).collect())
     };
     let sleeps = |figure: fn(&SleepFigures) -> Option<f64>| {
-        known(&|outcome| figure(&trial_sleeps(runs, outcome)?))
+        interval_of(&|outcome| figure(&trial_sleeps(runs, outcome)?))
     };
     let rates: Rates<Vec<f64>> = runs.outcomes().map(|o| o.rates).collect();
     let latencies: Latencies<Vec<f64>> = runs.outcomes().map(|o| o.latencies).collect();
@@ -228,13 +227,13 @@ fn measured(runs: &Runs) -> Measured {
             effective_sleep_ns: sleeps(|seen| Some(seen.effective_sleep_ns)),
             ..rates.map(over_trials)
         },
-        kiops_per_core: known(&|outcome| {
+        kiops_per_core: interval_of(&|outcome| {
             let busy = outcome.busy_cpus.filter(|&busy| busy > 0.0)?;
             Some(outcome.rates.iops / 1e3 / busy)
         }),
         slept_ns: sleeps(|seen| seen.slept_ns),
         latencies: latencies.map(over_trials),
-        busy_cpus: known(&|outcome| outcome.busy_cpus),
+        busy_cpus: interval_of(&|outcome| outcome.busy_cpus),
         switches_per_io: runs.interval(|o| o.switches_per_io),
         ios: runs.outcomes().map(|o| o.ios).sum(),
     }

@@ -2,9 +2,9 @@
 
 use super::plan::OVERHEAD_S;
 use super::record::WARM_UP;
-use super::rounds::TRIALS_PER_WANTED;
+use super::rounds::MAX_TRIALS_PER_REQUESTED;
 use super::{TuneSettings, late};
-use q2c_advice::COMPARED;
+use q2c_advice::MIN_COMPARED_TRIALS;
 use q2c_policy::LaneMethod;
 use q2c_workbench::calibrate;
 
@@ -15,14 +15,14 @@ const LATE_RUNS: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedTrials {
     /// Time of the trials of the user's rules, which run whatever simulation predicts for them.
-    pub own_s: f64,
+    pub rules_s: f64,
     /// Upper bound on the time of all other methods' trials.
     pub others_s: f64,
 }
 
 impl TuneSettings {
-    pub(super) fn most_trials(&self) -> u32 {
-        self.trials * TRIALS_PER_WANTED
+    pub(super) fn max_trials(&self) -> u32 {
+        self.trials * MAX_TRIALS_PER_REQUESTED
     }
 
     /// The time of a whole run at one number of jobs, seconds. It assumes the largest number of
@@ -32,8 +32,8 @@ impl TuneSettings {
         let calibration = calibrates.then(|| calibrate::expected_s(sizes));
         let recording = self.record_seconds() + WARM_UP.as_secs_f64() + OVERHEAD_S;
         let late = LATE_RUNS * (OVERHEAD_S + late::length(self).as_secs_f64());
-        let ExpectedTrials { own_s, others_s } = self.expected_trials(1);
-        let trials = own_s.max(others_s);
+        let ExpectedTrials { rules_s, others_s } = self.expected_trials(1);
+        let trials = rules_s.max(others_s);
         let trials = trials.min(self.budget_s.unwrap_or(f64::INFINITY));
         calibration.unwrap_or(0.0) + sizes as f64 * (recording + late) + trials
     }
@@ -48,9 +48,11 @@ impl TuneSettings {
         let rules = self.policy.iter().cloned().map(LaneMethod::Hybrid);
         let rules_s: f64 = rules.map(|rule| trial(&rule)).sum();
         let combinations = self.workload.bs.len() as f64 * numbers as f64;
-        let trials = f64::from(self.most_trials());
+        let trials = f64::from(self.max_trials());
         ExpectedTrials {
-            own_s: rules_s * combinations * f64::from(self.trials.min(COMPARED as u32)),
+            rules_s: rules_s
+                * combinations
+                * f64::from(self.trials.min(MIN_COMPARED_TRIALS as u32)),
             others_s: trial(&LaneMethod::Interrupt) * combinations * trials,
         }
     }
@@ -86,9 +88,9 @@ mod tests {
         };
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
         let short = expected("min:70%,10ms", 1);
-        near(short.own_s, 2.0 * 2.0 * (0.1 + 0.25 + 1.7089));
+        near(short.rules_s, 2.0 * 2.0 * (0.1 + 0.25 + 1.7089));
         near(short.others_s, 2.0 * 30.0 * (0.1 + 0.1 + 1.7089));
         let long = expected("min:70%,3600s", 3);
-        near(long.own_s, 3.0 * 2.0 * 2.0 * (0.1 + 7_200.0 + 1.7089));
+        near(long.rules_s, 3.0 * 2.0 * 2.0 * (0.1 + 7_200.0 + 1.7089));
     }
 }

@@ -33,15 +33,15 @@ pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity
     let miss = column(|e| e.miss_points);
     let drift = errors.iter().filter_map(|e| e.drift_pct).map(f64::abs);
     let drift: Vec<f64> = drift.collect();
-    let most = |values: &[f64]| values.last().copied().unwrap_or(0.0);
+    let largest = |values: &[f64]| values.last().copied().unwrap_or(0.0);
     Fidelity {
         cells: errors.len() as u32,
         iops_error_pct_median: median(&iops),
-        iops_error_pct_max: most(&iops),
+        iops_error_pct_max: largest(&iops),
         cpu_points_median: median(&cpu),
-        cpu_points_max: most(&cpu),
+        cpu_points_max: largest(&cpu),
         miss_points_median: median(&miss),
-        miss_points_max: most(&miss),
+        miss_points_max: largest(&miss),
         never_slept: awake.len() as u32,
         drift_pct: median(&sorted(&drift)),
         by_block_size: by_block_size(&errors),

@@ -8,7 +8,7 @@
 //!
 //! The daemon of `q2c poll steer` carries out a rule; it runs beside the trial.
 
-use super::outcome::measured;
+use super::outcome::stages_outcome;
 use crate::{CellSpec, TrialOutcome, Tune, read_json};
 use q2c_engine::{EngineSpec, RunError};
 use q2c_host::block::Disk;
@@ -20,9 +20,9 @@ use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_watch::kernel::seen_beside;
-use q2c_watch::steer::HeldPolling;
-use q2c_workbench::workload::{INTERVAL, Site, Stages, Step, Watched, Workload};
+use q2c_watch::kernel::run_with_probe;
+use q2c_watch::steer::PollDelayGuard;
+use q2c_workbench::workload::{INTERVAL, Site, Stages, Step, Workload, WorkloadRun};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,10 +31,10 @@ const ENGINE: &str = "pvsync2:hipri";
 const NO_DISK: &str = "no block device stands under the target";
 /// File with the reason why the method is unavailable, or null, so that a resume has the same
 /// cells.
-const KEPT: &str = "hybrid-kernel.json";
+const REASON_FILE: &str = "hybrid-kernel.json";
 
 /// A fixed sleep of about `sleep_ns`, rounded to whole microseconds and at least one.
-pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
+pub(super) fn fixed_sleep(sleep_ns: f64) -> KernelSleep {
     KernelSleep::fixed(Nanos(sleep_ns.round() as u64))
 }
 
@@ -43,16 +43,16 @@ const SETTLE: Nanos = Nanos::from_millis(300);
 /// Time before classic polling counts, which has nothing to learn.
 const SETTLE_CLASSIC: Nanos = Nanos::from_millis(100);
 /// Limits on the length of the run with the probe, which is half as long as a trial.
-const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
-const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
+const MIN_WATCHED: Nanos = Nanos::from_millis(200);
+const MAX_WATCHED: Nanos = Nanos::from_millis(1_000);
 
 /// Why the method is unavailable here; `None` if it is available. The run folder keeps the answer.
 pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
-    let reason: Option<String> = match read_json(folder, KEPT)? {
+    let reason: Option<String> = match read_json(folder, REASON_FILE)? {
         Some(reason) => reason,
         None => {
-            let reason = why_not(tune);
-            folder.publish_json(KEPT, &reason)?;
+            let reason = unavailable_reason(tune);
+            folder.publish_json(REASON_FILE, &reason)?;
             reason
         }
     };
@@ -62,7 +62,7 @@ pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Una
     }))
 }
 
-fn why_not(tune: &Tune<'_>) -> Option<String> {
+fn unavailable_reason(tune: &Tune<'_>) -> Option<String> {
     let site = &tune.workload.site;
     let Some(target_disk) = &site.target_disk else {
         return Some(NO_DISK.to_owned());
@@ -72,13 +72,13 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
         let reason = format!("{disk} stands on other disks, and is not polled itself");
         return Some(reason);
     }
-    of_kernel(&tune.machine.kernel).or_else(|| {
+    version_refusal(&tune.machine.kernel).or_else(|| {
         // Until 5.15, polling can be switched on if there are poll queues; only a trial shows it.
         KernelPollGuard::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
     })
 }
 
-fn of_kernel(release: &str) -> Option<String> {
+fn version_refusal(release: &str) -> Option<String> {
     let reason = match HybridSupport::in_version(kernel_version(release)?) {
         HybridSupport::NotYet => "it came with 4.10",
         HybridSupport::Works => return None,
@@ -93,28 +93,28 @@ fn of_kernel(release: &str) -> Option<String> {
 
 /// The disk, and the folder of the journal of settings. The error says which of them is missing.
 fn device<'a>(site: &'a Site, journal: Option<&'a Path>) -> Result<(&'a Disk, &'a Path), String> {
-    let nowhere =
+    let no_journal =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
     let target_disk = site.target_disk.as_ref().ok_or(NO_DISK)?;
-    Ok((&target_disk.disk, journal.ok_or(nowhere)?))
+    Ok((&target_disk.disk, journal.ok_or(no_journal)?))
 }
 
-pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
-    let classic = SETTLE_CLASSIC.as_secs_f64() + slice(tune).as_secs_f64();
-    let probed = SETTLE_CLASSIC.as_secs_f64() + watched_for(tune).as_secs_f64();
+pub(super) fn trial_seconds(tune: &Tune<'_>) -> f64 {
+    let classic = SETTLE_CLASSIC.as_secs_f64() + slice_length(tune).as_secs_f64();
+    let probed = SETTLE_CLASSIC.as_secs_f64() + watched_length(tune).as_secs_f64();
     SETTLE.as_secs_f64() + tune.spec.seconds + probed + 2.0 * classic
 }
 
-fn slice(tune: &Tune<'_>) -> Nanos {
+fn slice_length(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0)
 }
 
-fn watched_for(tune: &Tune<'_>) -> Nanos {
-    Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
+fn watched_length(tune: &Tune<'_>) -> Nanos {
+    Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(MIN_WATCHED, MAX_WATCHED)
 }
 
 struct KernelPollGuard {
-    polling: HeldPolling,
+    polling: PollDelayGuard,
     _io_poll: Guard,
 }
 
@@ -126,10 +126,12 @@ impl KernelPollGuard {
     ) -> Result<KernelPollGuard, String> {
         let (disk, journal) = device(site, journal)?;
         let mut io_poll = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
-        io_poll.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
-            format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
-        })?;
-        let polling = HeldPolling::begin(&site.roots, disk, journal, sleep);
+        io_poll
+            .keep(&disk.dir.join("queue/io_poll"), "1")
+            .map_err(|error| {
+                format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
+            })?;
+        let polling = PollDelayGuard::begin(&site.roots, disk, journal, sleep);
         Ok(KernelPollGuard {
             polling: polling.map_err(|e| e.to_string())?,
             _io_poll: io_poll,
@@ -144,7 +146,7 @@ impl KernelPollGuard {
 
 /// Runs the kernel's classic polling, the trial with its settling time, the run with the probe, and
 /// classic polling again. The figures are relative to the mean of both pollings.
-pub(super) fn trial(
+pub(super) fn run_trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
     sleep: &KernelSleep,
@@ -161,25 +163,25 @@ pub(super) fn trial(
     // One thread with one counted stage, after the kernel has settled.
     let run = |settle: Nanos, length: Nanos| -> Result<TrialOutcome, CellError> {
         let mut stages = Stages::default();
-        stages.then(Step::POLL, settle);
-        let part = stages.then(Step::Same, length);
+        stages.push(Step::POLL, settle);
+        let part = stages.push(Step::Same, length);
         let ran = workload.run(cell.bs, &stages, seed, Some(iops_hint), context.cancel);
         let ran = require_complete(ran, context.cancel)?;
-        Ok(measured(&workload, &ran, &[part], cell.bs.0))
+        Ok(stages_outcome(&workload, &ran, &[part], cell.bs.0))
     };
     let classic = || {
         let held = KernelPollGuard::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
-        let beside = run(SETTLE_CLASSIC, slice(tune));
+        let classic_outcome = run(SETTLE_CLASSIC, slice_length(tune));
         held.end()?;
-        beside
+        classic_outcome
     };
     let before = classic()?;
     let held = KernelPollGuard::begin(site, tune.restore_dir, Some(sleep));
     let held = held.map_err(CellError::Cell)?;
     let outcome = run(SETTLE, Nanos::from_secs_f64(tune.spec.seconds))?;
     let interval = Duration::from_nanos(INTERVAL.0);
-    let probed = || run(SETTLE_CLASSIC, watched_for(tune));
-    let (kernel_sleeps, probed) = seen_beside(&site.roots, disk, interval, probed)?;
+    let probed = || run(SETTLE_CLASSIC, watched_length(tune));
+    let (kernel_sleeps, probed) = run_with_probe(&site.roots, disk, interval, probed)?;
     held.end()?;
     let after = classic()?;
     let hidden_by = [before.hidden_by, outcome.hidden_by, after.hidden_by];
@@ -225,9 +227,9 @@ fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
 }
 
 pub(super) fn require_complete(
-    ran: Result<Watched, RunError>,
+    ran: Result<WorkloadRun, RunError>,
     cancel: &AtomicBool,
-) -> Result<Watched, CellError> {
+) -> Result<WorkloadRun, CellError> {
     let watched = ran.map_err(|e| CellError::Abort(Box::new(e)))?;
     match &watched.fault {
         Some(fault) => Err(CellError::Abort(fault.clone().into())),
@@ -253,12 +255,12 @@ mod tests {
             ("6.1.0-32-amd64", "does not poll"),
             ("7.2.1", "takes any value and does nothing"),
         ] {
-            let reason = of_kernel(release).expect(release);
+            let reason = version_refusal(release).expect(release);
             assert!(reason.contains(word), "{reason}");
             assert!(reason.contains(release), "{reason}");
         }
         for release in ["4.10.0", "5.4.0-1-amd64", "5.10.0-46-amd64", "5.18.19"] {
-            assert_eq!(of_kernel(release), None, "{release}");
+            assert_eq!(version_refusal(release), None, "{release}");
         }
     }
 

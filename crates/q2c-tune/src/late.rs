@@ -7,26 +7,26 @@
 //! are the answer. They never sleep, but the interrupt and the wake-up delay the reaping.
 
 use super::kernel;
-use crate::{Case, CellSpec, Tune, TuneSettings, Verified, doing, read_json};
-use q2c_advice::settling;
+use crate::{CellSpec, SizeSearch, TrialRounds, Tune, TuneSettings, doing, read_json};
+use q2c_advice::settle_time;
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::{LaneMethod, Method};
-use q2c_result::late::{LateTime, Unseen};
+use q2c_result::late::{LateTime, UnseenReason};
 use q2c_result::role::Role;
 use q2c_result::tune::MethodName;
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, End, Progress};
-use q2c_workbench::late::LateCapture;
+use q2c_workbench::late::{begin_late_capture, late_time};
 use q2c_workbench::workload::{Stages, Step};
 use serde::{Deserialize, Serialize};
 
 /// File in the run folder with the late time of all cells, so that a resumed run has the same.
-const KEPT: &str = "late-time.json";
+const LATE_FILE: &str = "late-time.json";
 /// Limits on the length of a run.
-const SHORTEST: Nanos = Nanos::from_millis(500);
-const LONGEST: Nanos = Nanos::from_millis(2_000);
+const MIN_LENGTH: Nanos = Nanos::from_millis(500);
+const MAX_LENGTH: Nanos = Nanos::from_millis(2_000);
 /// Time before the run counts, for methods that learn nothing.
-const SHORT: Nanos = Nanos::from_millis(100);
+const SETTLE: Nanos = Nanos::from_millis(100);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LateCell {
@@ -37,61 +37,61 @@ pub(super) struct LateCell {
 }
 
 impl LateCell {
-    pub(crate) fn is_of(&self, cell: &CellSpec) -> bool {
+    pub(crate) fn is_for(&self, cell: &CellSpec) -> bool {
         self.bs == cell.bs && self.method.0 == cell.method
     }
 }
 
 /// The late time of each cell. A stopped run returns none and stores nothing.
-pub(super) fn late(
+pub(super) fn late_cells(
     tune: &Tune<'_>,
     folder: &RunDir,
-    verified: &Verified,
+    rounds: &TrialRounds,
     progress: &mut dyn Progress,
 ) -> Result<Vec<LateCell>, Fault> {
-    if let Some(kept) = read_json(folder, KEPT)? {
+    if let Some(kept) = read_json(folder, LATE_FILE)? {
         return Ok(kept);
     }
-    let mut stopped = !matches!(verified.end, End::Complete);
+    let mut stopped = !matches!(rounds.end, End::Complete);
     let mut late_cells = Vec::new();
-    let chosen = chosen(tune, verified);
+    let chosen = chosen_cells(tune, rounds);
     let count = chosen.len();
-    for (nth, (case, method)) in chosen.into_iter().enumerate() {
+    for (nth, (search, method)) in chosen.into_iter().enumerate() {
         if !stopped && tune.workload.site.target_disk.is_some() {
-            let (bs, nth) = (case.bs, nth + 1);
+            let (bs, nth) = (search.bs, nth + 1);
             progress.event(&doing(&format!(
                 "late time of {bs} {method}, run {nth} of {count} with the block layer captured"
             )));
         }
-        let mut late = LateTime::Unseen(Unseen::Stopped);
+        let mut late = LateTime::Unseen(UnseenReason::Stopped);
         if !stopped {
-            late = run(tune, case, &method)?;
+            late = run(tune, search, &method)?;
         }
-        stopped |= late == LateTime::Unseen(Unseen::Stopped);
+        stopped |= late == LateTime::Unseen(UnseenReason::Stopped);
         late_cells.push(LateCell {
-            bs: case.bs,
+            bs: search.bs,
             method: MethodName(method.into()),
             late,
         });
     }
     if !stopped {
-        folder.publish_json(KEPT, &late_cells)?;
+        folder.publish_json(LATE_FILE, &late_cells)?;
     }
     Ok(late_cells)
 }
 
-fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMethod)> {
+fn chosen_cells<'a>(tune: &Tune<'_>, rounds: &'a TrialRounds) -> Vec<(&'a SizeSearch, LaneMethod)> {
     let asked = tune.spec.floor();
     let mut chosen = Vec::new();
-    for case in &verified.cases {
-        let answer = case.referee.recommendation(case.bs, &asked);
+    for search in &rounds.searches {
+        let answer = search.referee.recommendation(search.bs, &asked);
         let nearest = answer.nearest.map(|name| name.0);
-        let specs = verified.cells.iter().map(|runs| &runs.plan.cell);
+        let specs = rounds.cells.iter().map(|runs| &runs.plan.cell);
         let wanted = specs.filter(|cell| {
             let named = cell.method == answer.method || Some(&cell.method) == nearest.as_ref();
-            cell.bs == case.bs && is_wanted(cell, named)
+            cell.bs == search.bs && is_wanted(cell, named)
         });
-        chosen.extend(wanted.filter_map(|cell| Some((case, cell.method.lane()?.clone()))));
+        chosen.extend(wanted.filter_map(|cell| Some((search, cell.method.lane()?.clone()))));
     }
     chosen
 }
@@ -103,24 +103,24 @@ fn is_wanted(cell: &CellSpec, named: bool) -> bool {
 }
 
 pub(super) fn length(spec: &TuneSettings) -> Nanos {
-    Nanos::from_secs_f64(spec.seconds).clamp(SHORTEST, LONGEST)
+    Nanos::from_secs_f64(spec.seconds).clamp(MIN_LENGTH, MAX_LENGTH)
 }
 
-fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fault> {
+fn run(tune: &Tune<'_>, search: &SizeSearch, method: &LaneMethod) -> Result<LateTime, Fault> {
     let workload = tune.workload.beside_the_kernel();
-    let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
+    let capture = match begin_late_capture(&workload.site, workload.sampler_cpu) {
         Ok(capture) => capture,
         Err(unseen) => return Ok(LateTime::Unseen(unseen)),
     };
     let mut stages = Stages::default();
-    let settle = method.policy().map_or(SHORT, settling);
-    stages.then(Step::By(method.fresh()), settle);
-    let stage = stages.then(Step::Same, length(tune.spec));
-    let (seed, hint) = (tune.spec.workload.run.seed, Some(case.lane_iops));
-    let ran = workload.run(case.bs, &stages, seed, hint, tune.stop);
+    let settle = method.policy().map_or(SETTLE, settle_time);
+    stages.push(Step::By(method.with_new_counts()), settle);
+    let stage = stages.push(Step::Same, length(tune.spec));
+    let (seed, hint) = (tune.spec.workload.run.seed, Some(search.lane_iops));
+    let ran = workload.run(search.bs, &stages, seed, hint, tune.stop);
     match kernel::require_complete(ran, tune.stop) {
-        Ok(watched) => Ok(capture.end(&workload, &watched, stage)),
-        Err(CellError::Cancelled) => Ok(LateTime::Unseen(Unseen::Stopped)),
+        Ok(watched) => Ok(late_time(capture, &workload, &watched, stage)),
+        Err(CellError::Cancelled) => Ok(LateTime::Unseen(UnseenReason::Stopped)),
         Err(error) => Err(error).or_exit(Exit::Device),
     }
 }
@@ -153,11 +153,11 @@ mod tests {
         let kept = LateCell {
             bs: Bytes(4096),
             method: MethodName("hybrid:min:70%,10ms".parse().unwrap()),
-            late: LateTime::Unseen(Unseen::Refused("attach".to_owned())),
+            late: LateTime::Unseen(UnseenReason::Refused("attach".to_owned())),
         };
         let text = serde_json::to_string(&kept).unwrap();
         assert_eq!(serde_json::from_str::<LateCell>(&text).unwrap(), kept);
-        assert!(kept.is_of(&cell("hybrid:min:70%,10ms", Role::Front)));
-        assert!(!kept.is_of(&cell("poll", Role::Baseline)));
+        assert!(kept.is_for(&cell("hybrid:min:70%,10ms", Role::Front)));
+        assert!(!kept.is_for(&cell("poll", Role::Baseline)));
     }
 }

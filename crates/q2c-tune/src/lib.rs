@@ -8,7 +8,7 @@
 //! itself. A prediction from the first recording is stored too. Its distance from the paired
 //! prediction is the device's drift.
 
-mod calibrated;
+mod calibration;
 mod cells;
 mod conclude;
 mod expected;
@@ -31,7 +31,7 @@ mod warn;
 use cells::CellSpec;
 pub use expected::ExpectedTrials;
 use outcome::{Runs, TrialOutcome};
-use program::compared;
+use program::compare;
 pub use program_args::ProgramArgs;
 use q2c_host::machine::host;
 use q2c_model::{Exit, Fault};
@@ -39,11 +39,11 @@ use q2c_result::program::{FILE, Program};
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Machine, Target};
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{End, Event, Progress, spoken};
+use q2c_run::runner::{Event, Progress, time_text};
 use q2c_run::whole_file;
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
-use rounds::{Case, Verified};
+use rounds::{SizeSearch, TrialRounds};
 use serde::de::DeserializeOwned;
 pub use settings::TuneSettings;
 use std::fmt::Display;
@@ -109,30 +109,27 @@ impl Tune<'_> {
             workload: &thinking,
             ..*self
         };
-        let verified = rounds::verify(&tune, folder, &calibration, kernel, progress)?;
-        let state = match verified.end {
-            End::Complete => q2c_run::RunState::Complete,
-            End::Cancelled | End::Aborted { .. } => q2c_run::RunState::Interrupted,
-        };
+        let rounds = rounds::run(&tune, folder, &calibration, kernel, progress)?;
+        let state = rounds.end.state();
         let mut corrected = calibration.clone();
-        for (calibration, case) in corrected.iter_mut().zip(&verified.cases) {
-            calibration.cost = case.referee.cost();
+        for (calibration, search) in corrected.iter_mut().zip(&rounds.searches) {
+            calibration.cost = search.referee.cost();
         }
         folder.publish_json(CORRECTED_FILE, &corrected)?;
-        self.discard_contradicted(&calibration, &verified, &mut warnings, progress);
-        let late = late::late(&tune, folder, &verified, progress)?;
-        let gathered = conclude::TuneData {
+        self.discard_contradicted(&calibration, &rounds, &mut warnings, progress);
+        let late = late::late_cells(&tune, folder, &rounds, progress)?;
+        let data = conclude::TuneData {
             calibration,
-            verified,
+            rounds,
             late,
             warnings,
             unavailable: unavailable.into_iter().collect(),
             provenance: folder.provenance(begun, host(&self.workload.site.roots)),
         };
-        let mut result = conclude::conclude(&tune, gathered)?;
+        let mut result = conclude::conclude(&tune, data)?;
         let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
         result.program =
-            program.map(|program| compared(&program, &result.cells, &result.recommendation, disk));
+            program.map(|program| compare(&program, &result.cells, &result.recommendation, disk));
         Ok((result, state))
     }
 
@@ -141,8 +138,8 @@ impl Tune<'_> {
             return;
         }
         let calibration = if calibrates { "a calibration, " } else { "" };
-        let length = spoken(self.spec.expected_s(calibrates));
-        let most = self.spec.most_trials();
+        let length = time_text(self.spec.expected_s(calibrates));
+        let most = self.spec.max_trials();
         progress.event(&note(&format!(
             "about {length} in all: {calibration}a recording and up to {most} trials for each block size"
         )));
@@ -171,7 +168,7 @@ fn doing(text: &str) -> Event {
 
 fn read_json<T: DeserializeOwned>(folder: &RunDir, name: &str) -> Result<Option<T>, Fault> {
     let path = folder.path().join(name);
-    let text = match whole_file::read_text(&path, whole_file::SMALL) {
+    let text = match whole_file::read_text(&path, whole_file::MAX_SMALL) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(|e| broken_file(&path, e))?,
     };

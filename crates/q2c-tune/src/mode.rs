@@ -13,12 +13,12 @@ pub(super) fn effective_mode(runs: &Runs, others: bool) -> EffectiveMode {
     let not_run = || WaitMode::from_kind(ModeKind::NotRun);
     EffectiveMode {
         asked: method.clone(),
-        was: match runs.failures().next().filter(|_| seen.ios == 0) {
-            Some(reason) => not_run().noted(ModeNote::Failed(reason.to_owned())),
+        mode: match runs.failures().next().filter(|_| seen.ios == 0) {
+            Some(reason) => not_run().with_note(ModeNote::Failed(reason.to_owned())),
             None if seen.ios == 0 => not_run(),
             None => seen.mode(method),
         },
-        proof: seen.proof_by_sums(slept_as_seen(runs, seen.slept)),
+        proof: seen.proof_by_sums(sleep_evidence(runs, seen.slept)),
     }
 }
 
@@ -40,11 +40,7 @@ fn counts(runs: &Runs, others: bool) -> WaitCounts {
         interrupts: known_sum(|o| o.interrupts),
         requests: known_sum(|o| o.requests),
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
-        polls_by: if by_kernel {
-            Some(Means::Call)
-        } else {
-            first.and_then(|o| o.polls_by)
-        },
+        polls_by: by_kernel.then_some(Means::Call).or_else(|| first?.polls_by),
         flags: first.map_or_else(String::new, |o| o.ring_flags.clone()),
         others,
         checks_kernel: true,
@@ -53,7 +49,7 @@ fn counts(runs: &Runs, others: bool) -> WaitCounts {
 }
 
 /// The sleeps as evidence. For the kernel's polling it is the probe's count, or why there is none.
-fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
+fn sleep_evidence(runs: &Runs, thread_slept: u64) -> Evidence {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
         match sleeps {
@@ -66,7 +62,7 @@ fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
     }
     match seen {
         Some((slept, polled)) => Evidence::SleptByProbe { slept, polled },
-        None => Evidence::Slept(own),
+        None => Evidence::Slept(thread_slept),
     }
 }
 
@@ -101,9 +97,9 @@ mod tests {
             ("hybrid:fixed:1us", ModeKind::Hybrid),
         ] {
             let was = |interrupts, requests, others| {
-                effective_mode(&runs(method, interrupts, requests), others).was
+                effective_mode(&runs(method, interrupts, requests), others).mode
             };
-            let polled = WaitMode::by(kind, Some(Means::IoPoll));
+            let polled = WaitMode::new(kind, Some(Means::IoPoll));
             assert_eq!(was(4, 1_000, false), polled, "{method}");
             assert_eq!(was(700, 1_700, true), polled, "{method}");
             let ignored = Some(ModeNote::Interrupted(Means::IoPoll));

@@ -1,16 +1,16 @@
 //! The figures of one live trial, as a line of `cells.jsonl`.
 
 use super::cells::CellSpec;
-use q2c_advice::{PollingBaseline, Predicted, TrialFigures, WAITS};
+use q2c_advice::{PairedPrediction, PollingBaseline, TrialFigures, WAIT_QUANTILES};
 use q2c_engine::LaneData;
-use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals};
+use q2c_engine::measure::{IntervalStats, PhaseStats, combine_lanes, intervals};
 use q2c_model::stats::{mean, quantiles};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_watch::kernel::KernelSleeps;
-use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
-use q2c_workbench::workload::{INTERVAL, StageId, Watched, Workload};
+use q2c_workbench::busy::{CounterSpan, Others, job_cpus};
+use q2c_workbench::workload::{INTERVAL, StageId, Workload, WorkloadRun};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
@@ -56,7 +56,7 @@ pub(crate) struct TrialOutcome {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
     /// Quantiles of the waits in the polled slices of all lanes, ns; zeros without slices.
-    pub poll_waits: [f32; WAITS],
+    pub poll_waits: [f32; WAIT_QUANTILES],
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of [`QUANTILES`] equal shares, ns.
     pub quantiles: Vec<f64>,
@@ -92,7 +92,7 @@ impl TrialOutcome {
     }
 
     pub(super) fn evidence(&self) -> TrialFigures {
-        let predicted = self.predicted.map(|predicted| Predicted {
+        let predicted = self.predicted.map(|predicted| PairedPrediction {
             relative_iops: predicted.rates.iops / self.poll_iops,
             cpu_pct: predicted.rates.cpu_pct,
             miss_rate: predicted.rates.miss_rate,
@@ -101,12 +101,12 @@ impl TrialOutcome {
             rates: self.rates,
             busy_cpus: self.busy_cpus,
             p99_ns: self.latencies.p99_ns,
-            beside: PollingBaseline {
+            polling: PollingBaseline {
                 iops: self.poll_iops,
                 cpu_pct: self.poll_cpu_pct,
                 busy_cpus: self.poll_busy_cpus,
                 thinks: self.poll_got_pct.is_some(),
-                waits: self.poll_waits,
+                wait_ns: self.poll_waits,
             },
             predicted,
             round: self.round,
@@ -114,9 +114,9 @@ impl TrialOutcome {
     }
 }
 
-pub(super) fn measured(
+pub(super) fn stages_outcome(
     workload: &Workload,
-    watched: &Watched,
+    watched: &WorkloadRun,
     stages: &[StageId],
     bs: u64,
 ) -> TrialOutcome {
@@ -130,7 +130,7 @@ pub(super) fn measured(
         programs: span.other_programs,
         ..workload.others()
     };
-    let looked = CounterSpan {
+    let counter_span = CounterSpan {
         wall_s: stats.wall_ns / 1e9,
         stretches: stages.len(),
     };
@@ -138,8 +138,8 @@ pub(super) fn measured(
         rates: stats.rates(),
         slept_ns: stats.mean_slept_ns(),
         latencies: stats.latency(),
-        busy_cpus: busy_cpus(span.busy_cpus, &stats, looked, others),
-        hidden_by: others.hiding(own(&stats), looked),
+        busy_cpus: busy_cpus(span.busy_cpus, &stats, counter_span, others),
+        hidden_by: others.hiding(thread_cpus(&stats), counter_span),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,
@@ -163,19 +163,19 @@ pub(super) fn measured(
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
-    looked: CounterSpan,
+    counter_span: CounterSpan,
     others: Others,
 ) -> Option<f64> {
-    let seen = of_jobs(machine?, others, own(stats), looked);
-    (seen.of == PerCore::Machine).then_some(seen.cpus)
+    let seen = job_cpus(machine?, others, thread_cpus(stats), counter_span);
+    (seen.cores == PerCore::Machine).then_some(seen.cpus)
 }
 
-fn own(stats: &PhaseStats) -> f64 {
+fn thread_cpus(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.wall_ns
 }
 
 /// The ring flags for I/Os that wait for interrupts if `interrupting`, else for polled I/Os.
-pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
+pub(super) fn flags(watched: &WorkloadRun, interrupting: bool) -> String {
     let first = watched.data.lanes.first();
     first.map_or_else(String::new, |lane| {
         lane.facts.flags_of(interrupting).to_owned()
@@ -183,11 +183,11 @@ pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
 }
 
 /// Figures over time of these stages, without gaps. Misses and sleeps are over all handled I/Os.
-fn series(watched: &Watched, stages: &[StageId]) -> Series {
+fn series(watched: &WorkloadRun, stages: &[StageId]) -> Series {
     let walls = stages.iter().map(|&stage| watched.wall_ns(stage) as u64);
     let interval = walls.min().map_or(INTERVAL, |ns| INTERVAL.min(Nanos(ns)));
     let lanes = watched.data.lanes.iter();
-    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| joined(lane, stages, interval)).collect();
+    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| merge(lane, stages, interval)).collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
     let mut series = Series {
         interval_s: interval.as_secs_f64(),
@@ -198,7 +198,7 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
         let here = lanes.iter().map(|lane| &lane[n]);
         let end_s: Vec<f64> = here.clone().map(|lane| lane.end_s).collect();
         let stats: Vec<_> = here.clone().map(|lane| lane.stats.clone()).collect();
-        let stats = combine(&stats);
+        let stats = combine_lanes(&stats);
         let cpu_pct: Option<f64> = here.map(|lane| lane.cpu_pct).sum();
         let latency = stats.latency();
         series.t_s.push(mean(&end_s));
@@ -214,25 +214,25 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
     series
 }
 
-fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
+fn merge(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
-    let mut joined = Vec::new();
+    let mut merged = Vec::new();
     for &stage in stages {
         let of_stage = intervals(lane, stage.index(), interval).into_iter();
-        joined.extend(of_stage.map(|i| IntervalStats {
+        merged.extend(of_stage.map(|i| IntervalStats {
             end_s: before + i.end_s,
             ..i
         }));
-        before = joined.last().map_or(before, |last| last.end_s);
+        before = merged.last().map_or(before, |last| last.end_s);
     }
-    joined
+    merged
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::cells::cell;
-    use q2c_advice::{cores_of, relative};
+    use q2c_advice::{per_core_divisor, relative};
     use q2c_model::Bytes;
     use q2c_result::role::Role;
     use q2c_run::runner::{CellPlan, CellRuns, Trial, TrialResult};
@@ -312,7 +312,7 @@ pub(crate) mod tests {
         let seen = |others: Others| {
             let [interrupt, poll] =
                 [(16_000.0, 0.45), (22_000.0, 0.99)].map(|figures| [trial(figures, others)]);
-            let cores = cores_of([&interrupt[..], &poll[..]].into_iter());
+            let cores = per_core_divisor([&interrupt[..], &poll[..]].into_iter());
             let gain = relative(&interrupt, cores).unwrap().kiops_per_core.median;
             (cores, gain)
         };

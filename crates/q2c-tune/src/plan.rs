@@ -1,11 +1,11 @@
 //! The trials of one round, as a plan of the runner.
 
 use super::kernel;
-use super::outcome::{RuleWindowCounts, flags, measured};
-use super::record::of_stages;
+use super::outcome::{RuleWindowCounts, flags, stages_outcome};
+use super::record::collect;
 use super::simulated::waits;
 use super::think::{PolledCpu, with_cpu};
-use super::timetable::{Lengths, StageTimetable};
+use super::timetable::{StageLengths, StageTimetable};
 use crate::{CellSpec, TrialOutcome, Tune, TuneSettings};
 use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Nanos};
@@ -13,7 +13,7 @@ use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sim::LaneRecording;
-use q2c_workbench::workload::Watched;
+use q2c_workbench::workload::WorkloadRun;
 
 /// Time to set up and end a trial or a run, seconds.
 pub(super) const OVERHEAD_S: f64 = 0.1;
@@ -37,12 +37,12 @@ pub(super) struct SizePlan {
 
 impl TuneSettings {
     pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> StageTimetable {
-        let lengths = Lengths {
+        let lengths = StageLengths {
             measured: self.seconds,
             part: self.part_seconds,
             slice: self.slice_seconds,
         };
-        StageTimetable::new(method, &lengths.stretched(lane_iops))
+        StageTimetable::new(method, &lengths.stretch_for(lane_iops))
     }
 }
 
@@ -50,7 +50,7 @@ impl Tune<'_> {
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         let seconds = match method.lane() {
             Some(method) => self.spec.timetable(method, lane_iops).stages.seconds(),
-            None => kernel::seconds(self),
+            None => kernel::trial_seconds(self),
         };
         OVERHEAD_S + seconds
     }
@@ -59,7 +59,7 @@ impl Tune<'_> {
 impl RoundPlan<'_> {
     fn outcome(
         &self,
-        watched: &Watched,
+        watched: &WorkloadRun,
         timetable: &StageTimetable,
         (size, method): (&SizePlan, &LaneMethod),
         seed: u64,
@@ -70,27 +70,27 @@ impl RoundPlan<'_> {
             bytes: size.bs.0 as u32,
         };
         let thinks = size.gap_cpu.is_some();
-        let slices = |lane| of_stages(lane, &timetable.slices, io, thinks);
+        let slices = |lane| collect(lane, &timetable.slices, io, thinks);
         let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(slices).collect();
-        let beside = measured(workload, watched, &timetable.slices, size.bs.0);
-        let parts = measured(workload, watched, &timetable.parts, size.bs.0);
-        let polled = PolledCpu::from_slices(&slices, &beside, size.gap_cpu);
+        let slice_figures = stages_outcome(workload, watched, &timetable.slices, size.bs.0);
+        let parts = stages_outcome(workload, watched, &timetable.parts, size.bs.0);
+        let polled = PolledCpu::from_slices(&slices, &slice_figures, size.gap_cpu);
         let slices = with_cpu(slices, polled.gap_cpu);
-        let hidden_by = [parts.hidden_by, beside.hidden_by];
+        let hidden_by = [parts.hidden_by, slice_figures.hidden_by];
         let predicted = || {
             let length = Nanos::from_secs_f64(self.tune.spec.seconds);
             let outcome = predict(method, &slices, &workload.cpus, &size.cost, length, seed);
             let mut predicted: Prediction = outcome.gives.into();
             // A trial got no more of its CPU than polling got in the slices.
-            predicted.rates.cpu_pct *= polled.got;
+            predicted.rates.cpu_pct *= polled.share;
             predicted
         };
         TrialOutcome {
-            poll_iops: beside.rates.iops,
-            poll_cpu_pct: beside.rates.cpu_pct,
-            poll_busy_cpus: beside.busy_cpus,
+            poll_iops: slice_figures.rates.iops,
+            poll_cpu_pct: slice_figures.rates.cpu_pct,
+            poll_busy_cpus: slice_figures.busy_cpus,
             poll_waits: waits(&slices),
-            poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
+            poll_got_pct: polled.gap_cpu.map(|_| polled.share * 100.0),
             predicted: (*method != LaneMethod::Poll).then(predicted),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
             hidden_by: hidden_by.into_iter().flatten().reduce(f64::max),
@@ -103,13 +103,13 @@ impl Plan for RoundPlan<'_> {
     type Cell = CellSpec;
     type Outcome = TrialOutcome;
     const UNIT: &'static str = "IOPS";
-    const MOST: f64 = 1e24;
+    const MAX_NUMBER: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<CellSpec>> {
         let mut plans: Vec<CellPlan<CellSpec>> = Vec::new();
         for size in &self.sizes {
             for cell in &size.cells {
-                let name = format!("{}{} {}", keys_of(self.round), cell.bs.0, cell.method);
+                let name = format!("{}{} {}", key_prefix(self.round), cell.bs.0, cell.method);
                 // A method that is tried twice in a round makes two cells.
                 let before = plans.iter().filter(|p| p.key.starts_with(&name)).count();
                 plans.push(CellPlan {
@@ -124,7 +124,7 @@ impl Plan for RoundPlan<'_> {
     }
 
     fn owns(&self, key: &str) -> bool {
-        key.starts_with(&keys_of(self.round))
+        key.starts_with(&key_prefix(self.round))
     }
 
     fn metric(&self, outcome: &TrialOutcome) -> f64 {
@@ -141,9 +141,9 @@ impl Plan for RoundPlan<'_> {
             return Err(CellError::Cell(format!("no calibration for {}", spec.bs)));
         };
         let method = match &spec.method {
-            Method::Lane(method) => &method.fresh(),
+            Method::Lane(method) => &method.with_new_counts(),
             Method::HybridKernel(sleep) => {
-                return kernel::trial(self.tune, spec, sleep, size.lane_iops, context);
+                return kernel::run_trial(self.tune, spec, sleep, size.lane_iops, context);
             }
             other => return Err(CellError::Cell(format!("tune has no trial of {other}"))),
         };
@@ -173,9 +173,9 @@ impl Plan for RoundPlan<'_> {
 }
 
 /// Returns the less disturbed of two trials; the first one if the repetition failed.
-fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -> TrialOutcome {
-    let by = |outcome: &TrialOutcome| outcome.hidden_by.unwrap_or(0.0);
-    let less = again.ok().filter(|again| by(again) < by(&first));
+fn less_disturbed(first: TrialOutcome, second: Result<TrialOutcome, CellError>) -> TrialOutcome {
+    let hidden = |outcome: &TrialOutcome| outcome.hidden_by.unwrap_or(0.0);
+    let less = second.ok().filter(|second| hidden(second) < hidden(&first));
     TrialOutcome {
         repeated: true,
         ..less.unwrap_or(first)
@@ -191,7 +191,7 @@ fn windows(method: &LaneMethod) -> Option<RuleWindowCounts> {
     })
 }
 
-fn keys_of(round: u32) -> String {
+fn key_prefix(round: u32) -> String {
     format!("{round}/")
 }
 
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn the_less_disturbed_trial_counts() {
-        let kept = |again| {
-            let kept = less_disturbed(disturbed_outcome(Some(1.0), 1), again);
+        let kept = |repeated| {
+            let kept = less_disturbed(disturbed_outcome(Some(1.0), 1), repeated);
             assert!(kept.repeated);
             kept.ios
         };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use q2c_capture::CapturedBy;
-use q2c_model::seconds_within;
+use q2c_model::parse_seconds_in;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ const WORKLOAD: [&str; 6] = ["rw", "bs", "jobs", "think", "background", "resume"
 impl ProgramArgs {
     /// True if the workload is that of a program.
     #[must_use]
-    pub fn is_asked_for(&self) -> bool {
+    pub fn has_program(&self) -> bool {
         self.from.is_some() || !self.command.is_empty()
     }
 
@@ -48,15 +48,15 @@ impl ProgramArgs {
     /// # Errors
     /// The first such option.
     pub fn check(&self) -> Result<(), String> {
-        let of_command = [
+        let command_options = [
             ("--record", self.record.is_some()),
             ("--record-for", self.record_for.is_some()),
             ("--by", self.by.is_some()),
         ];
-        let mut given = of_command.into_iter().filter(|(_, given)| *given);
+        let mut given = command_options.into_iter().filter(|(_, given)| *given);
         let (option, of) = match given.next() {
             Some((option, _)) if self.command.is_empty() => (option, "a command behind --"),
-            _ if !self.process.is_empty() && !self.is_asked_for() => {
+            _ if !self.process.is_empty() && !self.has_program() => {
                 ("--process", "--from TRACE or a command behind --")
             }
             _ => return Ok(()),
@@ -67,5 +67,5 @@ impl ProgramArgs {
 }
 
 fn record_seconds(text: &str) -> Result<f64, String> {
-    seconds_within(text, 1e-3..=1e7)
+    parse_seconds_in(text, 1e-3..=1e7)
 }

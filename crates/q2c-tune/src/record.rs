@@ -14,7 +14,7 @@ use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
 use q2c_sim::LaneRecording;
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
-use q2c_workbench::workload::{StageId, Stages, Step, Watched};
+use q2c_workbench::workload::{StageId, Stages, Step, WorkloadRun};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -34,16 +34,16 @@ pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
     name: &str,
-    wanted: &RecordingSpec,
+    spec: &RecordingSpec,
 ) -> Result<Vec<LaneRecording>, Fault> {
     let path = folder.path().join(name);
     if !path.exists() {
-        let length = Nanos::from_secs_f64(wanted.seconds);
+        let length = Nanos::from_secs_f64(spec.seconds);
         let mut stages = Stages::default();
-        stages.then(Step::POLL, WARM_UP);
-        let recorded = stages.then(Step::POLL, length);
+        stages.push(Step::POLL, WARM_UP);
+        let recorded = stages.push(Step::POLL, length);
         let seed = tune.spec.workload.run.seed;
-        let watched = tune.workload.run(wanted.bs, &stages, seed, None, tune.stop);
+        let watched = tune.workload.run(spec.bs, &stages, seed, None, tune.stop);
         let watched = watched.or_exit(Exit::Environment)?;
         if let Some(fault) = watched.fault {
             return Err(Fault::new(Exit::Device, fault));
@@ -54,7 +54,7 @@ pub(super) fn recording(
         }
         let mut lanes = watched.data.lanes.iter();
         if lanes.all(|lane| lane.phase_samples(recorded.index()).is_empty()) {
-            let RecordingSpec { bs, seconds, .. } = wanted;
+            let RecordingSpec { bs, seconds, .. } = spec;
             let text = format!(
                 "record classic polling at {bs}: expected I/Os in {seconds} s, found none ({} had no room); tune a device whose \
                  I/Os take longer, or with less --think",
@@ -62,14 +62,14 @@ pub(super) fn recording(
             );
             return Err(Fault::new(Exit::Target, text));
         }
-        store(tune, &watched, recorded, wanted, &path).or_exit(Exit::Device)?;
+        store(tune, &watched, recorded, spec, &path).or_exit(Exit::Device)?;
     }
     let batches = read(&path).map_err(|error| {
         let todo = "the file was changed by other hands, or the disk lost data: start a new run";
         Fault::new(Exit::Input, format!("{error}; {todo}")).with_source(error)
     })?;
     let lanes = LaneRecording::from_records(&batches.concat()).or_exit(Exit::Input)?;
-    Ok(with_cpu(lanes, wanted.gap_cpu))
+    Ok(with_cpu(lanes, spec.gap_cpu))
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
@@ -78,9 +78,9 @@ fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
 
 fn store(
     tune: &Tune<'_>,
-    watched: &Watched,
+    watched: &WorkloadRun,
     stage: StageId,
-    wanted: &RecordingSpec,
+    spec: &RecordingSpec,
     path: &Path,
 ) -> Result<(), TraceError> {
     let time = &tune.workload.site.time;
@@ -91,7 +91,7 @@ fn store(
         start_unix_ns: now.map(|now| now.as_nanos() as u64 - since_start),
         clock: time.name().to_owned(),
         lost: watched.unrecorded(),
-        facts: facts(tune, watched, wanted),
+        facts: facts(tune, watched, spec),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
@@ -102,7 +102,7 @@ fn store(
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
         let samples = data.phase_samples(stage.index()).iter();
-        records.extend(samples.map(|of| record(tune, of, origin, wanted.bs, lane as u32)));
+        records.extend(samples.map(|sample| record(tune, sample, origin, spec.bs, lane as u32)));
     }
     records.sort_by_key(|r| r.submit_ns);
     for (record, id) in records.iter_mut().zip(0..) {
@@ -113,7 +113,7 @@ fn store(
     Ok(())
 }
 
-fn facts(tune: &Tune<'_>, watched: &Watched, wanted: &RecordingSpec) -> BTreeMap<String, String> {
+fn facts(tune: &Tune<'_>, watched: &WorkloadRun, spec: &RecordingSpec) -> BTreeMap<String, String> {
     let (machine, workload) = (tune.machine, tune.workload);
     let first = watched.data.lanes.first();
     let path = first.map_or("", |lane| lane.facts.polls_by.text());
@@ -125,11 +125,11 @@ fn facts(tune: &Tune<'_>, watched: &Watched, wanted: &RecordingSpec) -> BTreeMap
         ("method", "poll".to_owned()),
         ("path", path.to_owned()),
         ("pattern", workload.pattern.to_string()),
-        ("block_size", wanted.bs.to_string()),
+        ("block_size", spec.bs.to_string()),
         ("cpus", workload.cpus.iter().join(", ")),
     ];
     let think = tune.spec.think.map(|think| ("think", think.to_string()));
-    let gap_cpu = wanted.gap_cpu.map(|cpu| (THINK_CPU, cpu.0.to_string()));
+    let gap_cpu = spec.gap_cpu.map(|cpu| (THINK_CPU, cpu.0.to_string()));
     let facts = facts.into_iter().chain(think).chain(gap_cpu);
     let facts = facts.map(|(name, value)| (name.to_owned(), value));
     let background = workload.background.iter().enumerate();
@@ -157,7 +157,7 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 
 /// The polled I/Os as the simulator replays them. If the lane `thinks`, the last I/O of a stage
 /// also has its think time, up to the first I/O of the next stage.
-pub(super) fn of_stages(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
+pub(super) fn collect(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
     let mut recording = LaneRecording::default();
     for &stage in parts {
         let Some(phase) = lane.phases.get(stage.index()) else {

@@ -13,17 +13,17 @@ use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{End, Progress, Runner, Settings, Trial, spoken};
+use q2c_run::runner::{End, Progress, Runner, Settings, Trial, time_text};
 use q2c_sim::LaneRecording;
 use q2c_watch::steer::Steering;
 use q2c_workbench::RunnerClock;
 
 /// Most trials of a block size, for each trial that an answer needs.
-pub(super) const TRIALS_PER_WANTED: u32 = 6;
+pub(super) const MAX_TRIALS_PER_REQUESTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first recording.
-const LATER_RECORDING: f64 = 0.25;
+const LATER_SHARE: f64 = 0.25;
 
-pub(super) struct Case {
+pub(super) struct SizeSearch {
     pub bs: Bytes,
     pub referee: Referee,
     /// The first recording of each lane.
@@ -37,8 +37,8 @@ pub(super) struct Case {
     pub done: bool,
 }
 
-pub(super) struct Verified {
-    pub cases: Vec<Case>,
+pub(super) struct TrialRounds {
+    pub searches: Vec<SizeSearch>,
     /// One cell for each method at each block size, with its trials of all rounds.
     pub cells: Vec<Runs>,
     pub warnings: Vec<Warning>,
@@ -46,23 +46,23 @@ pub(super) struct Verified {
 }
 
 /// Runs the rounds. `kernel`: the kernel's own hybrid polling is tried, too.
-pub(super) fn verify(
+pub(super) fn run(
     tune: &Tune<'_>,
     folder: &mut RunDir,
     calibration: &[Calibration],
     kernel: bool,
     progress: &mut dyn Progress,
-) -> Result<Verified, Fault> {
-    let mut cases = Vec::new();
+) -> Result<TrialRounds, Fault> {
+    let mut searches = Vec::new();
     for calibration in calibration {
         let (bs, seconds) = (calibration.bs, tune.spec.record_seconds());
-        let took = spoken(seconds + record::WARM_UP.as_secs_f64());
-        let text = format!("recording {bs} by classic polling, {took}");
+        let length = time_text(seconds + record::WARM_UP.as_secs_f64());
+        let text = format!("recording {bs} by classic polling, {length}");
         progress.event(&doing(&text));
-        cases.push(case(tune, folder, calibration)?);
+        searches.push(begin(tune, folder, calibration)?);
     }
-    let mut verified = Verified {
-        cases,
+    let mut rounds = TrialRounds {
+        searches,
         cells: Vec::new(),
         warnings: Vec::new(),
         end: End::Complete,
@@ -70,16 +70,16 @@ pub(super) fn verify(
     let mut spent_s = 0.0;
     loop {
         progress.event(&doing("simulating sleep rules"));
-        let cells = &verified.cells;
+        let cells = &rounds.cells;
         let hopeless = |cell: &CellSpec| !tune.spec.all_trials && is_hopeless(cells, cell);
-        let sizes = next_round(tune, &mut verified.cases, spent_s, (kernel, &hopeless));
+        let sizes = next_round(tune, &mut rounds.searches, spent_s, (kernel, &hopeless));
         let Some(sizes) = sizes else { break };
         let round = sizes.first().map_or(0, |size| size.cells[0].round);
-        progress.event(&note(&round_in_words(round, &sizes)));
+        progress.event(&note(&round_text(round, &sizes)));
         let mut plan = RoundPlan {
             tune,
             round,
-            repeats: repeats(tune, &sizes, spent_s),
+            repeats: allowed_repeats(tune, &sizes, spent_s),
             sizes,
         };
         let settings = Settings {
@@ -95,44 +95,29 @@ pub(super) fn verify(
         };
         let summary = runner.run(&mut plan, folder)?;
         spent_s += summary.seconds;
-        verified.take(summary.cells);
-        verified.warnings.extend(summary.warnings);
-        verified.end = summary.end;
-        if !matches!(verified.end, End::Complete) {
+        rounds.add_round(summary.cells);
+        rounds.warnings.extend(summary.warnings);
+        rounds.end = summary.end;
+        if !matches!(rounds.end, End::Complete) {
             break;
         }
         progress.event(&doing("recording classic polling again"));
-        if let Err(fault) = rerecord(tune, folder, &mut verified.cases, round) {
+        if let Err(fault) = rounds.rerecord(tune, folder, round) {
             if fault.exit() != Exit::Interrupted {
                 return Err(fault);
             }
             // The rounds so far make a result, although the recording was stopped.
-            verified.end = End::Cancelled;
+            rounds.end = End::Cancelled;
             break;
         }
     }
-    Ok(verified)
+    Ok(rounds)
 }
 
-fn rerecord(tune: &Tune<'_>, folder: &RunDir, cases: &mut [Case], round: u32) -> Result<(), Fault> {
-    let seconds = tune.spec.record_seconds() * LATER_RECORDING;
-    for case in cases.iter_mut().filter(|case| !case.done) {
-        let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-        let wanted = RecordingSpec {
-            bs: case.bs,
-            seconds,
-            gap_cpu: case.gap_cpu,
-        };
-        let lanes = record::recording(tune, folder, &name, &wanted)?;
-        case.referee.add_recording(lanes);
-    }
-    Ok(())
-}
-
-fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, Fault> {
+fn begin(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<SizeSearch, Fault> {
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
-    let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
+    let gap_cpu = think::think_cpu(tune.workload.think, &calibration.cost);
     let wanted = RecordingSpec {
         bs,
         seconds: tune.spec.record_seconds(),
@@ -141,18 +126,18 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     let first = record::recording(tune, folder, &name, &wanted)?;
     let ios: usize = first.iter().map(LaneRecording::len).sum();
     let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds();
-    let setting = SimulationInputs {
+    let inputs = SimulationInputs {
         cost: calibration.cost.clone(),
         latency_ns: median_wait(&first),
         recordings: vec![first.clone()],
-        own: tune.spec.policy.clone(),
+        extra_rules: tune.spec.policy.clone(),
         seed: tune.spec.workload.run.seed,
     };
-    Ok(Case {
+    Ok(SizeSearch {
         bs,
         referee: Referee::new(RefereeQuestion {
             goal: tune.spec.goal(),
-            setting,
+            inputs,
             cpus: tune.workload.cpus.clone(),
             wanted: tune.spec.trials,
         }),
@@ -167,25 +152,29 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
 /// Plans a round for every open block size; `None` if no trial is left to run.
 fn next_round(
     tune: &Tune<'_>,
-    cases: &mut [Case],
+    searches: &mut [SizeSearch],
     spent_s: f64,
     kernel: (bool, &dyn Fn(&CellSpec) -> bool),
 ) -> Option<Vec<SizePlan>> {
-    let spent: u32 = cases.iter().map(|case| case.referee.spent()).sum();
-    let allowed = tune.spec.trials * TRIALS_PER_WANTED * cases.len() as u32;
-    let open = cases.iter().filter(|case| !case.done).count().max(1) as u32;
+    let spent: u32 = searches
+        .iter()
+        .map(|search| search.referee.trials_spent())
+        .sum();
+    let allowed = tune.spec.trials * MAX_TRIALS_PER_REQUESTED * searches.len() as u32;
+    let open = searches.iter().filter(|search| !search.done).count().max(1) as u32;
     let left = allowed.saturating_sub(spent) / open;
     let mut sizes = Vec::new();
-    for case in cases.iter_mut().filter(|case| !case.done) {
+    for search in searches.iter_mut().filter(|search| !search.done) {
         // The first round is never cut, whatever the budget.
-        let most = match spent {
+        let trial_s = spent_s / f64::from(spent);
+        let max_trials = match spent {
             0 => u32::MAX,
-            _ => left.min(affordable(tune, case, spent_s / f64::from(spent), spent_s) / open),
+            _ => left.min(affordable(tune, search, trial_s, spent_s) / open),
         };
-        let orders = case.referee.next(most);
-        case.done = orders.is_empty();
-        if !case.done {
-            sizes.push(size(case, &orders, kernel));
+        let orders = search.referee.next(max_trials);
+        search.done = orders.is_empty();
+        if !search.done {
+            sizes.push(size_plan(search, &orders, kernel));
         }
     }
     (!sizes.is_empty()).then_some(sizes)
@@ -193,7 +182,7 @@ fn next_round(
 
 /// How many disturbed trials may run again within the rest of the budget. It is 0 if other work
 /// runs all the time, since no trial would be quiet.
-fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
+fn allowed_repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
@@ -207,45 +196,45 @@ fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     (left / (sum / count)).clamp(0.0, count) as u32
 }
 
-fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
-    let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
+fn affordable(tune: &Tune<'_>, search: &SizeSearch, trial_s: f64, spent_s: f64) -> u32 {
+    let planned = tune.trial_seconds(&Method::POLL, search.lane_iops);
     tune.spec.budget_s.map_or(u32::MAX, |budget| {
         ((budget - spent_s) / trial_s.max(planned)).max(0.0) as u32
     })
 }
 
 /// Plans a round of one block size. `kernel`: with its polling, except `hopeless` cells.
-fn size(
-    case: &mut Case,
+fn size_plan(
+    search: &mut SizeSearch,
     orders: &[Order],
     (kernel, hopeless): (bool, &dyn Fn(&CellSpec) -> bool),
 ) -> SizePlan {
-    let round = case.referee.round();
-    let mut cells = cells::cells(case.bs, round, orders);
+    let round = search.referee.round();
+    let mut cells = cells::cells(search.bs, round, orders);
     if kernel {
         if round == 0 {
-            case.kernel = proposal(case);
+            search.kernel = kernel_proposal(search);
         }
-        let of_kernel = cells::of_kernel(case.bs, round, &case.kernel);
-        cells.extend(of_kernel.into_iter().filter(|cell| !hopeless(cell)));
+        let kernel_cells = cells::kernel_cells(search.bs, round, &search.kernel);
+        cells.extend(kernel_cells.into_iter().filter(|cell| !hopeless(cell)));
     }
     SizePlan {
-        bs: case.bs,
-        cost: case.referee.cost(),
+        bs: search.bs,
+        cost: search.referee.cost(),
         cells,
-        gap_cpu: case.gap_cpu,
-        lane_iops: case.lane_iops,
+        gap_cpu: search.gap_cpu,
+        lane_iops: search.lane_iops,
     }
 }
 
 fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
     let of_method = ran.iter().find(|runs| runs.plan.cell.is_like(cell));
-    of_method.is_some_and(|runs| runs.hopeless().is_some())
+    of_method.is_some_and(|runs| runs.hopeless_reason().is_some())
 }
 
-fn proposal(case: &Case) -> KernelProposal {
+fn kernel_proposal(search: &SizeSearch) -> KernelProposal {
     let sleeping = || {
-        let outlooks = case.referee.outlooks().iter();
+        let outlooks = search.referee.outlooks().iter();
         outlooks.filter(|o| o.follows && o.sleep_ns > 0.0)
     };
     let robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
@@ -256,20 +245,35 @@ fn proposal(case: &Case) -> KernelProposal {
     }
 }
 
-fn round_in_words(round: u32, sizes: &[SizePlan]) -> String {
+fn round_text(round: u32, sizes: &[SizePlan]) -> String {
     let trials = |size: &SizePlan| format!("{} of {}", size.cells.len(), size.bs);
     let trials = sizes.iter().map(trials).join(", ");
     format!("round {} of trials: {trials}", round + 1)
 }
 
-impl Verified {
-    fn take(&mut self, round: Vec<Runs>) {
+impl TrialRounds {
+    fn rerecord(&mut self, tune: &Tune<'_>, folder: &RunDir, round: u32) -> Result<(), Fault> {
+        let seconds = tune.spec.record_seconds() * LATER_SHARE;
+        for search in self.searches.iter_mut().filter(|search| !search.done) {
+            let name = format!("polled-{}-{}.parquet", search.bs.0, round + 1);
+            let wanted = RecordingSpec {
+                bs: search.bs,
+                seconds,
+                gap_cpu: search.gap_cpu,
+            };
+            let lanes = record::recording(tune, folder, &name, &wanted)?;
+            search.referee.add_recording(lanes);
+        }
+        Ok(())
+    }
+
+    fn add_round(&mut self, round: Vec<Runs>) {
         for runs in round {
             let spec = &runs.plan.cell;
-            let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
-            if let (Some(case), Some(method)) = (case, spec.method.lane()) {
+            let search = self.searches.iter_mut().find(|search| search.bs == spec.bs);
+            if let (Some(search), Some(method)) = (search, spec.method.lane()) {
                 for outcome in runs.outcomes() {
-                    case.referee.add_trial(method, outcome.evidence());
+                    search.referee.add_trial(method, outcome.evidence());
                 }
             }
             let mut cells = self.cells.iter_mut();

@@ -7,10 +7,10 @@ use clap::Args;
 use q2c_advice::Goal;
 use q2c_engine::{Pattern, SimMachine};
 use q2c_model::{
-    Bytes, Direction, List, Nanos, parse_budget, parse_counts, seconds_within, time_within,
+    Bytes, Direction, List, Nanos, parse_budget, parse_counts, parse_seconds_in, parse_time_in,
 };
 use q2c_policy::PolicySpec;
-use q2c_result::program::Copied;
+use q2c_result::program::CopiedWorkload;
 use q2c_run::arguments::LimitArgs;
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
 use q2c_workbench::check_machine;
@@ -22,17 +22,17 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Range of a trial's measured part, seconds.
-pub(crate) const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
+pub(crate) const TRIAL_SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
 /// Range of the number of trials behind an answer.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 /// Range of a think time; with a longer one a trial has too few I/Os.
 pub(crate) const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
 /// Range of a trial's parts and polled slices, seconds.
-const PART: RangeInclusive<f64> = 0.02..=3600.0;
+const PART_SECONDS: RangeInclusive<f64> = 0.02..=3600.0;
 const FINITE: RangeInclusive<f64> = 0.0..=1e19;
 /// Range of the budget, seconds. The command line accepts durations of up to 584 years.
-const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
-const MOST_JOBS: u32 = 1024;
+const BUDGET_S: RangeInclusive<f64> = 0.0..=2e10;
+const MAX_JOBS: u32 = 1024;
 /// Lengths of a trial's parts and polled slices, seconds. They are short because of drift, and not
 /// multiples of the 10 ms steps of CPU times (docs/journal/2026-11-22-verdicts.md).
 const PART_S: f64 = 0.0613;
@@ -40,7 +40,7 @@ const SLICE_S: f64 = 0.0417;
 /// Length of the first recording, in measured parts of a trial.
 const RECORD_TRIALS: f64 = 2.0;
 /// Size of the scratch file for a copied program.
-const SCRATCH: Bytes = Bytes(1 << 30);
+const SCRATCH_SIZE: Bytes = Bytes(1 << 30);
 
 /// Find the best way to wait for I/O.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -56,11 +56,11 @@ pub struct TuneSettings {
     /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
     /// another, and the answer is told over them
     #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]
-    #[arg(value_parser = parse_counts::<u32>)]
+    #[ arg ( value_parser = parse_counts :: < u32 > ) ]
     pub jobs: List<u32>,
     /// Time from an I/O of a thread to its next one, such as 200us, in which it sleeps: fio's
     /// thinktime [default: it submits the next one at once]
-    #[arg(long, value_name = "DURATION", value_parser = think, hide_short_help = true)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = think , hide_short_help = true ) ]
     #[serde(rename = "think_ns")]
     pub think: Option<Nanos>,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
@@ -76,12 +76,12 @@ pub struct TuneSettings {
     #[serde(skip)]
     pub yes: bool,
     /// Measured part of each trial
-    #[arg(short = 's', long, value_name = "DURATION", default_value = "1s", value_parser = seconds)]
+    #[ arg ( short = 's' , long , value_name = "DURATION" , default_value = "1s" , value_parser = seconds ) ]
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
     #[arg(short = 't', long, default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1000 ) ) ]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -92,14 +92,14 @@ pub struct TuneSettings {
     pub goal: GoalArgs,
     /// Time for all trials, such as 90s: they end when it is spent, but for the first round;
     /// several numbers of jobs get equal shares of it
-    #[arg(id = "budget", long, value_name = "DURATION", value_parser = parse_budget)]
+    #[ arg ( id = "budget" , long , value_name = "DURATION" , value_parser = parse_budget ) ]
     pub budget_s: Option<f64>,
     /// What the run must keep.
     #[command(flatten)]
     #[serde(skip)]
     pub limits: LimitArgs,
     /// Go on with this interrupted run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
+    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "target" , "scratch" ] ) ]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Calibrate anew even when a stored calibration fits
@@ -116,10 +116,10 @@ pub struct TuneSettings {
     pub copies_program: bool,
     /// Length of one part of a trial, seconds. The trial makes it longer on a device that does few
     /// I/Os in it.
-    #[arg(skip = PART_S)]
+    #[ arg ( skip = PART_S ) ]
     pub part_seconds: f64,
     /// Length of one polled slice, seconds. The trial makes it longer together with the parts.
-    #[arg(skip = SLICE_S)]
+    #[ arg ( skip = SLICE_S ) ]
     pub slice_seconds: f64,
     /// The machine on which a simulated target is measured; `None` for this one.
     #[arg(skip)]
@@ -127,11 +127,11 @@ pub struct TuneSettings {
 }
 
 fn think(text: &str) -> Result<Nanos, String> {
-    time_within(text, THINK)
+    parse_time_in(text, THINK)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    seconds_within(text, SECONDS)
+    parse_seconds_in(text, TRIAL_SECONDS)
 }
 
 impl TuneSettings {
@@ -151,13 +151,11 @@ impl TuneSettings {
         }
     }
 
-    #[must_use]
     pub(crate) fn record_seconds(&self) -> f64 {
         self.seconds * RECORD_TRIALS
     }
 
     /// Objective and limits in the form that the referee takes.
-    #[must_use]
     pub(crate) fn goal(&self) -> Goal {
         Goal {
             objective: self.goal.objective,
@@ -166,14 +164,12 @@ impl TuneSettings {
     }
 
     /// The requested floor of IOPS; empty for the default one.
-    #[must_use]
     pub(crate) fn floor(&self) -> String {
         let floor = self.goal.min_iops.as_ref();
         floor.map(ToString::to_string).unwrap_or_default()
     }
 
     /// The text of each background job.
-    #[must_use]
     pub(crate) fn background(&self) -> Vec<String> {
         let jobs = self.workload.background_jobs();
         jobs.iter().map(ToString::to_string).collect()
@@ -183,7 +179,7 @@ impl TuneSettings {
     /// include the CPUs of fewer, and an equal share of the budget. Each number chooses CPUs for
     /// background jobs that name none.
     #[must_use]
-    pub fn of_jobs(&self, jobs: u32) -> TuneSettings {
+    pub fn for_jobs(&self, jobs: u32) -> TuneSettings {
         let mut one = self.clone();
         let cpus = self.workload.cpus.iter().copied().cycle();
         one.workload.cpus = cpus.take(jobs as usize).collect();
@@ -194,7 +190,7 @@ impl TuneSettings {
 
     /// The plan for a copied program. Without a target it uses a scratch file.
     #[must_use]
-    pub fn for_program(&self, copied: &Copied) -> TuneSettings {
+    pub fn for_program(&self, copied: &CopiedWorkload) -> TuneSettings {
         let mut settings = self.clone();
         settings.copies_program = true;
         let workload = &mut settings.workload;
@@ -212,7 +208,7 @@ impl TuneSettings {
         });
         workload.background = vec![Background(background.collect())];
         if workload.target.is_none() {
-            workload.scratch.get_or_insert(SCRATCH);
+            workload.scratch.get_or_insert(SCRATCH_SIZE);
         }
         settings.think = copied.think_ns.map(|ns| Nanos(ns.round() as u64));
         settings.jobs = vec![copied.jobs];
@@ -221,7 +217,7 @@ impl TuneSettings {
 
     /// The settings of a stored plan, with the arguments that each session chooses anew.
     #[must_use]
-    pub fn resumed_by(mut self, session: &TuneSettings) -> TuneSettings {
+    pub fn with_session(mut self, session: &TuneSettings) -> TuneSettings {
         self.workload.run = session.workload.run.with_seed_of(&self.workload.run);
         TuneSettings {
             limits: session.limits.clone(),
@@ -239,25 +235,25 @@ fn pattern(direction: Direction, random: bool) -> Pattern {
 /// A plan that is read back may have only values that the command line takes.
 impl CheckedPlan for TuneSettings {
     fn check(&self) -> Result<(), PlanFault> {
-        PlanFault::within("seconds", &self.seconds, SECONDS)?;
-        PlanFault::within("part_seconds", &self.part_seconds, PART)?;
-        PlanFault::within("slice_seconds", &self.slice_seconds, PART)?;
-        PlanFault::within("trials", &self.trials, TRIALS)?;
+        PlanFault::check_range("seconds", &self.seconds, TRIAL_SECONDS)?;
+        PlanFault::check_range("part_seconds", &self.part_seconds, PART_SECONDS)?;
+        PlanFault::check_range("slice_seconds", &self.slice_seconds, PART_SECONDS)?;
+        PlanFault::check_range("trials", &self.trials, TRIALS)?;
         self.workload.run.check()?;
         if let Some(percent) = self.goal.max_cpu {
-            PlanFault::within("max_cpu_pct", &percent, FINITE)?;
+            PlanFault::check_range("max_cpu_pct", &percent, FINITE)?;
         }
         if let Some(think) = self.think {
-            PlanFault::within("think_ns", &think, THINK)?;
+            PlanFault::check_range("think_ns", &think, THINK)?;
         }
-        PlanFault::within("budget_s", &self.budget_s.unwrap_or_default(), BUDGET)?;
-        PlanFault::each_within("bs", &self.workload.bs, &(Bytes(1)..=Bytes(u64::MAX)))?;
-        PlanFault::each_once("bs", &self.workload.bs)?;
+        PlanFault::check_range("budget_s", &self.budget_s.unwrap_or_default(), BUDGET_S)?;
+        PlanFault::check_ranges("bs", &self.workload.bs, &(Bytes(1)..=Bytes(u64::MAX)))?;
+        PlanFault::check_unique("bs", &self.workload.bs)?;
         check_machine(self.machine.as_ref())?;
         let cpus = &self.workload.cpus;
-        PlanFault::some("cpus", cpus)?;
-        PlanFault::within("number of cpus", &(cpus.len() as u32), 1..=MOST_JOBS)?;
-        PlanFault::each_within("jobs", &self.jobs, &(1..=MOST_JOBS))?;
+        PlanFault::check_not_empty("cpus", cpus)?;
+        PlanFault::check_range("number of cpus", &(cpus.len() as u32), 1..=MAX_JOBS)?;
+        PlanFault::check_ranges("jobs", &self.jobs, &(1..=MAX_JOBS))?;
         if !self.jobs.is_sorted_by(|a, b| a < b) {
             let jobs = format!("{:?}", self.jobs);
             return Err(PlanFault::new("jobs", "numbers in rising order", jobs));
@@ -317,7 +313,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_program_becomes_the_workload() {
-        let copied = Copied {
+        let copied = CopiedWorkload {
             direction: Direction::Write,
             random: true,
             sizes: vec![Bytes(16 << 10), Bytes(4096)],
@@ -329,11 +325,11 @@ pub(crate) mod tests {
                 bs: Bytes(128 << 10),
                 depth: 5,
             }],
-            ..Copied::default()
+            ..CopiedWorkload::default()
         };
         let for_program = settings("--from t").for_program(&copied);
         assert!(for_program.copies_program);
-        assert_eq!(for_program.workload.scratch, Some(SCRATCH));
+        assert_eq!(for_program.workload.scratch, Some(SCRATCH_SIZE));
         assert_eq!(for_program.workload.rw.to_string(), "randwrite");
         let wanted = (&vec![3], &copied.sizes);
         assert_eq!((&for_program.jobs, &for_program.workload.bs), wanted);
@@ -368,7 +364,7 @@ pub(crate) mod tests {
         let mut over_jobs = settings("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");
         // The workbench chooses these for four jobs.
         over_jobs.workload.cpus = vec![3, 1, 0, 3];
-        let (two, four) = (over_jobs.of_jobs(2), over_jobs.of_jobs(4));
+        let (two, four) = (over_jobs.for_jobs(2), over_jobs.for_jobs(4));
         assert_eq!((two.workload.cpus, two.budget_s), (vec![3, 1], Some(45.0)));
         let all_cpus = vec![3, 1, 0, 3];
         assert_eq!((four.workload.cpus, four.budget_s), (all_cpus, Some(45.0)));
@@ -384,7 +380,7 @@ pub(crate) mod tests {
         let read: TuneSettings = toml::from_str(&text).unwrap();
         assert_eq!(toml::to_string(&read).unwrap(), text);
         let session = settings("--resume run --bs 64k --jobs 9 --seed 2 --allow-write d");
-        let request = read.clone().resumed_by(&session).request();
+        let request = read.clone().with_session(&session).request();
         assert_eq!(
             request,
             WorkloadRequest {

@@ -1,8 +1,8 @@
 //! The sweep that a report shows: the grid and the user's rules on the first recording, with
 //! corrected costs.
 
-use crate::{Case, Tune};
-use q2c_advice::{FLOOR, WAITS};
+use crate::{SizeSearch, Tune};
+use q2c_advice::{STANDARD_FLOOR, WAIT_QUANTILES};
 use q2c_model::Nanos;
 use q2c_model::stats::{percentile, quantiles, sorted};
 use q2c_policy::PolicySpec;
@@ -20,8 +20,8 @@ pub(super) fn median_wait(lanes: &[LaneRecording]) -> f64 {
     percentile(&all_waits(lanes), 0.5)
 }
 
-pub(super) fn waits(lanes: &[LaneRecording]) -> [f32; WAITS] {
-    let waits = quantiles(&all_waits(lanes), WAITS);
+pub(super) fn waits(lanes: &[LaneRecording]) -> [f32; WAIT_QUANTILES] {
+    let waits = quantiles(&all_waits(lanes), WAIT_QUANTILES);
     std::array::from_fn(|i| waits[i] as f32)
 }
 
@@ -30,11 +30,11 @@ fn all_waits(lanes: &[LaneRecording]) -> Vec<f64> {
     sorted(&waits.map(|&w| f64::from(w)).collect::<Vec<_>>())
 }
 
-pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, case: &Case) -> Sweep {
-    let (cost, lanes) = (&case.referee.cost(), &case.first[..]);
+pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, search: &SizeSearch) -> Sweep {
+    let (cost, lanes) = (&search.referee.cost(), &search.first[..]);
     let mut grid = standard_grid(Nanos(median_wait(lanes) as u64));
     grid.extend(tune.spec.policy.iter().cloned());
-    let on = Configuration {
+    let configuration = Configuration {
         lanes,
         cost,
         drive: Drive {
@@ -44,13 +44,13 @@ pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, case: &Case) -> Sweep {
         },
         arrival: Arrival::Think,
     };
-    let outcomes = sweep(&grid, &on);
-    let poll = on.simulate(Waiting::poll(lanes.len()));
+    let outcomes = sweep(&grid, &configuration);
+    let poll = configuration.simulate(Waiting::poll(lanes.len()));
     let eligible = grid.iter().map(PolicySpec::follows_the_device);
     let eligible: Vec<bool> = eligible.collect();
     let floor = tune.spec.goal.limits().min_iops;
     let limits = Limits {
-        min_iops: Some(floor.unwrap_or(MinIops::OfPolling(FLOOR))),
+        min_iops: Some(floor.unwrap_or(MinIops::OfPolling(STANDARD_FLOOR))),
         ..tune.spec.goal.limits()
     };
     let objective = tune.spec.goal.objective;
@@ -61,20 +61,20 @@ pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, case: &Case) -> Sweep {
             rule: policy.rule().name.to_owned(),
             policy: policy.to_string(),
             params: params.map(|(n, value)| (n.to_owned(), value)).collect(),
-            keeps_limits: Some(limits.kept_by(outcome, choice.floor_iops)),
+            keeps_limits: Some(limits.allow(outcome, choice.floor_iops)),
             gives: outcome.gives.into(),
         }
     };
     Sweep {
-        bs: case.bs,
+        bs: search.bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         pareto: pareto_front_of(&outcomes),
         best: choice.best,
-        oracle: on.simulate(Waiting::Oracle).gives.into(),
+        oracle: configuration.simulate(Waiting::Oracle).gives.into(),
         poll: poll.gives.into(),
         floor: match floor {
             Some(_) => choice.floor,
-            None => MinIops::OfPolling(FLOOR).in_words(),
+            None => MinIops::OfPolling(STANDARD_FLOOR).in_words(),
         },
         floor_iops: choice.floor_iops,
         cells: grid.iter().zip(&outcomes).map(cell).collect(),

@@ -6,8 +6,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_sim::LaneRecording;
 
 /// CPU time of a think time from calibrated costs: bookkeeping, and a clear sleep.
-pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
-    let sleep = cost.sleep_cpu_clear_ns.delay_at(think?.0 as f64);
+pub(super) fn think_cpu(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
+    let sleep = cost.sleep_cpu_clear_ns.value_at(think?.0 as f64);
     Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
 }
 
@@ -20,37 +20,37 @@ pub(super) fn with_cpu(lanes: Vec<LaneRecording>, gap_cpu: Option<Nanos>) -> Vec
 pub(super) struct PolledCpu {
     pub gap_cpu: Option<Nanos>,
     /// CPU time that polling got as a share of what it should have, at most 1.
-    pub got: f64,
+    pub share: f64,
 }
 
 impl PolledCpu {
-    /// Derives both figures from the slices and their figures `beside`. `gap_cpu` is the calibrated
-    /// CPU time of a think time. Polling is busy during the whole I/O. So more CPU than expected
-    /// means costlier think times, and less means that another task or the hypervisor took it.
+    /// Derives both figures from the slices and `slice_figures`. `gap_cpu` is the calibrated CPU
+    /// time of a think time. Polling is busy during the whole I/O. So more CPU than expected means
+    /// costlier think times, and less means that another task or the hypervisor took it.
     pub(crate) fn from_slices(
         slices: &[LaneRecording],
-        beside: &TrialOutcome,
+        slice_figures: &TrialOutcome,
         gap_cpu: Option<Nanos>,
     ) -> Self {
-        let got = beside.rates.cpu_pct / 100.0;
+        let share = slice_figures.rates.cpu_pct / 100.0;
         let Some(thought) = gap_cpu else {
-            let got = got.min(1.0);
-            return PolledCpu { gap_cpu, got };
+            let share = share.min(1.0);
+            return PolledCpu { gap_cpu, share };
         };
         let ios: usize = slices.iter().map(LaneRecording::len).sum();
         let times = slices.iter();
         let times = times.flat_map(|l| l.submit.iter().chain(&l.wait[..]));
         let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
-        let had = got * slices.len() as f64 / beside.rates.iops * 1e9;
+        let had = share * slices.len() as f64 / slice_figures.rates.iops * 1e9;
         let more = had - polled;
         if more > thought.0 as f64 {
-            let gap_cpu = Some(Nanos(more as u64));
-            return PolledCpu { gap_cpu, got: 1.0 };
+            let (gap_cpu, share) = (Some(Nanos(more as u64)), 1.0);
+            return PolledCpu { gap_cpu, share };
         }
-        let got = had / (polled + thought.0 as f64);
+        let share = had / (polled + thought.0 as f64);
         // Slices without an I/O leave the share at 1.
-        let got = if got.is_finite() { got } else { 1.0 };
-        PolledCpu { gap_cpu, got }
+        let share = if share.is_finite() { share } else { 1.0 };
+        PolledCpu { gap_cpu, share }
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     fn polled(cpu_pct: f64, gap_cpu: Option<Nanos>) -> PolledCpu {
         let mut lane = LaneRecording::default();
         (0..10).for_each(|_| lane.push(IO, 2_000.0, 98_000.0, 100_000.0));
-        let beside = TrialOutcome {
+        let slice_figures = TrialOutcome {
             rates: Rates {
                 iops: 10_000.0,
                 cpu_pct,
@@ -77,7 +77,7 @@ mod tests {
             },
             ..TrialOutcome::default()
         };
-        PolledCpu::from_slices(&[lane.clone(), lane], &beside, gap_cpu)
+        PolledCpu::from_slices(&[lane.clone(), lane], &slice_figures, gap_cpu)
     }
 
     #[test]
@@ -90,8 +90,8 @@ mod tests {
             },
             ..CostModel::delayed(Nanos::ZERO)
         };
-        assert_eq!(cpu_of(None, &cost), None);
-        let of_50us = cpu_of(Some(Nanos::from_micros(50)), &cost);
+        assert_eq!(think_cpu(None, &cost), None);
+        let of_50us = think_cpu(Some(Nanos::from_micros(50)), &cost);
         assert_eq!(of_50us, Some(Nanos(5_300)));
     }
 
@@ -102,12 +102,12 @@ mod tests {
         let ten = Some(Nanos::from_micros(10));
         let as_calibrated = polled(55.0, ten);
         assert_eq!(as_calibrated.gap_cpu, ten);
-        assert!((as_calibrated.got - 1.0).abs() < 1e-9);
+        assert!((as_calibrated.share - 1.0).abs() < 1e-9);
         let more = polled(60.0, ten);
-        assert!(more.gap_cpu.unwrap().0.abs_diff(20_000) <= 1 && more.got == 1.0);
+        assert!(more.gap_cpu.unwrap().0.abs_diff(20_000) <= 1 && more.share == 1.0);
         let less = polled(44.0, ten);
         assert_eq!(less.gap_cpu, ten);
-        assert!((less.got - 0.8).abs() < 1e-9);
+        assert!((less.share - 0.8).abs() < 1e-9);
     }
 
     #[test]
@@ -115,14 +115,14 @@ mod tests {
         let ten = Some(Nanos::from_micros(10));
         let none =
             PolledCpu::from_slices(&[LaneRecording::default()], &TrialOutcome::default(), ten);
-        assert_eq!((none.gap_cpu, none.got), (ten, 1.0));
+        assert_eq!((none.gap_cpu, none.share), (ten, 1.0));
     }
 
     #[test]
     fn without_think_time_polling_should_have_a_whole_cpu() {
-        for (cpu_pct, got) in [(97.0, 0.97), (100.2, 1.0)] {
+        for (cpu_pct, share) in [(97.0, 0.97), (100.2, 1.0)] {
             let cpu = polled(cpu_pct, None);
-            assert_eq!((cpu.gap_cpu, cpu.got), (None, got));
+            assert_eq!((cpu.gap_cpu, cpu.share), (None, share));
         }
     }
 }

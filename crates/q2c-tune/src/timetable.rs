@@ -1,28 +1,28 @@
 //! The stages of a trial: polled slices and parts alternate, so that both see the same drift.
 
-use q2c_advice::settling;
+use q2c_advice::settle_time;
 use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
 use q2c_workbench::workload::{StageId, Stages, Step};
 
 /// Settling time of methods that learn nothing.
-const SHORT: Nanos = Nanos::from_millis(100);
+const SETTLE: Nanos = Nanos::from_millis(100);
 /// Fewest I/Os of one lane that a part must have time for.
 const IOS_PER_PART: f64 = 100.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lengths {
+pub(super) struct StageLengths {
     pub measured: f64,
     pub part: f64,
     pub slice: f64,
 }
 
-impl Lengths {
+impl StageLengths {
     /// Lengthens parts and slices for a lane that would do too few I/Os in them.
-    pub(crate) fn stretched(self, lane_iops: f64) -> Self {
-        let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
-        let part = (self.part * by).min(self.measured);
-        Lengths {
+    pub(crate) fn stretch_for(self, lane_iops: f64) -> Self {
+        let factor = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
+        let part = (self.part * factor).min(self.measured);
+        StageLengths {
             part,
             slice: self.slice * (part / self.part),
             ..self
@@ -42,17 +42,17 @@ pub(super) struct StageTimetable {
 }
 
 impl StageTimetable {
-    pub(crate) fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
-        let settle = method.policy().map_or(SHORT, settling);
+    pub(crate) fn new(method: &LaneMethod, lengths: &StageLengths) -> Self {
+        let settle = method.policy().map_or(SETTLE, settle_time);
         let slice = Nanos::from_secs_f64(lengths.slice);
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = StageTimetable::default();
         // The first slice comes after the settling time, since the first I/Os are different.
-        timetable.stages.then(Step::By(method.clone()), settle);
+        timetable.stages.push(Step::By(method.clone()), settle);
         timetable.slice(slice);
         for _ in 0..parts {
-            let part = timetable.stages.then(Step::Resume, part);
+            let part = timetable.stages.push(Step::Resume, part);
             timetable.parts.push(part);
             timetable.slice(slice);
         }
@@ -60,7 +60,7 @@ impl StageTimetable {
     }
 
     fn slice(&mut self, length: Nanos) {
-        let slice = self.stages.then(Step::POLL, length);
+        let slice = self.stages.push(Step::POLL, length);
         self.slices.push(slice);
     }
 }
@@ -69,7 +69,7 @@ impl StageTimetable {
 mod tests {
     use super::*;
 
-    const LENGTHS: Lengths = Lengths {
+    const LENGTHS: StageLengths = StageLengths {
         measured: 1.0,
         part: 0.1,
         slice: 0.05,
@@ -90,9 +90,9 @@ mod tests {
     /// 100 I/Os take 0.2 s at 500 IOPS; at 50 IOPS a part is as long as the trial.
     #[test]
     fn parts_are_longer_on_a_slow_device() {
-        assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);
-        let slow = LENGTHS.stretched(500.0);
+        assert_eq!(LENGTHS.stretch_for(20_000.0), LENGTHS);
+        let slow = LENGTHS.stretch_for(500.0);
         assert!((slow.part - 0.2).abs() < 1e-9 && (slow.slice - 0.1).abs() < 1e-9);
-        assert_eq!(LENGTHS.stretched(50.0).part, 1.0);
+        assert_eq!(LENGTHS.stretch_for(50.0).part, 1.0);
     }
 }

@@ -13,30 +13,30 @@ use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
-use q2c_workbench::busy::{Others, at_rest, others_ran};
+use q2c_workbench::busy::{Others, others_warning, rest_warning};
 
 /// Share by which the disk's bytes may differ from the requested ones.
-const MISMATCH: f64 = 0.05;
+const MAX_MISMATCH: f64 = 0.05;
 /// Thread CPU of polling, percent; below it polling shared its CPU.
 const WHOLE_CPU_PCT: f64 = 97.0;
 /// Most that the 90th percentile of the slices' IOPS may exceed the 10th, as a share.
-const STEADY: f64 = 0.15;
+const MAX_DRIFT: f64 = 0.15;
 
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are unknown here.
     let alone = tune.workload.background.is_empty();
     let mismatch = alone.then(|| device_mismatch(cells)).flatten();
-    let given_up = |runs| given_up(tune.spec.all_trials, runs);
+    let give_up_warning = |runs| give_up_warning(tune.spec.all_trials, runs);
     shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
         .chain(busy_with_others(tune.workload.others(), cells))
         .chain(never_written(tune.target))
         .chain(interrupts_above(tune, cells))
-        .chain(drift(tune, cells))
+        .chain(drift_warnings(tune, cells))
         .chain(unrecorded(cells))
         .chain(two_paths(cells, !alone))
         .chain(cells.iter().filter_map(no_time))
-        .chain(cells.iter().filter_map(given_up))
+        .chain(cells.iter().filter_map(give_up_warning))
         .chain(mismatch)
         .collect()
 }
@@ -47,13 +47,13 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
 
 /// Warns of other programs: at rest if KIOPS/core is by threads everywhere, else in some trials.
 fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
-    if let (true, Some(warning)) = (others.at_rest, at_rest(others.known)) {
+    if let (true, Some(warning)) = (others.at_rest, rest_warning(others.known)) {
         return vec![warning];
     }
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
     let count = outcomes().count();
     let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
-    let ran = others_ran(&hiding, count).into_iter();
+    let ran = others_warning(&hiding, count).into_iter();
     let twice = outcomes().filter(|o| o.repeated).count();
     let repeated = (twice > 0).then(|| {
         Warning::new(
@@ -68,28 +68,19 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
     let without = outcomes().filter(unknown).count();
-    let unknown = (without > 0).then(|| {
-        Warning::new(
-            "busy-cpus-unknown",
-            format!(
-                "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
-                 the jobs' threads"
-            ),
-            "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
-             the threads' CPU time only, and interrupts look too good",
-            "stop the other load (top shows it), or give --seconds a larger number",
-        )
-    });
+    let unknown = ( without > 0 ) . then ( || { Warning :: new ( "busy-cpus-unknown" , format ! ( "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
+                 the jobs' threads" ) , "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
+             the threads' CPU time only, and interrupts look too good" , "stop the other load (top shows it), or give --seconds a larger number" , ) } ) ;
     ran.chain(repeated).chain(unknown).collect()
 }
 
 /// Warns if jobs outnumber their CPUs, or if polling got less than its CPU. Polling leaves it only
 /// in think times, so other tasks or guests had the rest.
-fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
+fn shared_cpu(job_cpus: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let got: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
     let share = median(&sorted(&got));
-    let (jobs, cpus) = (of_jobs.len(), of_jobs.iter().unique().count());
+    let (jobs, cpus) = (job_cpus.len(), job_cpus.iter().unique().count());
     if cpus < jobs {
         let got = format!("a job that polled had {share:.0} % of a CPU");
         return Some(Warning::new(
@@ -114,11 +105,11 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
 /// A polling thread sees a completion first, so interrupts above polling mean that something held
 /// polling up. If jobs share CPUs, that is the known reason.
 fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
-    const MORE: f64 = 1.1;
+    const MIN_EXCESS: f64 = 1.1;
     let above_polling = |runs: &Runs| {
         let ratios = runs.outcomes().map(|o| o.rates.iops / o.poll_iops);
         let ratio = median(&sorted(&ratios.collect::<Vec<f64>>()));
-        (ratio > MORE && ratio.is_finite()).then(|| {
+        (ratio > MIN_EXCESS && ratio.is_finite()).then(|| {
             let (bs, percent) = (runs.plan.cell.bs, ratio * 100.0);
             Warning::new(
                 "interrupts-above-polling",
@@ -134,30 +125,23 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     interrupts.filter_map(above_polling).collect()
 }
 
-fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
-    let of_size = |bs: &Bytes| {
+fn drift_warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
+    let warning = |bs: &Bytes| {
         let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
         let iops = cells.flat_map(CellRuns::outcomes).map(|o| o.poll_iops);
         let iops = sorted(&iops.collect::<Vec<f64>>());
         let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
-        (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| {
-            Warning::new(
-                "device-drift",
-                format!("{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"),
-                "methods are told apart by their intervals only, and the recording that rules are simulated on is \
-                 one moment of many",
-                "take more --trials, or find out what else uses the disk",
-            )
-        })
+        ( iops . len ( ) > 1 && high > low * ( 1.0 + MAX_DRIFT ) ) . then ( || { Warning :: new ( "device-drift" , format ! ( "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)" ) , "methods are told apart by their intervals only, and the recording that rules are simulated on is \
+                 one moment of many" , "take more --trials, or find out what else uses the disk" , ) } )
     };
-    tune.spec.workload.bs.iter().filter_map(of_size).collect()
+    tune.spec.workload.bs.iter().filter_map(warning).collect()
 }
 
 fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
     let modes = cells.iter().map(|runs| effective_mode(runs, others));
-    let ways = paths(&modes.collect::<Vec<_>>());
-    let names = ways.iter().map(|way| way.text()).join(", ");
-    (ways.len() > 1).then(|| {
+    let path_list = paths(&modes.collect::<Vec<_>>());
+    let names = path_list.iter().map(|path| path.text()).join(", ");
+    (path_list.len() > 1).then(|| {
         Warning::new(
             "two-paths",
             format!("polling methods looked for completions in different ways ({names})"),
@@ -182,18 +166,21 @@ fn unrecorded(cells: &[Runs]) -> Option<Warning> {
 
 /// Warns if the disk moved other bytes. Reasons: other I/O, a cache, or a target elsewhere.
 fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
-    const SHOWN: usize = 3;
-    let share = |runs: &Runs| bytes_off(runs).filter(|share| share.abs() > MISMATCH);
+    const MAX_LISTED: usize = 3;
+    let share = |runs: &Runs| bytes_off(runs).filter(|share| share.abs() > MAX_MISMATCH);
     let off = cells.iter().filter_map(|runs| Some((runs, share(runs)?)));
     let off = off.sorted_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let off = off.map(|(runs, share)| format!("{} {:+.1} %", runs.plan.label, share * 100.0));
     let (off, methods) = (off.collect_vec(), cells.len());
-    let worst = off.iter().take(SHOWN).join("; ");
-    let more = if off.len() > SHOWN { "; ..." } else { "" };
+    let worst = off.iter().take(MAX_LISTED).join("; ");
+    let more = if off.len() > MAX_LISTED { "; ..." } else { "" };
     (!off.is_empty()).then(|| {
         Warning::new(
             "device-statistics",
-            format!("the disk moved other bytes than the trials asked for in {} of {methods} methods: {worst}{more}", off.len()),
+            format!(
+                "the disk moved other bytes than the trials asked for in {} of {methods} methods: {worst}{more}",
+                off.len()
+            ),
             "other I/O ran on the disk, or part of the I/O never reached it",
             "stop other users of the disk; check that the target lies on it and is fully written",
         )
@@ -211,30 +198,34 @@ fn bytes_off(runs: &Runs) -> Option<f64> {
 /// Warns if the trials contradict the stored costs by which the first round was chosen. A
 /// calibration made in this run can only be corrected by the trials.
 pub(super) fn contradicted<'a>(
-    known: impl Iterator<Item = (&'a Calibration, Correction)>,
+    calibrations: impl Iterator<Item = (&'a Calibration, Correction)>,
 ) -> Vec<Warning> {
     let warning = |(calibration, correction): (&Calibration, Correction)| {
         let (bs, off) = (calibration.bs, contradictions(&correction));
         (calibration.reused && !off.is_empty()).then(|| {
             Warning::new(
                 "calibration-contradicted",
-                format!("{bs}: the trials contradict the stored calibration: {}", off.join(", ")),
+                format!(
+                    "{bs}: the trials contradict the stored calibration: {}",
+                    off.join(", ")
+                ),
                 "the rules of the first round were chosen by costs that do not hold; trials correct them by 45 % at most",
                 "run again: the stored calibration is not used any more, and the next run calibrates anew",
             )
         })
     };
-    known.filter_map(warning).collect()
+    calibrations.filter_map(warning).collect()
 }
 
 pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
-    let [wake, sleep] = [correction.of_wake(), correction.of_sleep_cpu()];
-    let wake = wake.map(|by| off("a wake-up's delay", by));
-    let sleep = sleep.map(|by| off("the CPU of a sleep", by));
+    let wake = correction.wake_contradiction();
+    let sleep = correction.sleep_cpu_contradiction();
+    let wake = wake.map(|by| contradiction_text("a wake-up's delay", by));
+    let sleep = sleep.map(|by| contradiction_text("the CPU of a sleep", by));
     wake.into_iter().chain(sleep).collect()
 }
 
-fn off(cost: &str, by: Contradiction) -> String {
+fn contradiction_text(cost: &str, by: Contradiction) -> String {
     let bound = match by.factor {
         _ if !by.at_bound => "",
         1.0.. => " or more",
@@ -260,9 +251,9 @@ fn no_time(runs: &Runs) -> Option<Warning> {
     })
 }
 
-fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
+fn give_up_warning(all_trials: bool, runs: &Runs) -> Option<Warning> {
     let several = !all_trials && runs.trials.len() > 1 && runs.outcomes().next().is_none();
-    let reason = runs.hopeless().filter(|_| several)?;
+    let reason = runs.hopeless_reason().filter(|_| several)?;
     let (label, trials) = (&runs.plan.label, runs.trials.len());
     Some(Warning::new(
         TRIALS_LEFT_OUT,
@@ -323,8 +314,8 @@ mod tests {
         };
         let message = |reasons: &[&str]| {
             let runs = failed(reasons);
-            let message = given_up(false, &runs).map(|warning| warning.found);
-            assert_eq!(message.is_some(), runs.hopeless().is_some());
+            let message = give_up_warning(false, &runs).map(|warning| warning.found);
+            assert_eq!(message.is_some(), runs.hopeless_reason().is_some());
             message
         };
         let twice = message(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
@@ -333,8 +324,8 @@ mod tests {
         assert!(holds, "{twice}");
         assert_eq!(message(&["it ended", "the probe was refused"]), None);
         assert_eq!(message(&["the daemon ended"]), None);
-        assert_eq!(given_up(true, &failed(&["x", "x"])), None);
-        assert_eq!(runs("poll", None).hopeless(), None);
+        assert_eq!(give_up_warning(true, &failed(&["x", "x"])), None);
+        assert_eq!(runs("poll", None).hopeless_reason(), None);
     }
 
     /// Other work gets one warning: at rest, or for the trials. It is then no unknown reason.
@@ -342,11 +333,11 @@ mod tests {
     fn other_work_is_told_once() {
         let warned = |others, hidden_by: &[Option<f64>]| {
             let outcome = |&hidden_by: &Option<f64>| {
-                let known = hidden_by.is_none().then_some(0.5);
+                let calibrations = hidden_by.is_none().then_some(0.5);
                 TrialOutcome {
                     hidden_by,
-                    busy_cpus: known,
-                    poll_busy_cpus: known,
+                    busy_cpus: calibrations,
+                    poll_busy_cpus: calibrations,
                     ..TrialOutcome::default()
                 }
             };

@@ -26,19 +26,18 @@ where
     ) -> Result<Self, E> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let (tell, made) = sync_channel(1);
+        let (sender, is_made) = sync_channel(1);
         let thread = Builder::new().spawn(move || {
             let worker = make();
             // The caller waits for this message, so the channel is open.
-            tell.send(worker.is_ok()).ok();
+            sender.send(worker.is_ok()).ok();
             work(worker?, &stopped)
         });
-        let thread = thread.map_err(refused)?;
-        let thread = Some(thread);
-        let beside = SideThread { stop, thread };
-        match made.recv() {
-            Ok(true) => Ok(beside),
-            _ => match beside.end() {
+        let thread = Some(thread.map_err(refused)?);
+        let side = SideThread { stop, thread };
+        match is_made.recv() {
+            Ok(true) => Ok(side),
+            _ => match side.end() {
                 Err(error) => Err(error),
                 Ok(_) => unreachable!("without a worker there is no work"),
             },
@@ -72,7 +71,7 @@ mod tests {
     fn it_works_until_it_is_ended() {
         let turns = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&turns);
-        let beside = SideThread::<_, String>::begin(
+        let side = SideThread::<_, String>::begin(
             || Ok(40_u64),
             move |from, stop| {
                 while !stop.load(Ordering::Acquire) {
@@ -83,25 +82,24 @@ mod tests {
             },
             |refused| refused.to_string(),
         );
-        let beside = beside.expect("it is made");
+        let side = side.expect("it is made");
         while turns.load(Ordering::Relaxed) == 0 {
             yield_now();
         }
-        assert_eq!(beside.end(), Ok(42));
+        assert_eq!(side.end(), Ok(42));
     }
 
     #[test]
     fn a_worker_that_cannot_be_made_is_the_error() {
-        let refused =
-            SideThread::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n), |_| "no thread");
-        assert_eq!(refused.err(), Some("no device"));
+        let made = SideThread::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n), |_| "no thread");
+        assert_eq!(made.err(), Some("no device"));
     }
 
     #[test]
     fn a_drop_ends_the_work() {
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
-        let beside = SideThread::<(), String>::begin(
+        let side = SideThread::<(), String>::begin(
             || Ok(()),
             move |(), stop| {
                 while !stop.load(Ordering::Acquire) {
@@ -112,7 +110,7 @@ mod tests {
             },
             |refused| refused.to_string(),
         );
-        drop(beside);
+        drop(side);
         assert!(ended.load(Ordering::Acquire));
     }
 }

@@ -8,7 +8,7 @@ use answer::{Clients, answer};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use thiserror::Error;
@@ -18,7 +18,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum EndpointError {
     /// The address cannot be listened at.
-    #[error("serve metrics at {address}: {source}{}", to_do(source))]
+    #[error("serve metrics at {address}: {source}{}", remedy(source))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -32,7 +32,7 @@ pub enum EndpointError {
     Thread(#[source] io::Error),
 }
 
-fn to_do(error: &io::Error) -> &'static str {
+fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::AddrInUse => {
             "; another program listens there: name another port, or 0 for one that is free"
@@ -52,13 +52,8 @@ struct EndpointPage {
 }
 
 impl EndpointPage {
-    fn text(&self) -> Arc<str> {
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&text)
-    }
-
-    fn replace(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
+    fn lock_text(&self) -> MutexGuard<'_, Arc<str>> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,7 +85,7 @@ impl Endpoint {
         content_type: &'static str,
         text: String,
         begin: impl FnOnce() + Send + 'static,
-    ) -> Result<Serving, EndpointError> {
+    ) -> Result<PageServer, EndpointError> {
         let page = EndpointPage {
             path,
             content_type,
@@ -101,10 +96,10 @@ impl Endpoint {
         let Endpoint { listener, address } = self;
         let work = move || {
             begin();
-            accept(&listener, &served, &stopped);
+            answer_clients(&listener, &served, &stopped);
         };
         let thread = Builder::new().name("metrics".to_owned()).spawn(work);
-        Ok(Serving {
+        Ok(PageServer {
             page,
             stop,
             address,
@@ -114,51 +109,50 @@ impl Endpoint {
 }
 
 /// Answers clients until `stop` is set.
-fn accept(listener: &TcpListener, page: &EndpointPage, stop: &AtomicBool) {
+fn answer_clients(listener: &TcpListener, page: &EndpointPage, stop: &AtomicBool) {
     /// How long to wait when no further connection can be taken, as when there are too many files.
-    const REST: Duration = Duration::from_millis(100);
+    const RETRY_PAUSE: Duration = Duration::from_millis(100);
     let clients = Clients::default();
     while !stop.load(Ordering::Acquire) {
         let Ok((stream, _)) = listener.accept() else {
-            sleep(REST);
+            sleep(RETRY_PAUSE);
             continue;
         };
         // Where there is no room for a client, its connection is closed.
-        let Some(client) = clients.enter() else {
-            continue;
-        };
-        let page = page.clone();
-        let work = move || {
-            // A client that goes away, or is too slow, is not reported.
-            answer(stream, &page).ok();
-            drop(client);
-        };
-        Builder::new().name("metrics".to_owned()).spawn(work).ok();
+        if let Some(client) = clients.enter() {
+            let page = page.clone();
+            let work = move || {
+                // A client that goes away, or is too slow, is not reported.
+                answer(stream, &page).ok();
+                drop(client);
+            };
+            Builder::new().name("metrics".to_owned()).spawn(work).ok();
+        }
     }
 }
 
 /// A page that is being served, until this value is dropped.
-pub struct Serving {
+pub struct PageServer {
     page: EndpointPage,
     stop: Arc<AtomicBool>,
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Serving {
+impl PageServer {
     /// Replaces the page. It does not wait for any client.
     pub fn publish(&self, text: String) {
-        self.page.replace(text);
+        *self.page.lock_text() = text.into();
     }
 }
 
-impl Drop for Serving {
+impl Drop for PageServer {
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_millis(200);
+        const WAKE_TIMEOUT: Duration = Duration::from_millis(200);
         self.stop.store(true, Ordering::Release);
         // A connection wakes the thread, which waits for one. Without it the thread goes on until
         // the process ends.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
+        let woken = TcpStream::connect_timeout(&self.address, WAKE_TIMEOUT).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             thread.join().ok();
         }

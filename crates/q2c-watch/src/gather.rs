@@ -6,7 +6,7 @@
 //! of the number of slices in an interval.
 
 use super::WorkloadInterval;
-use q2c_engine::measure::{PhaseStats, combine, in_turn};
+use q2c_engine::measure::{PhaseStats, combine_lanes, combine_phases};
 use q2c_engine::{LiveSlice, Sample};
 use q2c_policy::method::Means;
 use q2c_workbench::workload::{Boundary, Site};
@@ -17,7 +17,8 @@ pub(super) struct SliceGatherer {
     waiting: Vec<VecDeque<LiveSlice>>,
     /// Number of foreground lanes; they come before the background's.
     foreground: usize,
-    count: u64,
+    /// Number of slices in an interval.
+    slices: u64,
     start_ns: u64,
     open: Option<OpenInterval>,
     pub ready: VecDeque<WorkloadInterval>,
@@ -25,59 +26,61 @@ pub(super) struct SliceGatherer {
 
 struct OpenInterval {
     /// Number of the slice with which the interval began.
-    first: u64,
+    first_slice: u64,
     order: Option<u64>,
     span: (u64, u64),
-    parts: Vec<Vec<PhaseStats>>,
+    /// Statistics of each slice, by lane.
+    stats: Vec<Vec<PhaseStats>>,
     samples: Vec<Vec<Sample>>,
     polls_by: Option<Means>,
 }
 
-/// `first` and `last` are numbers of slices; `order` is `None` when lanes had different ones.
+/// `order` is `None` when lanes had different ones.
 struct SliceStep {
-    first: u64,
-    last: u64,
+    first_slice: u64,
+    last_slice: u64,
     order: Option<u64>,
     lanes: Vec<Vec<LiveSlice>>,
 }
 
 impl SliceGatherer {
-    pub(crate) fn new(lanes: usize, foreground: usize, count: u64, start_ns: u64) -> Self {
+    pub(crate) fn new(lanes: usize, foreground: usize, slices: u64, start_ns: u64) -> Self {
         SliceGatherer {
             waiting: vec![VecDeque::new(); lanes],
             foreground,
-            count,
+            slices,
             start_ns,
             open: None,
             ready: VecDeque::new(),
         }
     }
 
-    pub(crate) fn take(&mut self, slice: LiveSlice) {
+    pub(crate) fn add(&mut self, slice: LiveSlice) {
         self.waiting[slice.lane].push_back(slice);
-        while let Some(step) = self.step() {
+        while let Some(step) = self.take_step() {
             self.join(step);
         }
     }
 
     /// Takes out the next step, when every lane has reached the step's end.
-    fn step(&mut self) -> Option<SliceStep> {
-        let ends = |last| move |s: &LiveSlice| s.number == last;
-        let (one, others) = self.waiting.split_first()?;
-        let common = |last: &u64| others.iter().all(|lane| lane.iter().any(ends(*last)));
-        let last = one.iter().map(|s| s.number).find(common)?;
-        let mut reached = |lane: &mut VecDeque<LiveSlice>| {
-            let until = lane.partition_point(|s| s.number <= last);
-            lane.drain(..until).collect::<Vec<_>>()
+    fn take_step(&mut self) -> Option<SliceStep> {
+        let (first_lane, other_lanes) = self.waiting.split_first()?;
+        let is_in_all = |number: &u64| {
+            let mut lanes = other_lanes.iter();
+            lanes.all(|lane| lane.iter().any(|s| s.number == *number))
         };
-        let lanes: Vec<Vec<_>> = self.waiting.iter_mut().map(&mut reached).collect();
-        let orders = || lanes.iter().flatten().map(|s| s.order);
-        let order = orders().next().filter(|&one| orders().all(|o| o == one));
-        let first = lanes.iter().flatten().map(|s| s.number).min()?;
+        let last_slice = first_lane.iter().map(|s| s.number).find(is_in_all)?;
+        let take_reached = |lane: &mut VecDeque<LiveSlice>| {
+            let count = lane.partition_point(|s| s.number <= last_slice);
+            lane.drain(..count).collect::<Vec<_>>()
+        };
+        let lanes: Vec<Vec<_>> = self.waiting.iter_mut().map(take_reached).collect();
+        let slices = || lanes.iter().flatten();
+        let order = slices().next().map(|s| s.order);
         Some(SliceStep {
-            first,
-            last,
-            order,
+            first_slice: slices().map(|s| s.number).min()?,
+            last_slice,
+            order: order.filter(|&order| slices().all(|s| s.order == order)),
             lanes,
         })
     }
@@ -87,12 +90,12 @@ impl SliceGatherer {
         if order.is_some_and(|order| order != step.order) {
             self.close();
         }
-        let last = step.last;
-        let open = self
-            .open
-            .get_or_insert_with(|| OpenInterval::from_step(&step));
+        let last_slice = step.last_slice;
+        let new_interval = || OpenInterval::from_step(&step);
+        let open = self.open.get_or_insert_with(new_interval);
         open.add(step);
-        if (last + 1) / self.count > open.first / self.count {
+        let interval_of = |slice| slice / self.slices;
+        if interval_of(last_slice + 1) > interval_of(open.first_slice) {
             self.close();
         }
     }
@@ -102,14 +105,18 @@ impl SliceGatherer {
             return;
         };
         open.samples.truncate(self.foreground);
-        let lanes: Vec<PhaseStats> = open.parts.iter().map(|parts| in_turn(parts)).collect();
+        let lanes: Vec<PhaseStats> = open
+            .stats
+            .iter()
+            .map(|stats| combine_phases(stats))
+            .collect();
         let (foreground, background) = lanes.split_at(self.foreground);
-        let since = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
+        let since_start = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
         self.ready.push_back(WorkloadInterval {
-            span: (since(open.span.0), since(open.span.1)),
+            span: (since_start(open.span.0), since_start(open.span.1)),
             order: open.order,
-            foreground: combine(foreground),
-            background: combine(background),
+            foreground: combine_lanes(foreground),
+            background: combine_lanes(background),
             polls_by: open.polls_by,
             samples: open.samples,
             ..WorkloadInterval::default()
@@ -121,21 +128,21 @@ impl OpenInterval {
     fn from_step(step: &SliceStep) -> Self {
         let slices = || step.lanes.iter().flatten();
         OpenInterval {
-            first: step.first,
+            first_slice: step.first_slice,
             order: step.order,
             span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
-            parts: vec![Vec::new(); step.lanes.len()],
+            stats: vec![Vec::new(); step.lanes.len()],
             samples: vec![Vec::new(); step.lanes.len()],
             polls_by: slices().next().map(|s| s.facts.polls_by),
         }
     }
 
     fn add(&mut self, step: SliceStep) {
-        let lanes = self.parts.iter_mut().zip(&mut self.samples);
-        for ((parts, samples), slices) in lanes.zip(step.lanes) {
+        let lanes = self.stats.iter_mut().zip(&mut self.samples);
+        for ((stats, samples), slices) in lanes.zip(step.lanes) {
             for slice in slices {
                 self.span.1 = self.span.1.max(slice.span.1);
-                parts.push(slice.stats);
+                stats.push(slice.stats);
                 samples.extend(slice.samples);
             }
         }
@@ -145,31 +152,29 @@ impl OpenInterval {
 /// The device's counters at the last reading, which is shortly after an interval's end.
 pub(super) struct DeviceCounters<'a> {
     site: &'a Site,
-    last: Boundary,
+    last_reading: Boundary,
     /// Whether a slice has arrived since the last reading.
-    pub heard: bool,
+    pub slice_arrived: bool,
 }
 
 impl<'a> DeviceCounters<'a> {
     pub(crate) fn new(site: &'a Site) -> Self {
         DeviceCounters {
             site,
-            last: Boundary::read(site),
-            heard: false,
+            last_reading: Boundary::read(site),
+            slice_arrived: false,
         }
     }
 
-    /// Adds the counts since the last reading, unless several intervals ended at once (`more`).
-    pub(crate) fn note(&mut self, interval: &mut WorkloadInterval, more: bool) {
+    /// Adds the counts since the last reading, if no other interval ended at once (`is_last`).
+    pub(crate) fn add_counts(&mut self, interval: &mut WorkloadInterval, is_last: bool) {
         let now = Boundary::read(self.site);
-        if std::mem::take(&mut self.heard) && !more {
-            let irqs = self.last.interrupts.as_ref().zip(now.interrupts.as_ref());
-            let disks = self.last.disk.as_ref().zip(now.disk.as_ref());
-            interval.interrupts = irqs.map(|(before, now)| now.since(before).total());
-            let done = disks.map(|(before, now)| now.since(before));
-            interval.requests = done.map(|done| done.read.requests + done.write.requests);
+        if std::mem::take(&mut self.slice_arrived) && is_last {
+            let activity = now.since(&self.last_reading);
+            interval.interrupts = activity.interrupts;
+            interval.requests = activity.requests;
         }
-        self.last = now;
+        self.last_reading = now;
     }
 }
 
@@ -206,7 +211,7 @@ mod tests {
     /// Rows of two lanes, the second of which is the background, with three slices per interval.
     fn rows(slices: Vec<LiveSlice>) -> Vec<IntervalRow> {
         let mut gather = SliceGatherer::new(2, 1, 3, 1_000);
-        slices.into_iter().for_each(|slice| gather.take(slice));
+        slices.into_iter().for_each(|slice| gather.add(slice));
         let row = |i: WorkloadInterval| {
             let ios = (i.foreground.ios, i.background.ios);
             // Samples are kept of the foreground alone.

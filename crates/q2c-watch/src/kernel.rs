@@ -4,14 +4,14 @@ mod cpu;
 mod sleeps;
 
 use cpu::CpuReading;
-pub use cpu::own as own_cpu;
+pub use cpu::own_cpu;
 use q2c_capture::ProbeError;
-use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
+use q2c_capture::kernel_hybrid::{Delay, HybridCounts, KernelHybrid};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::Rates;
 use q2c_result::kernel_watch::KernelInterval;
-pub use sleeps::{KernelSleeps, SleepFigures, seen_beside};
+pub use sleeps::{KernelSleeps, SleepFigures, run_with_probe};
 use std::time::Instant;
 
 /// A running watch of one disk; each call of [`KernelWatch::interval`] ends an interval.
@@ -20,8 +20,8 @@ pub struct KernelWatch {
     roots: Roots,
     disk: Disk,
     begun: Instant,
-    first: Reading,
-    last: Reading,
+    first_reading: Reading,
+    last_reading: Reading,
     /// Summed interval by interval, since threads come and go.
     threads: ThreadTime,
 }
@@ -29,7 +29,7 @@ pub struct KernelWatch {
 /// The most threads of an interval, and the time and CPU of all threads, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ThreadTime {
-    most: u64,
+    max_threads: u64,
     watched_s: f64,
     cpu_s: f64,
 }
@@ -37,12 +37,12 @@ struct ThreadTime {
 impl ThreadTime {
     fn add(&mut self, interval: &KernelInterval) {
         let watched_s = interval.threads as f64 * interval.length_s;
-        self.most = self.most.max(interval.threads);
+        self.max_threads = self.max_threads.max(interval.threads);
         self.watched_s += watched_s;
         self.cpu_s += interval.rates.cpu_pct.unwrap_or(0.0) / 100.0 * watched_s;
     }
 
-    fn pct(self) -> Option<f64> {
+    fn cpu_pct(self) -> Option<f64> {
         (self.watched_s > 0.0).then(|| self.cpu_s / self.watched_s * 100.0)
     }
 }
@@ -51,7 +51,7 @@ impl ThreadTime {
 #[derive(Clone)]
 struct Reading {
     at_s: f64,
-    counts: Counts,
+    counts: HybridCounts,
     cpu: CpuReading,
 }
 
@@ -60,14 +60,14 @@ impl KernelWatch {
     pub fn begin(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         let probe = KernelHybrid::attach(roots, disk)?;
         let begun = Instant::now();
-        let first = Reading::take(&probe, roots, begun)?;
+        let first_reading = Reading::take(&probe, roots, begun)?;
         Ok(KernelWatch {
             probe,
             roots: roots.clone(),
             disk: disk.clone(),
             begun,
-            last: first.clone(),
-            first,
+            last_reading: first_reading.clone(),
+            first_reading,
             threads: ThreadTime::default(),
         })
     }
@@ -75,8 +75,8 @@ impl KernelWatch {
     /// Ends an interval: the figures since the last call, or since the begin of the watch.
     pub fn interval(&mut self) -> Result<KernelInterval, ProbeError> {
         let now = Reading::take(&self.probe, &self.roots, self.begun)?;
-        let interval = self.between(&self.last, &now);
-        self.last = now;
+        let interval = self.between(&self.last_reading, &now);
+        self.last_reading = now;
         self.threads.add(&interval);
         Ok(interval)
     }
@@ -84,17 +84,17 @@ impl KernelWatch {
     /// Forgets all intervals so far, and begins the first interval now.
     pub(crate) fn restart(&mut self) -> Result<(), ProbeError> {
         self.begun = Instant::now();
-        self.first = Reading::take(&self.probe, &self.roots, self.begun)?;
-        self.last = self.first.clone();
+        self.first_reading = Reading::take(&self.probe, &self.roots, self.begun)?;
+        self.last_reading = self.first_reading.clone();
         self.threads = ThreadTime::default();
         Ok(())
     }
 
     /// All intervals so far as one. Its number of threads is the largest of any interval.
     pub fn total(&self) -> KernelInterval {
-        let mut total = self.between(&self.first, &self.last);
-        total.threads = self.threads.most;
-        total.rates.cpu_pct = self.threads.pct();
+        let mut total = self.between(&self.first_reading, &self.last_reading);
+        total.threads = self.threads.max_threads;
+        total.rates.cpu_pct = self.threads.cpu_pct();
         total
     }
 
@@ -113,7 +113,7 @@ impl KernelWatch {
             threads: cpu.threads,
             busy_cpus: cpu.busy,
             own_cpu_pct: cpu.own_pct,
-            ..of_counts(to.counts.since(from.counts), length_s, cpu.pct)
+            ..interval_from_counts(to.counts.since(from.counts), length_s, cpu.pct)
         }
     }
 }
@@ -130,7 +130,11 @@ impl Reading {
 }
 
 /// `cpu_pct` is the CPU time of the threads that polled, percent of one CPU each.
-fn of_counts(counts: Counts, length_s: f64, cpu_pct: Option<f64>) -> KernelInterval {
+fn interval_from_counts(
+    counts: HybridCounts,
+    length_s: f64,
+    cpu_pct: Option<f64>,
+) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,
         slept: counts.slept,
@@ -171,13 +175,13 @@ mod tests {
                 ..KernelInterval::default()
             });
         }
-        assert_eq!((time.most, time.pct()), (2, Some(65.0)));
-        assert_eq!(ThreadTime::default().pct(), None);
+        assert_eq!((time.max_threads, time.cpu_pct()), (2, Some(65.0)));
+        assert_eq!(ThreadTime::default().cpu_pct(), None);
     }
 
     #[test]
     fn numbers_of_an_interval() {
-        let counts = Counts {
+        let counts = HybridCounts {
             polled: 1_000,
             slept: 800,
             missed: 50,
@@ -187,11 +191,11 @@ mod tests {
             slept_ns: 14_000_000,
             not_kept: 2,
         };
-        let seen = of_counts(counts, 0.5, None);
-        assert_eq!((seen.rates.iops, seen.unknown), (Some(2_000.0), 3));
-        assert_eq!(seen.rates.miss_rate, Some(0.05));
-        assert_eq!(seen.rates.effective_sleep_ns, Some(16_000.0));
-        assert_eq!(seen.asked_ns, Some(20_000.0));
-        assert_eq!(seen.slept_ns, Some(35_000.0));
+        let interval = interval_from_counts(counts, 0.5, None);
+        assert_eq!((interval.rates.iops, interval.unknown), (Some(2_000.0), 3));
+        assert_eq!(interval.rates.miss_rate, Some(0.05));
+        assert_eq!(interval.rates.effective_sleep_ns, Some(16_000.0));
+        assert_eq!(interval.asked_ns, Some(20_000.0));
+        assert_eq!(interval.slept_ns, Some(35_000.0));
     }
 }

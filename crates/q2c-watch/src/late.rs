@@ -7,7 +7,7 @@
 use super::WorkloadInterval;
 use q2c_analyze::late::{DeviceRequest, LateTally, Requests};
 use q2c_result::late::{LateMisses, LateWatch};
-use q2c_workbench::late::{LateCapture, MOST_REQUESTS};
+use q2c_workbench::late::{LateCapture, MAX_REQUESTS, unseen_reason};
 use q2c_workbench::workload::Workload;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,15 +20,16 @@ pub(super) struct LateView {
     capture: LateCapture,
     requests: Vec<DeviceRequest>,
     not_kept: u64,
-    pub held: VecDeque<(Instant, WorkloadInterval)>,
+    /// The intervals whose requests have not all come, with the moment of each one's end.
+    pub waiting: VecDeque<(Instant, WorkloadInterval)>,
     /// Last reaping among each lane's joined I/Os, ns; its later I/Os were submitted after that.
-    reaped: Vec<u64>,
+    last_reaped_ns: Vec<u64>,
     /// The common start of the lanes, ns of CLOCK_MONOTONIC.
-    pub begin_ns: u64,
+    pub start_ns: u64,
 }
 
-/// The most misses that an interval keeps one by one.
-const MISSES: usize = 100;
+/// Misses that an interval keeps one by one.
+const MAX_LISTED_MISSES: usize = 100;
 
 impl LateView {
     pub(crate) fn new(capture: LateCapture) -> Self {
@@ -36,15 +37,15 @@ impl LateView {
             capture,
             requests: Vec::new(),
             not_kept: 0,
-            held: VecDeque::new(),
-            reaped: Vec::new(),
-            begin_ns: 0,
+            waiting: VecDeque::new(),
+            last_reaped_ns: Vec::new(),
+            start_ns: 0,
         }
     }
 
-    pub(crate) fn take(&mut self) {
+    pub(crate) fn collect_requests(&mut self) {
         let (requests, not_kept) = self.capture.take();
-        let room = MOST_REQUESTS.saturating_sub(self.requests.len());
+        let room = MAX_REQUESTS.saturating_sub(self.requests.len());
         let too_many = requests.len().saturating_sub(room);
         self.requests.extend(requests.into_iter().take(room));
         self.not_kept += not_kept + too_many as u64;
@@ -53,43 +54,43 @@ impl LateView {
     /// The oldest interval, joined, when it has been held long enough. `tids` are the lanes'
     /// threads, those of the foreground first.
     pub(crate) fn next(&mut self, workload: &Workload, tids: &[u32]) -> Option<WorkloadInterval> {
-        let (since, _) = self.held.front()?;
-        if since.elapsed() < HOLD {
-            return None;
-        }
-        let (_, mut interval) = self.held.pop_front()?;
+        self.waiting
+            .front()
+            .filter(|(end, _)| end.elapsed() >= HOLD)?;
+        let (_, mut interval) = self.waiting.pop_front()?;
         let samples = std::mem::take(&mut interval.samples);
-        let known = Requests::new(&self.requests);
-        let mut tally = LateTally::new(self.begin_ns, 0, 1);
-        self.reaped.resize(samples.len(), 0);
-        for ((of_lane, tid), reaped) in samples.iter().zip(tids).zip(&mut self.reaped) {
-            for sample in of_lane {
+        let requests = Requests::new(&self.requests);
+        let mut tally = LateTally::new(self.start_ns, 0, 1);
+        self.last_reaped_ns.resize(samples.len(), 0);
+        let lanes = samples.iter().zip(tids).zip(&mut self.last_reaped_ns);
+        for ((samples, tid), last_reaped_ns) in lanes {
+            for sample in samples {
                 let io = workload.user_io(sample);
-                tally.add(io.reap_ns, &known.join(*tid, &io));
-                *reaped = io.reap_ns;
+                tally.add(io.reap_ns, &requests.join(*tid, &io));
+                *last_reaped_ns = io.reap_ns;
             }
         }
         interval.late = Some(tally.totals());
         interval.misses = tally.lateness_of_misses().map(|lateness| LateMisses {
             lateness,
-            kept: tally.misses_kept(MISSES),
+            kept: tally.misses_kept(MAX_LISTED_MISSES),
         });
         // A request that completed before that is beside no I/O that is still to be joined.
-        let from = self.reaped.iter().copied().min().unwrap_or(0);
-        self.requests.retain(|request| request.end_ns >= from);
+        let oldest_ns = self.last_reaped_ns.iter().copied().min().unwrap_or(0);
+        self.requests.retain(|request| request.end_ns >= oldest_ns);
         Some(interval)
     }
 
     pub(crate) fn end(self) -> LateWatch {
-        let captured_by = self.capture.by();
-        match self.capture.close() {
+        let captured_by = self.capture.captured_by();
+        match self.capture.end() {
             Ok(collected) => LateWatch::Seen {
                 captured_by,
                 reader_cpu_pct: collected.reader_cpu_pct(),
                 lost: collected.missing.lost,
                 not_kept: self.not_kept + collected.not_kept,
             },
-            Err(unseen) => LateWatch::Unseen(unseen),
+            Err(error) => LateWatch::Unseen(unseen_reason(&error)),
         }
     }
 }

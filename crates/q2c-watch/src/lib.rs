@@ -18,7 +18,7 @@ pub mod tune_kernel;
 
 pub(crate) use beside::SideThread;
 pub use numbers::{counts, latency, mode, numbers};
-pub use summary::by_method;
+pub use summary::summarize;
 
 use gather::{DeviceCounters, SliceGatherer};
 use late::LateView;
@@ -64,7 +64,7 @@ pub struct WatchPlan<'a> {
     /// Block size of the foreground.
     pub bs: Bytes,
     /// The method that the foreground begins with.
-    pub first: &'a LaneMethod,
+    pub first_method: &'a LaneMethod,
     /// Length of an interval.
     pub interval: Nanos,
     /// Seed of the offsets.
@@ -74,7 +74,7 @@ pub struct WatchPlan<'a> {
     pub capture: Option<LateCapture>,
 }
 
-/// The answer of [`Watch::see`].
+/// The answer of [`Watch::next_event`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent {
     /// The next complete interval.
@@ -106,29 +106,24 @@ pub struct WatchEnd {
 }
 
 /// Longest slice. Lanes take up orders and hand over buffers only at the end of each slice.
-const LONGEST_SLICE: Nanos = Nanos::from_millis(250);
-/// Most samples per second and lane: on a faster device only some latencies are known.
-const MOST_IOPS: f64 = 400e3;
+const MAX_SLICE: Nanos = Nanos::from_millis(250);
+/// Samples that are kept per second and lane: on a faster device only some latencies are known.
+const MAX_LANE_IOPS: f64 = 400e3;
 
-/// The length of a slice, and the number of slices in an interval.
-fn slices(interval: Nanos) -> (Nanos, u64) {
-    let count = interval.0.div_ceil(LONGEST_SLICE.0).max(1);
-    (Nanos(interval.0 / count), count)
-}
-
-/// Runs the workload until `see` returns. The foreground waits by the plan's first method and the
-/// background works, until `see` orders a change.
+/// Runs the workload until `follow` returns. The foreground waits by the plan's first method and
+/// the background works, until `follow` orders a change.
 pub fn watch<T: Send>(
     workload: &Workload,
     plan: WatchPlan<'_>,
     stop: &AtomicBool,
-    see: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
+    follow: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
 ) -> Result<(T, WatchEnd), RunError> {
-    let (slice, count) = slices(plan.interval);
-    let capacity = (slice.as_secs_f64() * MOST_IOPS) as usize + 1;
+    let interval_slices = plan.interval.0.div_ceil(MAX_SLICE.0).max(1);
+    let slice = Nanos(plan.interval.0 / interval_slices);
+    let capacity = (slice.as_secs_f64() * MAX_LANE_IOPS) as usize + 1;
     // A watched run has one stage, which lasts until the methods change by an order.
     let mut stages = Stages::default();
-    stages.then(Step::By(plan.first.clone()), slice);
+    stages.push(Step::By(plan.first_method.clone()), slice);
     let mut jobs = workload.foreground(plan.bs, &stages, plan.seed, capacity);
     jobs.extend(workload.background_jobs(&stages, plan.seed));
     let mut late = plan.capture.map(LateView::new);
@@ -140,15 +135,15 @@ pub fn watch<T: Send>(
         samples: late.is_some(),
     };
     let lanes = live_plan.jobs.len();
-    let (value, data) = live(live_plan, stop, |live| {
+    let (answer, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
         if let Some(late) = &mut late {
-            late.begin_ns = workload.site.time.since_boot(start_ns).unwrap_or(start_ns);
+            late.start_ns = workload.site.time.since_boot(start_ns).unwrap_or(start_ns);
         }
-        see(&mut Watch {
+        follow(&mut Watch {
             workload,
             live,
-            gather: SliceGatherer::new(lanes, workload.cpus.len(), count, start_ns),
+            gather: SliceGatherer::new(lanes, workload.cpus.len(), interval_slices, start_ns),
             counters: DeviceCounters::new(&workload.site),
             late: late.as_mut(),
         })
@@ -158,22 +153,22 @@ pub fn watch<T: Send>(
         fault: first_fault(&data),
         late: late.map(LateView::end),
     };
-    Ok((value, end))
+    Ok((answer, end))
 }
 
 impl Watch<'_, '_> {
     /// Waits for the next interval, at most for `patience` of the workload's time.
-    pub fn see(&mut self, patience: Duration) -> WatchEvent {
-        let until = Duration::from_nanos(self.live.now()) + patience;
+    pub fn next_event(&mut self, patience: Duration) -> WatchEvent {
+        let deadline = Duration::from_nanos(self.live.now()) + patience;
         loop {
-            if let Some(interval) = self.interval() {
+            if let Some(interval) = self.next_interval() {
                 return WatchEvent::Interval(Box::new(interval));
             }
-            let left = until.saturating_sub(Duration::from_nanos(self.live.now()));
-            match self.live.hear(left) {
+            let remaining = deadline.saturating_sub(Duration::from_nanos(self.live.now()));
+            match self.live.hear(remaining) {
                 LiveAnswer::Slice(slice) => {
-                    self.counters.heard = true;
-                    self.gather.take(*slice);
+                    self.counters.slice_arrived = true;
+                    self.gather.add(*slice);
                 }
                 LiveAnswer::Nothing => return WatchEvent::Nothing,
                 LiveAnswer::End => return WatchEvent::End,
@@ -182,13 +177,13 @@ impl Watch<'_, '_> {
     }
 
     /// The next complete interval; with a capture only after the interval's requests have come.
-    fn interval(&mut self) -> Option<WorkloadInterval> {
+    fn next_interval(&mut self) -> Option<WorkloadInterval> {
         let Some(late) = self.late.take() else {
-            return self.gathered();
+            return self.next_gathered();
         };
-        late.take();
-        while let Some(interval) = self.gathered() {
-            late.held.push_back((Instant::now(), interval));
+        late.collect_requests();
+        while let Some(interval) = self.next_gathered() {
+            late.waiting.push_back((Instant::now(), interval));
         }
         let next = late.next(self.workload, self.live.tids());
         self.late = Some(late);
@@ -196,36 +191,38 @@ impl Watch<'_, '_> {
     }
 
     /// The next complete interval with the device's counts, before its requests have come.
-    fn gathered(&mut self) -> Option<WorkloadInterval> {
+    fn next_gathered(&mut self) -> Option<WorkloadInterval> {
         let mut interval = self.gather.ready.pop_front()?;
-        let more = !self.gather.ready.is_empty();
-        self.counters.note(&mut interval, more);
+        let is_last = self.gather.ready.is_empty();
+        self.counters.add_counts(&mut interval, is_last);
         Some(interval)
     }
 
     /// Lets the foreground go on by `method`. Returns the number of the order.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
         let mut activities = Step::By(method.clone()).activities(&self.workload.cpus);
-        activities.extend(self.background().map(|_| Activity::Continue));
+        activities.extend(self.background_lanes().map(|_| Activity::Continue));
         self.live.order(activities)
     }
 
     /// Lets the background work or rest. Returns the number of the order.
     pub fn switch_background(&mut self, on: bool) -> Result<u64, RunError> {
         let foreground = self.workload.cpus.iter().map(|_| Activity::Continue);
-        let background = self.background();
-        let background = background.map(|job| if on { job.at_work() } else { Activity::Idle });
-        let activities = foreground.chain(background).collect();
-        self.live.order(activities)
+        let activity = |job: &BackgroundSpec| {
+            if on { job.activity() } else { Activity::Idle }
+        };
+        let activities = foreground.chain(self.background_lanes().map(activity));
+        self.live.order(activities.collect())
     }
 
-    fn background(&self) -> impl Iterator<Item = &BackgroundSpec> {
+    /// The job of each background lane.
+    fn background_lanes(&self) -> impl Iterator<Item = &BackgroundSpec> {
         let jobs = self.workload.background.iter();
         jobs.flat_map(|job| (0..job.jobs).map(move |_| job))
     }
 }
 
 /// Time until a method's figures count: two periods of a rule's windows, at least 250 ms; else 0.
-pub fn settling(method: &LaneMethod) -> Nanos {
-    method.policy().map_or(Nanos::ZERO, q2c_advice::settling)
+pub fn settle_time(method: &LaneMethod) -> Nanos {
+    method.policy().map_or(Nanos::ZERO, q2c_advice::settle_time)
 }

@@ -11,40 +11,42 @@ use q2c_result::watch::{WatchCounts, WatchNumbers};
 
 /// The figures of an interval, over all foreground lanes together.
 pub fn numbers(interval: &WorkloadInterval) -> WatchNumbers {
-    let front = &interval.foreground;
-    let when = |there: bool, value: f64| there.then_some(value);
-    let per_io = |interrupts: u64| interrupts as f64 / front.ios as f64;
-    let latency = |q| when(!front.latencies.is_empty(), percentile(&front.latencies, q));
+    let foreground = &interval.foreground;
+    let sleeps = &foreground.sleeps;
+    let value_if = |exists: bool, value: f64| exists.then_some(value);
+    let (ios, latencies) = (foreground.ios, &foreground.latencies);
+    let per_io = |interrupts: u64| interrupts as f64 / ios as f64;
+    let latency = |q| value_if(!latencies.is_empty(), percentile(latencies, q));
     WatchNumbers {
         rates: Rates {
-            iops: Some(front.iops()),
-            cpu_pct: Some(front.cpu_pct()),
-            miss_rate: when(front.sleeps.handled > 0, front.miss_rate()),
-            effective_sleep_ns: when(front.sleeps.handled > 0, front.effective_sleep_ns()),
+            iops: Some(foreground.iops()),
+            cpu_pct: Some(foreground.cpu_pct()),
+            miss_rate: value_if(sleeps.handled > 0, foreground.miss_rate()),
+            effective_sleep_ns: value_if(sleeps.handled > 0, foreground.effective_sleep_ns()),
         },
-        slept_ns: when(front.sleeps.slept > 0, front.mean_slept_ns()),
+        slept_ns: value_if(sleeps.slept > 0, foreground.mean_slept_ns()),
         p50_ns: latency(0.50),
         p99_ns: latency(0.99),
-        switches_per_io: front.switches_per_io(),
-        interrupts_per_io: interval.interrupts.filter(|_| front.ios > 0).map(per_io),
-        background_iops: when(interval.background.lanes > 0, interval.background.iops()),
+        switches_per_io: foreground.switches_per_io(),
+        interrupts_per_io: interval.interrupts.filter(|_| ios > 0).map(per_io),
+        background_iops: value_if(interval.background.lanes > 0, interval.background.iops()),
         late: interval.late,
     }
 }
 
 /// The counts from which the figures of an interval are computed.
 pub fn counts(interval: &WorkloadInterval) -> WatchCounts {
-    let (front, behind) = (&interval.foreground, &interval.background);
+    let (foreground, background) = (&interval.foreground, &interval.background);
     WatchCounts {
-        ios: front.ios,
-        handled: front.sleeps.handled,
-        slept: front.sleeps.slept,
-        misses: front.sleeps.misses,
-        asked_ns: front.sleeps.asked_ns,
-        slept_ns: front.sleeps.slept_ns,
-        cpu_ns: front.cpu_ns,
+        ios: foreground.ios,
+        handled: foreground.sleeps.handled,
+        slept: foreground.sleeps.slept,
+        misses: foreground.sleeps.misses,
+        asked_ns: foreground.sleeps.asked_ns,
+        slept_ns: foreground.sleeps.slept_ns,
+        cpu_ns: foreground.cpu_ns,
         interrupts: interval.interrupts,
-        background_ios: (behind.lanes > 0).then_some(behind.ios),
+        background_ios: (background.lanes > 0).then_some(background.ios),
     }
 }
 
@@ -63,7 +65,7 @@ pub fn mode(method: &LaneMethod, interval: &WorkloadInterval) -> WaitMode {
     if stats.ios == 0 {
         return WaitMode::from_kind(ModeKind::AtRest);
     }
-    let seen = WaitCounts {
+    let counts = WaitCounts {
         ios: stats.ios,
         slept: stats.sleeps.slept,
         left_to_interrupt: stats.sleeps.interrupted,
@@ -75,10 +77,10 @@ pub fn mode(method: &LaneMethod, interval: &WorkloadInterval) -> WaitMode {
         polls_by: interval.polls_by,
         ..WaitCounts::default()
     };
-    let mode = seen.mode(&method.clone().into());
+    let mode = counts.mode(&method.clone().into());
     // Only a watched method is reported to have waited for interrupts without leaving its CPU.
-    if mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
-        return mode.noted(ModeNote::StayedOnCpu);
+    if mode.kind == ModeKind::Interrupt && counts.stayed_on_cpu() {
+        return mode.with_note(ModeNote::StayedOnCpu);
     }
     mode
 }
@@ -136,7 +138,7 @@ mod tests {
             late: None,
         };
         assert_eq!(numbers(&interval), wanted);
-        let made_of = WatchCounts {
+        let wanted_counts = WatchCounts {
             ios: 100,
             handled: 40,
             slept: 20,
@@ -147,7 +149,7 @@ mod tests {
             interrupts: Some(20),
             background_ios: None,
         };
-        assert_eq!(counts(&interval), made_of);
+        assert_eq!(counts(&interval), wanted_counts);
         let latency = latency(&interval);
         assert_eq!((latency.ios, latency.sum_ns), (100, 5_050));
         assert_eq!(latency.below(64), 63);
@@ -170,21 +172,21 @@ mod tests {
             interrupts,
             ..WorkloadInterval::default()
         };
-        let was = |method: &LaneMethod, slept, voluntary| {
+        let mode_of = |method: &LaneMethod, slept, voluntary| {
             let stats = with(slept, voluntary);
             mode(method, &interval(stats, Means::Ring, Some(100)))
         };
-        let by = |kind| WaitMode::by(kind, Some(Means::Ring));
-        assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));
-        let stayed = by(ModeKind::Hybrid).noted(ModeNote::StayedOnCpu);
-        assert_eq!(was(&rule, 100, 10), stayed);
-        let never = by(ModeKind::Poll).noted(ModeNote::NeverSlept);
-        assert_eq!(was(&rule, 0, 0), never);
-        assert_eq!(was(&LaneMethod::Poll, 0, 0), by(ModeKind::Poll));
+        let by = |kind| WaitMode::new(kind, Some(Means::Ring));
+        assert_eq!(mode_of(&rule, 100, 100), by(ModeKind::Hybrid));
+        let stayed = by(ModeKind::Hybrid).with_note(ModeNote::StayedOnCpu);
+        assert_eq!(mode_of(&rule, 100, 10), stayed);
+        let never = by(ModeKind::Poll).with_note(ModeNote::NeverSlept);
+        assert_eq!(mode_of(&rule, 0, 0), never);
+        assert_eq!(mode_of(&LaneMethod::Poll, 0, 0), by(ModeKind::Poll));
         let interrupt = WaitMode::from_kind(ModeKind::Interrupt);
-        assert_eq!(was(&LaneMethod::Interrupt, 0, 100), interrupt);
-        let stayed = interrupt.noted(ModeNote::StayedOnCpu);
-        assert_eq!(was(&LaneMethod::Interrupt, 0, 10), stayed);
+        assert_eq!(mode_of(&LaneMethod::Interrupt, 0, 100), interrupt);
+        let stayed = interrupt.with_note(ModeNote::StayedOnCpu);
+        assert_eq!(mode_of(&LaneMethod::Interrupt, 0, 10), stayed);
         // A kernel that was asked to poll the device raised an interrupt for each of 100 I/Os.
         let polled = |method: &LaneMethod, interrupts| {
             mode(method, &interval(with(100, 100), Means::IoPoll, interrupts))

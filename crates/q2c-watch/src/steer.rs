@@ -9,16 +9,16 @@
 //! statistics do.
 
 mod daemon;
-mod held;
 mod log;
+mod poll_delay;
 mod steering;
 
-pub use daemon::{Daemon, Pulse};
-
-pub(crate) use daemon::{SteerSource, look_time};
-pub use held::HeldPolling;
+pub use daemon::{Daemon, Pulse, SteerSource};
 pub use log::Log;
+pub use poll_delay::PollDelayGuard;
 pub use steering::Steering;
+
+pub(crate) use daemon::look_interval;
 #[cfg(test)]
 pub(crate) use steering::polled_read;
-pub(crate) use steering::{ANY, class_of};
+pub(crate) use steering::{ANY_REQUEST, kernel_class};

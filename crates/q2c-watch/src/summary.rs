@@ -8,10 +8,10 @@ use q2c_result::mode::WaitMode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
 /// One row for each method; its flag in `methods` says whether the background was at work.
-pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
+pub fn summarize(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
     let row = |(n, (method, background)): (usize, &(LaneMethod, bool))| {
-        let of_method = intervals.iter().filter(|i| i.method == Some(n));
-        let (settled, settling): (Vec<_>, Vec<_>) = of_method.partition(|i| i.settled);
+        let own_intervals = intervals.iter().filter(|i| i.method == Some(n));
+        let (settled, settling): (Vec<_>, Vec<_>) = own_intervals.partition(|i| i.settled);
         WatchMethod {
             was: most_frequent(&settled),
             intervals: settled.len() as u64,
@@ -37,23 +37,23 @@ fn most_frequent(intervals: &[&WatchInterval]) -> Option<WaitMode> {
 }
 
 fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
-    let some = |value: fn(&WatchNumbers) -> Option<f64>| {
-        middle(intervals.iter().map(|i| value(&i.numbers)).collect())
+    let median_of = |value: fn(&WatchNumbers) -> Option<f64>| {
+        known_median(intervals.iter().map(|i| value(&i.numbers)).collect())
     };
     let rates: Rates<Vec<Option<f64>>> = intervals.iter().map(|i| i.numbers.rates).collect();
     WatchNumbers {
-        rates: rates.map(middle),
-        slept_ns: some(|n| n.slept_ns),
-        p50_ns: some(|n| n.p50_ns),
-        p99_ns: some(|n| n.p99_ns),
-        switches_per_io: some(|n| Some(n.switches_per_io)).unwrap_or(0.0),
-        interrupts_per_io: some(|n| n.interrupts_per_io),
-        background_iops: some(|n| n.background_iops),
-        late: LateNumbers::together(intervals.iter().filter_map(|i| i.numbers.late)),
+        rates: rates.map(known_median),
+        slept_ns: median_of(|n| n.slept_ns),
+        p50_ns: median_of(|n| n.p50_ns),
+        p99_ns: median_of(|n| n.p99_ns),
+        switches_per_io: median_of(|n| Some(n.switches_per_io)).unwrap_or(0.0),
+        interrupts_per_io: median_of(|n| n.interrupts_per_io),
+        background_iops: median_of(|n| n.background_iops),
+        late: LateNumbers::merge_all(intervals.iter().filter_map(|i| i.numbers.late)),
     }
 }
 
-fn middle(values: Vec<Option<f64>>) -> Option<f64> {
+fn known_median(values: Vec<Option<f64>>) -> Option<f64> {
     let known: Vec<f64> = values.into_iter().flatten().collect();
     (!known.is_empty()).then(|| median(&sorted(&known)))
 }
@@ -63,12 +63,7 @@ mod tests {
     use super::*;
     use q2c_result::mode::ModeKind;
 
-    fn interval(
-        method: Option<usize>,
-        settled: bool,
-        iops: f64,
-        miss: Option<f64>,
-    ) -> WatchInterval {
+    fn sample(method: Option<usize>, settled: bool, iops: f64, miss: Option<f64>) -> WatchInterval {
         WatchInterval {
             method,
             settled,
@@ -94,14 +89,14 @@ mod tests {
     fn medians_by_hand() {
         let methods = [(LaneMethod::Poll, false), (LaneMethod::Interrupt, true)];
         let intervals = [
-            interval(Some(0), false, 7.0, Some(1.0)),
-            interval(Some(0), true, 90.0, Some(0.3)),
-            interval(None, false, 8.0, None),
-            interval(Some(0), true, 10.0, None),
-            interval(Some(0), true, 20.0, Some(0.1)),
-            interval(Some(1), false, 50.0, None),
+            sample(Some(0), false, 7.0, Some(1.0)),
+            sample(Some(0), true, 90.0, Some(0.3)),
+            sample(None, false, 8.0, None),
+            sample(Some(0), true, 10.0, None),
+            sample(Some(0), true, 20.0, Some(0.1)),
+            sample(Some(1), false, 50.0, None),
         ];
-        let rows = by_method(&methods, &intervals);
+        let rows = summarize(&methods, &intervals);
         assert_eq!((rows[0].intervals, rows[0].settling), (3, 1));
         let median = rows[0].median.unwrap();
         let rates = (median.rates.iops, median.rates.miss_rate);

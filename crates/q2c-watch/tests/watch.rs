@@ -37,10 +37,10 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
     }
 }
 
-fn plan(first: &LaneMethod) -> WatchPlan<'_> {
+fn plan(first_method: &LaneMethod) -> WatchPlan<'_> {
     WatchPlan {
         bs: Bytes(4096),
-        first,
+        first_method,
         interval: INTERVAL,
         seed: 1,
         capture: None,
@@ -49,11 +49,11 @@ fn plan(first: &LaneMethod) -> WatchPlan<'_> {
 
 fn watch<T: Send>(
     workload: &Workload,
-    first: &LaneMethod,
+    first_method: &LaneMethod,
     watch: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
 ) -> Result<(T, WatchEnd), RunError> {
     let stop = AtomicBool::new(false);
-    q2c_watch::watch(workload, plan(first), &stop, watch)
+    q2c_watch::watch(workload, plan(first_method), &stop, watch)
 }
 
 fn policy(text: &str) -> LaneMethod {
@@ -66,7 +66,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WorkloadInterval> {
     let mut intervals: Vec<WorkloadInterval> = Vec::new();
     while intervals.iter().filter(|i| i.order == Some(order)).count() < n {
-        match watch.see(PATIENCE) {
+        match watch.next_event(PATIENCE) {
             WatchEvent::Interval(interval) => intervals.push(*interval),
             other => panic!("{other:?}"),
         }
@@ -75,7 +75,7 @@ fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WorkloadInterval>
 }
 
 fn to_the_end(watch: &mut Watch<'_, '_>) {
-    while watch.see(PATIENCE) != WatchEvent::End {}
+    while watch.next_event(PATIENCE) != WatchEvent::End {}
 }
 
 /// On a device of 1 ms an I/O takes 1000.6 us by polling and by a short sleep, 1003.6 us by an
@@ -120,7 +120,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         let interval = intervals.iter().find(|i| i.order == Some(order));
         mode(&methods[order as usize], interval.unwrap())
     });
-    let polled = WaitMode::by(ModeKind::Poll, Some(Means::Memory));
+    let polled = WaitMode::new(ModeKind::Poll, Some(Means::Memory));
     assert_eq!(modes, [polled, WaitMode::from_kind(ModeKind::Interrupt)]);
 }
 

@@ -8,10 +8,10 @@ use q2c_result::tune::PerCore;
 /// The machine's busy CPUs, less those of others, must be at least this share of the CPU time of
 /// the jobs' threads. Below it they cannot be attributed to the jobs: the others worked less than
 /// was subtracted, or shared the counted CPUs.
-const COVERS: f64 = 0.9;
+const MIN_ATTRIBUTED_SHARE: f64 = 0.9;
 /// The kernel samples user time at its ticks. It may count this share of a thread's CPU time too
 /// much as user time.
-const BY_TICKS: f64 = 0.1;
+const USER_TIME_ERROR: f64 = 0.1;
 /// Length of the ticks in which the machine's counters count, seconds.
 const TICK_S: f64 = 0.01;
 
@@ -21,7 +21,7 @@ pub struct BusyCpus {
     /// Number of busy CPUs.
     pub cpus: f64,
     /// Whether they are the machine's, with interrupts, or only those of the jobs' threads.
-    pub of: PerCore,
+    pub cores: PerCore,
 }
 
 /// A period over which the machine's counters were read.
@@ -62,39 +62,39 @@ impl Others {
     }
 
     /// CPUs of other programs if they hide the busy CPUs of the jobs, which surely used `own`.
-    pub fn hiding(self, own: f64, looked: CounterSpan) -> Option<f64> {
-        let quiet = QUIET_CPUS + BY_TICKS * own + looked.rounding();
+    pub fn hiding(self, own: f64, span: CounterSpan) -> Option<f64> {
+        let quiet = QUIET_CPUS + USER_TIME_ERROR * own + span.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
 /// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own`.
-pub fn of_jobs(machine: f64, others: Others, own: f64, looked: CounterSpan) -> BusyCpus {
-    let left = machine - others.known;
-    let hidden = others.at_rest || others.hiding(own, looked).is_some();
-    let (cpus, per_core) = if hidden || left < COVERS * own - looked.rounding() {
+pub fn job_cpus(machine: f64, others: Others, own: f64, span: CounterSpan) -> BusyCpus {
+    let rest = machine - others.known;
+    let is_hidden = others.at_rest || others.hiding(own, span).is_some();
+    let (cpus, cores) = if is_hidden || rest < MIN_ATTRIBUTED_SHARE * own - span.rounding() {
         (own, PerCore::Threads)
     } else {
-        (left.max(own), PerCore::Machine)
+        (rest.max(own), PerCore::Machine)
     };
-    BusyCpus { cpus, of: per_core }
+    BusyCpus { cpus, cores }
 }
 
-const MEANS: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
+const EFFECT: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
 
 /// Warns that `cpus` CPUs were busy before a run; `None` for a quiet machine.
-pub fn at_rest(cpus: f64) -> Option<Warning> {
-    busy_before(cpus, "measured", MEANS)
+pub fn rest_warning(cpus: f64) -> Option<Warning> {
+    busy_before(cpus, "measured", EFFECT)
 }
 
 /// Warns of trials beside other programs; `hiding` holds the programs' CPUs in each such trial.
-pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
-    let means = format!("{MEANS}; if those are most trials of one method, all methods count so");
-    others_ran_beside(hiding, trials, &means)
+pub fn others_warning(hiding: &[f64], trials: usize) -> Option<Warning> {
+    let means = format!("{EFFECT}; if those are most trials of one method, all methods count so");
+    others_warning_with(hiding, trials, &means)
 }
 
-/// Warns like [`others_ran`], with another meaning of the warning.
-pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
+/// Warns like [`others_warning`], with another meaning of the warning.
+pub fn others_warning_with(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
     let message = format!(
         "other programs used {:.2} CPUs (median, at most {most:.2}) during {} of {trials} trials",
@@ -131,13 +131,13 @@ mod tests {
             (Some(0.02), 1.99, PerCore::Machine),
             (Some(1.4), 0.45, PerCore::Threads),
         ] {
-            let seen = of_jobs(1.99, Others { programs, ..QUIET }, 0.45, SECOND);
-            assert_eq!((seen.cpus, seen.of), (cpus, per_core), "{programs:?}");
+            let seen = job_cpus(1.99, Others { programs, ..QUIET }, 0.45, SECOND);
+            assert_eq!((seen.cpus, seen.cores), (cpus, per_core), "{programs:?}");
         }
-        let seen = of_jobs(1.99, Others::from_idle_cpus(0.68), 0.45, SECOND);
-        assert_eq!((seen.cpus, seen.of), (0.45, PerCore::Threads));
-        let seen = of_jobs(1.25, Others::from_idle_cpus(0.125), 1.0, SECOND);
-        assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
+        let seen = job_cpus(1.99, Others::from_idle_cpus(0.68), 0.45, SECOND);
+        assert_eq!((seen.cpus, seen.cores), (0.45, PerCore::Threads));
+        let seen = job_cpus(1.25, Others::from_idle_cpus(0.125), 1.0, SECOND);
+        assert_eq!((seen.cpus, seen.cores), (1.125, PerCore::Machine));
     }
 
     /// Eight threads in user mode, for which the tick counted 0.5 CPUs too much.
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn other_programs_are_told_with_their_cpus() {
-        assert_eq!(others_ran(&[], 7), None);
-        let warning = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
+        assert_eq!(others_warning(&[], 7), None);
+        let warning = others_warning(&[0.5, 1.5, 0.7], 7).unwrap();
         let message = "other programs used 0.70 CPUs (median, at most 1.50) during 3 of 7 trials";
         assert_eq!(warning.found, message);
     }
@@ -162,11 +162,11 @@ mod tests {
     /// Only the CPU time of the jobs' threads is known.
     #[test]
     fn the_threads_are_a_lower_bound() {
-        let seen = of_jobs(1.98, known(1.99), 0.265, SECOND);
-        assert_eq!((seen.cpus, seen.of), (0.265, PerCore::Threads));
+        let seen = job_cpus(1.98, known(1.99), 0.265, SECOND);
+        assert_eq!((seen.cpus, seen.cores), (0.265, PerCore::Threads));
         // The machine's counters are coarse, so 2 % too few are no sign of others.
-        let seen = of_jobs(0.98, QUIET, 1.0, SECOND);
-        assert_eq!((seen.cpus, seen.of), (1.0, PerCore::Machine));
+        let seen = job_cpus(0.98, QUIET, 1.0, SECOND);
+        assert_eq!((seen.cpus, seen.cores), (1.0, PerCore::Machine));
     }
 
     /// Of five ticks in a second the counters may lack one; over sixteen stretches, four.
@@ -176,14 +176,14 @@ mod tests {
             stretches: 16,
             ..SECOND
         };
-        for (left, looked, per_core) in [
+        for (left, span, per_core) in [
             (0.04, SECOND, PerCore::Machine),
             (0.03, SECOND, PerCore::Threads),
             (0.01, sixteen, PerCore::Machine),
             (0.0, sixteen, PerCore::Threads),
         ] {
-            let seen = of_jobs(0.3 + left, known(0.3), 0.05, looked);
-            assert_eq!((seen.cpus, seen.of), (0.05, per_core), "{left} {looked:?}");
+            let seen = job_cpus(0.3 + left, known(0.3), 0.05, span);
+            assert_eq!((seen.cpus, seen.cores), (0.05, per_core), "{left} {span:?}");
         }
     }
 }

@@ -2,10 +2,10 @@
 //! that arrives at another CPU has to wake the job across CPUs. So one job's IOPS can differ by a
 //! third from CPU to CPU.
 
-use crate::polling::{IopollSupport, polling, too_large};
+use crate::polling::{IopollSupport, iopoll_support, too_large};
 use crate::workbench::WorkloadRequest;
 use crate::workload::{Background, BackgroundSpec, Site, StageId, Stages, Step, Workload};
-use crate::workload_target::LEAST_BLOCKS;
+use crate::workload_target::MIN_BLOCKS;
 use q2c_engine::engines::{RingKind, SimDevices, VectoredFlags};
 use q2c_engine::{EngineSpec, Medium, Pattern, RunError, Wait, World};
 use q2c_host::Roots;
@@ -55,7 +55,7 @@ impl WorkloadCpus {
         let candidates = match (named, order.cpus.first()) {
             (None, Some(&first)) if world.is_none() => {
                 let topology = Topology::read(roots);
-                allowed.candidates(&topology, first, &interrupted, MOST_CPUS)
+                allowed.candidates(&topology, first, &interrupted, MAX_TRIED_CPUS)
             }
             _ => Vec::new(),
         };
@@ -104,7 +104,7 @@ impl Background {
 
 pub(crate) struct CpuChoice<'a> {
     /// The ring engine on the path that the device gives it.
-    pub(crate) path: EngineSpec,
+    pub(crate) engine: EngineSpec,
     pub(crate) workload: &'a Workload,
     pub(crate) seed: u64,
     /// Block size; `None` if the workload has none.
@@ -113,46 +113,46 @@ pub(crate) struct CpuChoice<'a> {
 
 impl CpuChoice<'_> {
     /// Tries the target from each candidate, if there is a device and a choice. Notes the results.
-    pub(crate) fn note(&self, candidates: &[CpuId], target: &mut Target, stop: &AtomicBool) {
+    pub(crate) fn run_trials(&self, candidates: &[CpuId], target: &mut Target, stop: &AtomicBool) {
         let (Some(bs), true) = (self.bs, target.device.is_some() && candidates.len() > 1) else {
             return;
         };
-        let alone = Workload {
-            engine: self.engine(bs),
+        let workload = Workload {
+            engine: self.working_engine(bs),
             ..self.workload.clone()
         };
-        match cpu_trials(&alone, bs, candidates, self.seed, stop) {
+        match cpu_trials(&workload, bs, candidates, self.seed, stop) {
             Ok(trials) => target.cpu_trials = trials,
-            Err(why) => {
-                let unproved = format!("which CPU is the fastest: the trials failed to {why}");
+            Err(error) => {
+                let unproved = format!("which CPU is the fastest: the trials failed to {error}");
                 target.unproved.push(unproved);
             }
         }
     }
 
     /// The ring engine, or preadv2 if a ring cannot be opened.
-    fn engine(&self, bs: Bytes) -> EngineSpec {
-        let commands = self.path.needs_character_device();
+    fn working_engine(&self, bs: Bytes) -> EngineSpec {
+        let takes_commands = self.engine.needs_character_device();
         let (medium, size) = (&self.workload.medium, bs.0 as usize);
-        match self.path.open(medium, 1, size, self.seed) {
-            Err(_) if !commands => EngineSpec::Pvsync2(VectoredFlags::default()),
-            _ => self.path.clone(),
+        match self.engine.open(medium, 1, size, self.seed) {
+            Err(_) if !takes_commands => EngineSpec::Pvsync2(VectoredFlags::default()),
+            _ => self.engine.clone(),
         }
     }
 }
 
 /// The ring engine on the path that the target's device gives it for blocks of `bs`.
-pub(crate) fn path_of(
+pub(crate) fn ring_engine(
     kind: RingKind,
     polling: &IopollSupport,
     bs: Option<Bytes>,
     target: &Target,
 ) -> EngineSpec {
     let by_device = EngineSpec::ByDevice(kind);
-    let polled = by_device.clone().settled(polling.is_ok());
+    let polled = by_device.clone().with_path(polling.is_ok());
     let unsplit = target.device.as_ref().and_then(|device| device.unsplit);
     match bs.and_then(|bs| too_large(&polled, bs, unsplit)) {
-        Some(_) => by_device.settled(false),
+        Some(_) => by_device.with_path(false),
         None => polled,
     }
 }
@@ -168,18 +168,15 @@ pub fn try_cpus(
 ) -> Result<(), Fault> {
     let device = facts.device.as_ref();
     let block = device.and_then(|device| device.logical_block);
-    let bs = block.map_or(LEAST_READ, |block| block.max(LEAST_READ));
-    if facts.kind == TargetKind::NvmeGeneric || facts.size.0 < bs.0 * LEAST_BLOCKS {
+    let bs = block.map_or(MIN_READ, |block| block.max(MIN_READ));
+    if facts.kind == TargetKind::NvmeGeneric || facts.size.0 < bs.0 * MIN_BLOCKS {
         return Ok(());
     }
-    let pattern = Pattern {
-        random: true,
-        write: false,
-    };
+    let pattern = Pattern::RANDREAD;
     let request = WorkloadRequest::new(&facts.path, pattern, vec![bs]);
     let cpus = WorkloadCpus::choose(&request, roots, target_disk.as_ref(), None)?;
     let medium = Medium::File(Arc::new(file));
-    let polling = polling(RingKind::File, &medium, facts);
+    let polling = iopoll_support(RingKind::File, &medium, facts);
     let workload = Workload {
         engine: EngineSpec::Null,
         medium,
@@ -196,27 +193,27 @@ pub fn try_cpus(
         },
     };
     let choice = CpuChoice {
-        path: path_of(RingKind::File, &polling, Some(bs), facts),
+        engine: ring_engine(RingKind::File, &polling, Some(bs), facts),
         workload: &workload,
         seed: request.seed,
         bs: Some(bs),
     };
-    choice.note(&cpus.candidates, facts, stop);
+    choice.run_trials(&cpus.candidates, facts, stop);
     Ok(())
 }
 
 /// Shortest read of a trial of CPUs.
-const LEAST_READ: Bytes = Bytes(4096);
+const MIN_READ: Bytes = Bytes(4096);
 
 /// Most CPUs to try.
-pub(crate) const MOST_CPUS: usize = 4;
+pub(crate) const MAX_TRIED_CPUS: usize = 4;
 /// Rounds in which each CPU is tried in turn. The best round counts, as other work only slows it.
 const ROUNDS: u64 = 3;
 /// Measured time of each method in a round, and the time before it that does not count.
-const PART: Nanos = Nanos::from_millis(50);
+const MEASURED: Nanos = Nanos::from_millis(50);
 const WARM_UP: Nanos = Nanos::from_millis(10);
 /// Another CPU replaces the first candidate if it has more than this multiple of its IOPS.
-const CLEARLY: f64 = 1.05;
+const CLEAR_RATIO: f64 = 1.05;
 
 /// Runs one job of depth 1 on each candidate by interrupts and by polling. Chooses the first
 /// candidate, unless another is clearly faster. Empty if the run is stopped or an I/O fails.
@@ -235,36 +232,36 @@ pub(crate) fn cpu_trials(
     for round in 0..ROUNDS {
         let seed = seed.wrapping_add(round);
         for trial in &mut trials {
-            if !once(workload, bs, seed, stop, trial)? {
+            if !run_round(workload, bs, seed, stop, trial)? {
                 return Ok(Vec::new());
             }
         }
     }
-    if let Some(at) = best(&trials) {
-        trials[at].chosen = true;
+    if let Some(best) = best_trial(&trials) {
+        trials[best].chosen = true;
     }
     Ok(trials)
 }
 
 /// Runs one round; `trial` keeps the better figures. False if it was stopped or an I/O failed.
-fn once(
+fn run_round(
     workload: &Workload,
     bs: Bytes,
     seed: u64,
     stop: &AtomicBool,
     trial: &mut CpuTrial,
 ) -> Result<bool, RunError> {
-    let alone = Workload {
+    let one_job = Workload {
         cpus: vec![trial.cpu],
         background: Vec::new(),
         sampler_cpu: None,
         ..workload.clone()
     };
     let mut stages = Stages::default();
-    let interrupt = part(&mut stages, LaneMethod::Interrupt);
+    let interrupt = add_stages(&mut stages, LaneMethod::Interrupt);
     let polls = workload.engine.refuses(1, &Wait::Poll).is_none();
-    let poll = polls.then(|| part(&mut stages, LaneMethod::Poll));
-    let watched = alone.run(bs, &stages, seed, None, stop)?;
+    let poll = polls.then(|| add_stages(&mut stages, LaneMethod::Poll));
+    let watched = one_job.run(bs, &stages, seed, None, stop)?;
     if stop.load(Ordering::Relaxed) || watched.fault.is_some() {
         return Ok(false);
     }
@@ -274,22 +271,22 @@ fn once(
     Ok(true)
 }
 
-fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
-    stages.then(Step::By(method), WARM_UP);
-    stages.then(Step::Same, PART)
+fn add_stages(stages: &mut Stages, method: LaneMethod) -> StageId {
+    stages.push(Step::By(method), WARM_UP);
+    stages.push(Step::Same, MEASURED)
 }
 
 /// Index of the best trial by the geometric mean over both methods. `None` without trials.
-fn best(trials: &[CpuTrial]) -> Option<usize> {
+fn best_trial(trials: &[CpuTrial]) -> Option<usize> {
     let score = |trial: &CpuTrial| {
         let (interrupt, poll) = (trial.interrupt_iops, trial.poll_iops);
         poll.map_or(interrupt, |poll| (interrupt * poll).sqrt())
     };
     let scores: Vec<f64> = trials.iter().map(score).collect();
     let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]);
-    let most = (0..scores.len()).max_by(by_score)?;
-    let is_clear = scores[most] > scores[0] * CLEARLY;
-    Some(if is_clear { most } else { 0 })
+    let best = (0..scores.len()).max_by(by_score)?;
+    let is_clear = scores[best] > scores[0] * CLEAR_RATIO;
+    Some(if is_clear { best } else { 0 })
 }
 
 #[cfg(test)]
@@ -307,16 +304,17 @@ mod tests {
 
     #[test]
     fn the_clearly_fastest_cpu_is_chosen() {
-        assert_eq!(best(&[]), None);
+        assert_eq!(best_trial(&[]), None);
         // CPU 1 is a third faster by interrupts; by polling both are alike.
         let near = [trial(0, 12e3, 18e3), trial(1, 16e3, 17.5e3)];
-        assert_eq!(best(&near), Some(1));
+        assert_eq!(best_trial(&near), Some(1));
         // Noise does not replace the first CPU.
         let alike = [trial(0, 12e3, 18e3), trial(1, 12.3e3, 18.2e3)];
-        assert_eq!(best(&alike), Some(0));
+        assert_eq!(best_trial(&alike), Some(0));
         // Polling loses what interrupts gain.
         let opposed = [trial(0, 12e3, 18e3), trial(1, 16e3, 13.5e3)];
-        assert_eq!(best(&opposed), Some(0));
-        assert_eq!(best(&[trial(0, 9e3, None), trial(1, 10e3, None)]), Some(1));
+        assert_eq!(best_trial(&opposed), Some(0));
+        let unpolled = [trial(0, 9e3, None), trial(1, 10e3, None)];
+        assert_eq!(best_trial(&unpolled), Some(1));
     }
 }

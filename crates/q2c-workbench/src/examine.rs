@@ -36,24 +36,24 @@ pub fn facts<'a>(
     time: &TimeSource,
 ) -> DoctorFacts<'a> {
     let mut facts = DoctorFacts::new(roots, target);
-    facts.ring = Some(ring());
+    facts.ring = Some(probe_ring());
     facts.jobs = jobs.to_vec();
-    facts.costs = costs(jobs, time);
+    facts.costs = tool_costs(jobs, time);
     facts
 }
 
-fn ring() -> RingProbe {
-    let tried = || {
+fn probe_ring() -> RingProbe {
+    let set_up = || {
         let buffers = Buffers::new(1, 4096).map_err(|e| e.to_string())?;
         let file = std::fs::File::open("/dev/null").map_err(|e| e.to_string())?;
         Ring::new(file, buffers).map_err(|e| e.to_string())
     };
-    tried().map_or_else(RingProbe::Refused, |_| RingProbe::Works)
+    set_up().map_or_else(RingProbe::Refused, |_| RingProbe::Works)
 }
 
-fn costs(jobs: &[CpuId], time: &TimeSource) -> Option<ToolCosts> {
-    let last = || AllowedCpus::read().ok()?.spare(&[], &[]);
-    let cpu = jobs.first().copied().or_else(last)?;
+fn tool_costs(jobs: &[CpuId], time: &TimeSource) -> Option<ToolCosts> {
+    let spare = || AllowedCpus::read().ok()?.spare(&[], &[]);
+    let cpu = jobs.first().copied().or_else(spare)?;
     let TimeSource::Real(clock) = time else {
         return None;
     };
@@ -78,7 +78,7 @@ impl RunnerClock {
         }
     }
 
-    fn simulated(&self) -> Option<Duration> {
+    fn world_now(&self) -> Option<Duration> {
         let world = self.time.world()?;
         Some(Duration::from_nanos(world.now()))
     }
@@ -86,10 +86,10 @@ impl RunnerClock {
 
 impl SessionClock for RunnerClock {
     fn monotonic(&self) -> Duration {
-        self.simulated().unwrap_or_else(|| self.system.monotonic())
+        self.world_now().unwrap_or_else(|| self.system.monotonic())
     }
 
     fn unix(&self) -> Duration {
-        self.simulated().unwrap_or_else(|| self.system.unix())
+        self.world_now().unwrap_or_else(|| self.system.unix())
     }
 }

@@ -26,27 +26,27 @@ pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
 }
 
 impl LaneFile for LaneColumns {
-    fn write(&mut self, some: &LaneRecording) -> io::Result<()> {
-        self.ios.write(&some.ios)?;
-        self.submit.write(&some.submit)?;
-        self.wait.write(&some.wait)?;
-        self.gap.write(&some.gap)
+    fn write(&mut self, part: &LaneRecording) -> io::Result<()> {
+        self.ios.write(&part.ios)?;
+        self.submit.write(&part.submit)?;
+        self.wait.write(&part.wait)?;
+        self.gap.write(&part.gap)
     }
 
     fn read(self: Box<Self>) -> io::Result<LaneRecording> {
         Ok(LaneRecording {
-            ios: mapped(self.ios)?,
-            submit: mapped(self.submit)?,
-            wait: mapped(self.wait)?,
-            gap: mapped(self.gap)?,
+            ios: map_column(self.ios)?,
+            submit: map_column(self.submit)?,
+            wait: map_column(self.wait)?,
+            gap: map_column(self.gap)?,
             ..LaneRecording::default()
         })
     }
 }
 
-fn mapped<T: Word + 'static>(spill: Spill<T>) -> io::Result<IoColumn<T>> {
-    let kept: ExternalValues<T> = Arc::new(spill.map()?);
-    Ok(kept.into())
+fn map_column<T: Word + 'static>(spill: Spill<T>) -> io::Result<IoColumn<T>> {
+    let values: ExternalValues<T> = Arc::new(spill.map()?);
+    Ok(values.into())
 }
 
 #[cfg(test)]

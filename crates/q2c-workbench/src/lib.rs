@@ -18,4 +18,4 @@ pub mod workload;
 mod workload_target;
 
 pub use examine::{RunnerClock, examine, facts as doctor_facts};
-pub use workload_target::{LEAST_BLOCKS, check_machine};
+pub use workload_target::{MIN_BLOCKS, check_machine};

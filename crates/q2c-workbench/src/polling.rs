@@ -10,7 +10,7 @@ use std::io;
 use thiserror::Error;
 
 /// Fewest bytes of the read that tests IOPOLL.
-const LEAST_READ: u32 = 4096;
+const MIN_READ_BYTES: u32 = 4096;
 
 /// Whether io_uring can poll the device. The error continues "IOPOLL cannot be had: ".
 pub type IopollSupport = Result<(), String>;
@@ -22,7 +22,7 @@ pub enum EngineReadError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The read came back with an errno.
-    #[error("read {length} bytes: {source}{}", cause.map_or(String::new(), |cause| format!("; {cause}")))]
+    #[ error ( "read {length} bytes: {source}{}" , cause . map_or ( String :: new ( ) , | cause | format ! ( "; {cause}" ) ) ) ]
     Failed {
         /// Length of the read, bytes.
         length: u32,
@@ -34,7 +34,7 @@ pub enum EngineReadError {
 }
 
 /// Reads the first `length` bytes of the medium by an engine, on the path on which it polls.
-pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), EngineReadError> {
+pub fn try_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), EngineReadError> {
     let mut open = engine.open(medium, 1, length as usize, 1)?;
     let read = Request {
         operation: Operation::Read,
@@ -57,7 +57,7 @@ pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(),
 /// Whether a ring of this kind can poll the device of `target`: it has poll queues, and one read by
 /// IOPOLL succeeds. A kernel that accepts IOPOLL but completes by interrupts passes; the counts of
 /// interrupts show it later.
-pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> IopollSupport {
+pub(crate) fn iopoll_support(kind: RingKind, medium: &Medium, target: &Target) -> IopollSupport {
     let Some(device) = &target.device else {
         return Err("there is no device of the kernel behind the target".to_owned());
     };
@@ -72,9 +72,9 @@ pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Iopol
         None => return Err(format!("{name} has no queue/io_poll, so no poll queues")),
     }
     let block = device.logical_block.map_or(0, |block| block.0 as u32);
-    let asking = EngineSpec::ByDevice(kind).settled(true);
-    let read = one_read(&asking, medium, LEAST_READ.max(block));
-    read.map_err(|error| format!("{name} has poll queues, but {asking} failed to {error}"))
+    let engine = EngineSpec::ByDevice(kind).with_path(true);
+    let read = try_read(&engine, medium, MIN_READ_BYTES.max(block));
+    read.map_err(|error| format!("{name} has poll queues, but {engine} failed to {error}"))
 }
 
 /// Returns the engine on the device's path; an error if it asks for polling that is impossible.
@@ -86,7 +86,7 @@ pub(crate) fn settle(engine: EngineSpec, polling: &IopollSupport) -> Result<Engi
             );
             Err(Fault::new(Exit::Target, text))
         }
-        _ => Ok(engine.settled(polling.is_ok())),
+        _ => Ok(engine.with_path(polling.is_ok())),
     }
 }
 
@@ -97,10 +97,10 @@ pub(crate) fn settle(engine: EngineSpec, polling: &IopollSupport) -> Result<Engi
 /// From Linux 6.2 on, and in 6.1.7, it refuses to split a polled request, and io_uring's workers
 /// retry forever (`bio_split_rw` in block/blk-merge.c).
 pub fn too_large(engine: &EngineSpec, bs: Bytes, unsplit: Option<Bytes>) -> Option<String> {
-    let most = unsplit.filter(|&most| bs > most && engine.needs_poll_queues())?;
+    let max_bytes = unsplit.filter(|&max_bytes| bs > max_bytes && engine.needs_poll_queues())?;
     Some(format!(
-        "{engine} cannot poll for requests of {bs}: on this device the block layer may split what is larger than {most} \
-         (queue/max_sectors_kb and max_segments), and nobody polls for the parts; use blocks of {most} or less, or \
+        "{engine} cannot poll for requests of {bs}: on this device the block layer may split what is larger than {max_bytes} \
+         (queue/max_sectors_kb and max_segments), and nobody polls for the parts; use blocks of {max_bytes} or less, or \
          io_uring:ring"
     ))
 }
@@ -134,14 +134,14 @@ mod tests {
             // The device claims that it can be polled, but the read by IOPOLL fails.
             (target(Some(true)), "io_uring:iopoll failed to"),
         ] {
-            let reason = polling(RingKind::File, &Medium::None, &target).unwrap_err();
+            let reason = iopoll_support(RingKind::File, &Medium::None, &target).unwrap_err();
             assert!(reason.contains(phrase), "{reason}");
         }
     }
 
     #[test]
     fn an_engine_takes_the_path_that_there_is_or_is_refused_by_name() {
-        let none: IopollSupport = Err("io_poll is 0".to_owned());
+        let refused: IopollSupport = Err("io_poll is 0".to_owned());
         let settled = |text: &str, polling: &IopollSupport| {
             let engine = settle(spec(text), polling).map_err(|e| e.to_string());
             engine.map(|engine| engine.to_string())
@@ -159,7 +159,7 @@ mod tests {
             ("libaio", "libaio", Some("libaio")),
         ] {
             assert_eq!(settled(text, &Ok(())).unwrap(), with);
-            match (settled(text, &none), without) {
+            match (settled(text, &refused), without) {
                 (Ok(engine), Some(wanted)) => assert_eq!(engine, wanted),
                 (Err(reason), None) => assert!(reason.contains("io_poll is 0"), "{reason}"),
                 (actual, wanted) => panic!("{text}: {actual:?}, wanted {wanted:?}"),
@@ -169,15 +169,15 @@ mod tests {
 
     #[test]
     fn a_request_that_would_be_split_is_not_polled_for() {
-        let most = Some(Bytes(256 << 10));
-        let refused = |engine: &str, kib: u64, most| {
-            too_large(&spec(engine), Bytes(kib << 10), most).is_some()
+        let max_bytes = Some(Bytes(256 << 10));
+        let refused = |engine: &str, kib: u64, max_bytes| {
+            too_large(&spec(engine), Bytes(kib << 10), max_bytes).is_some()
         };
-        assert!(refused("io_uring:iopoll", 512, most));
-        assert!(refused("fault:eio@9:io_uring:iopoll", 257, most));
-        assert!(!refused("io_uring:iopoll", 256, most));
-        assert!(!refused("io_uring:ring", 512, most));
-        assert!(!refused("pvsync2:hipri", 512, most));
+        assert!(refused("io_uring:iopoll", 512, max_bytes));
+        assert!(refused("fault:eio@9:io_uring:iopoll", 257, max_bytes));
+        assert!(!refused("io_uring:iopoll", 256, max_bytes));
+        assert!(!refused("io_uring:ring", 512, max_bytes));
+        assert!(!refused("pvsync2:hipri", 512, max_bytes));
         assert!(!refused("io_uring:iopoll", 512, None));
     }
 }

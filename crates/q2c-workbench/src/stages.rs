@@ -6,25 +6,25 @@
 //! own. Both take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Clock::monotonic`](q2c_sys::Clock::monotonic).
 
-use crate::late::{begin, refused};
+use crate::late::{begin_capture, unseen_reason};
 use crate::workload::Site;
-use q2c_analyze::{CapturedIo, captured};
+use q2c_analyze::{CapturedIo, analyze_capture};
 use q2c_capture::tag_waits::{SLICE_NS, TagWait, TagWaitCounts, TagWaitProbe as Probe};
 use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, queue_facts};
 use q2c_host::block::Disk;
 use q2c_model::{CpuId, DevId};
 use q2c_result::analyze::Bottleneck;
 use q2c_result::bench::{PointStages, QueueTagWaits, StageRun, TagWaits};
-use q2c_result::late::Unseen;
+use q2c_result::late::UnseenReason;
 use q2c_sys::clock::kernel_ns;
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Most I/Os in memory; each takes some 150 bytes.
-const MOST_IOS: usize = 2_000_000;
+/// I/Os in memory; each takes some 150 bytes.
+const MAX_IOS: usize = 2_000_000;
 
 /// A capture of the block layer beside a run of jobs.
 pub struct StageCapture {
@@ -44,7 +44,7 @@ pub struct CapturedRun {
 
 /// The part of a run whose I/Os count.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct RunPart {
     /// For each thread of a job, and each kernel thread that works for one, when its I/Os count, ns
     /// of CLOCK_MONOTONIC. A job that waits for its CPU starts and ends later.
     pub threads: BTreeMap<u32, Range<u64>>,
@@ -54,7 +54,7 @@ pub struct Part {
     pub seconds: f64,
 }
 
-impl Part {
+impl RunPart {
     fn time_range(&self) -> Range<u64> {
         let spans = self.threads.values();
         let begin = spans.clone().map(|span| span.start).min();
@@ -67,11 +67,11 @@ impl StageCapture {
     /// Starts to capture all I/Os of the target's disks, before the run starts. I/Os queued within
     /// `before` from now are dropped, since the run's warm-up lasts at least as long. The thread
     /// that reads the capture runs on `cpu`, if possible one without a job.
-    pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, Unseen> {
+    pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, UnseenReason> {
         let from_ns = kernel_ns() + before.as_nanos() as u64;
-        let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
-        let keep = move |io: &Recorded| counts(io).then(|| CapturedIo::from(io));
-        let collector = begin(site, cpu, MOST_IOS, keep)?;
+        let counts = move |io: &RecordedIo| io.span.first_ns() >= from_ns;
+        let keep = move |io: &RecordedIo| counts(io).then(|| CapturedIo::from(io));
+        let collector = begin_capture(site, cpu, MAX_IOS, keep)?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         let probe = |disk: &Disk| Ok((disk.dev, Probe::attach(&site.roots, disk)?));
         Ok(StageCapture {
@@ -81,12 +81,12 @@ impl StageCapture {
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
-    pub fn end(self, site: &Site) -> Result<CapturedRun, Unseen> {
-        let by = self.collector.by();
+    pub fn end(self, site: &Site) -> Result<CapturedRun, UnseenReason> {
+        let by = self.collector.captured_by();
         let counts = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
         let tag_waits = self.tag_waits;
         let tag_waits = tag_waits.and_then(|probes| probes.into_iter().map(counts).collect());
-        let collected = self.collector.end().map_err(|error| refused(&error))?;
+        let collected = self.collector.end().map_err(|e| unseen_reason(&e))?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         Ok(CapturedRun {
             by,
@@ -99,21 +99,21 @@ impl StageCapture {
 
 impl CapturedRun {
     /// The figures of the I/Os of one part of the run.
-    pub fn stages(&self, part: &Part) -> PointStages {
+    pub fn stages(&self, part: &RunPart) -> PointStages {
         let whole = part.time_range();
         let (mut spans, mut others): (Vec<Span>, u64) = (Vec::new(), 0);
         for CapturedIo { span, tid } in &self.collected.ios {
-            let at = span.first_ns();
+            let first_ns = span.first_ns();
             match part.threads.get(tid) {
-                Some(time) if time.contains(&at) => spans.push(*span),
-                None if whole.contains(&at) => others += 1,
+                Some(time) if time.contains(&first_ns) => spans.push(*span),
+                None if whole.contains(&first_ns) => others += 1,
                 _ => {}
             }
         }
         if spans.is_empty() {
-            return PointStages::Unseen(Unseen::NoIo { others });
+            return PointStages::Unseen(UnseenReason::NoIo { others });
         }
-        let result = captured(spans, &self.facts);
+        let result = analyze_capture(spans, &self.facts);
         let missing = &self.collected.missing;
         PointStages::Seen(Box::new(StageRun {
             captured_by: self.by,
@@ -137,10 +137,10 @@ impl CapturedRun {
     }
 
     /// Sleeps of the part's threads for a free request, in time slices with their middle in it.
-    fn tag_waits(&self, part: &Part) -> TagWaits {
+    fn tag_waits(&self, part: &RunPart) -> TagWaits {
         let disks = match &self.tag_waits {
             Ok(disks) => disks,
-            Err(error) => return TagWaits::Unseen(refused(error)),
+            Err(error) => return TagWaits::Unseen(unseen_reason(error)),
         };
         let counts = |wait: &&TagWait| {
             let time = part.threads.get(&wait.tid);
@@ -260,9 +260,9 @@ mod tests {
         assert_eq!(waits.sum(), Some((6, 300)));
     }
 
-    fn part(window: Range<u64>, threads: &[u32]) -> Part {
+    fn part(window: Range<u64>, threads: &[u32]) -> RunPart {
         let with = |tid: &u32| (*tid, window.clone());
-        Part {
+        RunPart {
             threads: threads.iter().map(with).collect(),
             ios: 7,
             seconds: 2.5,
@@ -319,7 +319,7 @@ mod tests {
     /// Job 11 got its CPU late. Other threads count from the jobs' first start to their last end.
     #[test]
     fn each_job_has_a_time_of_its_own() {
-        let late = Part {
+        let late = RunPart {
             threads: BTreeMap::from([(11, 1001..2001), (12, 900..1600)]),
             ..part(0..0, &[])
         };
@@ -332,6 +332,6 @@ mod tests {
     #[test]
     fn without_an_io_of_the_jobs_there_are_no_stages() {
         let none = run().stages(&part(1000..2000, &[13]));
-        assert_eq!(none, PointStages::Unseen(Unseen::NoIo { others: 3 }));
+        assert_eq!(none, PointStages::Unseen(UnseenReason::NoIo { others: 3 }));
     }
 }

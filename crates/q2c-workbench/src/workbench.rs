@@ -1,11 +1,11 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
-use crate::cpu_choice::{CpuChoice, WorkloadCpus, allowed_cpus, path_of};
+use crate::cpu_choice::{CpuChoice, WorkloadCpus, allowed_cpus, ring_engine};
 use crate::examine::examine;
-use crate::polling::{IopollSupport, polling, settle, too_large};
+use crate::polling::{IopollSupport, iopoll_support, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
-use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
+use crate::workload_target::{TargetFile, WorkloadTarget, open_character_device, wanted_target};
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_engine::{EngineSpec, TimeSource, World};
@@ -48,14 +48,14 @@ pub struct Workbench {
     /// The target, if it is a scratch file from an earlier session.
     pub kept_scratch: Option<PathBuf>,
     seed: u64,
-    file: FileBehind,
+    file: TargetFile,
     scratch: Option<Scratch>,
     /// Makes a signal end the work in order, so that measured data is stored.
     _orderly: Orderly,
 }
 
 /// Length of one look at the machine at rest.
-const REST: Nanos = Nanos::from_millis(1_000);
+const REST_LOOK: Nanos = Nanos::from_millis(1_000);
 
 impl Workbench {
     /// Opens the target, chooses the CPUs, and reads the facts of the machine.
@@ -71,9 +71,9 @@ impl Workbench {
         let target = if engine.needs_file() {
             WorkloadTarget::open(roots, request, scratch.as_ref())?.for_engine(roots, &engine)?
         } else {
-            WorkloadTarget::simulated(&request.target, &engine, &devices).map_err(no_device)?
+            WorkloadTarget::simulated(&request.target, &engine, &devices).map_err(engine_fault)?
         };
-        Self::around(request, engine, target, devices, roots, scratch, stop)
+        Self::new(request, engine, target, devices, roots, scratch, stop)
     }
 
     /// Opens a workbench as [`Workbench::open`] does, for a command that chooses among several
@@ -91,7 +91,7 @@ impl Workbench {
         let engine = engine.or_exit(Exit::Usage)?;
         let devices = SimDevices::new(q2c_study::service_times);
         let target = if !engine.needs_file() {
-            WorkloadTarget::simulated(name, &engine, &devices).map_err(no_device)?
+            WorkloadTarget::simulated(name, &engine, &devices).map_err(engine_fault)?
         } else if is_pci_address(name) && !Path::new(name).exists() {
             WorkloadTarget::controller(request)?
         } else {
@@ -102,12 +102,12 @@ impl Workbench {
         // interfaces are not.
         let needs_file = engine.needs_file();
         let engine = if needs_file { EngineSpec::Null } else { engine };
-        let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
+        let mut bench = Self::new(request, engine, target, devices, roots, scratch, stop)?;
         bench.workload.background.clear();
         Ok(bench)
     }
 
-    fn around(
+    fn new(
         request: &WorkloadRequest,
         engine: EngineSpec,
         target: WorkloadTarget,
@@ -117,27 +117,24 @@ impl Workbench {
         stop: &AtomicBool,
     ) -> Result<Self, Fault> {
         // Recordings of background devices are read now, not during the first trial.
-        let mut others = engines_of(&request.background);
-        let read = others.try_for_each(|engine| simulated.medium(engine).map(drop));
-        read.map_err(no_device)?;
-        let time = time_of(request, &engine).map_err(no_device)?;
+        let mut engines = engines_of(&request.background);
+        let read = engines.try_for_each(|engine| simulated.medium(engine).map(drop));
+        read.map_err(engine_fault)?;
+        let time = time_source(request, &engine).map_err(engine_fault)?;
         let disk = target.target_disk.as_ref();
         let cpus = WorkloadCpus::choose(request, roots, disk, time.world())?;
-        let takes_commands =
-            target.character_device.is_some() || target.facts.kind == TargetKind::NvmeGeneric;
-        let kind = if takes_commands {
-            RingKind::Commands
-        } else {
-            RingKind::File
+        let kind = match (&target.character_device, target.facts.kind) {
+            (Some(_), _) | (_, TargetKind::NvmeGeneric) => RingKind::Commands,
+            _ => RingKind::File,
         };
-        let polling = polling(kind, &target.medium, &target.facts);
+        let polling = iopoll_support(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
         // A background job that asks for polling by name is refused if the device cannot be polled.
         engines_of(&request.background)
             .try_for_each(|engine| settle(engine.clone(), &polling).map(drop))?;
         check_bs(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
-            check_size(&wanted(request), target.span)?;
+            check_size(&wanted_target(request), target.span)?;
         }
         let mut workload = Workload {
             engine,
@@ -157,12 +154,12 @@ impl Workbench {
         let mut facts = target.facts;
         let bs = request.sizes.iter().min().copied();
         let choice = CpuChoice {
-            path: path_of(kind, &polling, bs, &facts),
+            engine: ring_engine(kind, &polling, bs, &facts),
             workload: &workload,
             seed: request.seed,
             bs,
         };
-        choice.note(&cpus.candidates, &mut facts, stop);
+        choice.run_trials(&cpus.candidates, &mut facts, stop);
         let cpus = match facts.chosen_trial() {
             Some(best) => cpus.beginning_with(best.cpu, request),
             None => cpus,
@@ -170,10 +167,10 @@ impl Workbench {
         workload.background = cpus.background(request);
         (workload.cpus, workload.sampler_cpu) = (cpus.foreground, cpus.spare);
         // The kernel has no facts of a controller that it does not drive.
-        let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
+        let examined = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
-            machine: machine_of(&workload.site),
-            doctor: examine(roots, known, &workload.cpus, &workload.site.time),
+            machine: read_machine(&workload.site),
+            doctor: examine(roots, examined, &workload.cpus, &workload.site.time),
             calibration_target: calibration_target(&facts, scratch.is_some()),
             target: facts,
             target_id: target.id,
@@ -191,16 +188,16 @@ impl Workbench {
     /// Watches the machine at rest for 1 to 5 s, and stores the number of busy CPUs. It is the
     /// least of several looks, or with background jobs that of a single look.
     pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
-        let mut least = f64::INFINITY;
+        let mut busy_cpus = f64::INFINITY;
         for _ in 0..REST_LOOKS {
-            let busy = self.workload.busy_at_rest(REST, self.seed, stop);
+            let busy = self.workload.busy_at_rest(REST_LOOK, self.seed, stop);
             let busy = busy.or_exit(Exit::Environment)?;
-            least = least.min(busy.unwrap_or(0.0));
-            if least <= QUIET_CPUS || !self.workload.background.is_empty() {
+            busy_cpus = busy_cpus.min(busy.unwrap_or(0.0));
+            if busy_cpus <= QUIET_CPUS || !self.workload.background.is_empty() {
                 break;
             }
         }
-        self.workload.site.idle_busy_cpus = least;
+        self.workload.site.idle_busy_cpus = busy_cpus;
         Ok(())
     }
 
@@ -213,24 +210,24 @@ impl Workbench {
         &self,
         engines: impl Iterator<Item = &'a EngineSpec>,
     ) -> Result<(), EngineError> {
-        const SIZE: usize = 4096;
-        let commands_alone = self.target.kind == TargetKind::NvmeGeneric;
-        let mut first = Ok(());
+        const BLOCK_BYTES: usize = 4096;
+        let takes_commands = self.target.kind == TargetKind::NvmeGeneric;
+        let mut first_error = Ok(());
         for engine in engines {
-            let elsewhere = commands_alone || engine.needs_character_device();
+            let elsewhere = takes_commands || engine.needs_character_device();
             if elsewhere || !engine.needs_file() {
                 return Ok(());
             }
-            match engine.open(&self.workload.medium, 1, SIZE, self.seed) {
+            match engine.open(&self.workload.medium, 1, BLOCK_BYTES, self.seed) {
                 Ok(_) => return Ok(()),
-                Err(error) => first = first.and(Err(error)),
+                Err(error) => first_error = first_error.and(Err(error)),
             }
         }
-        first
+        first_error
     }
 
     /// Marks the target as a scratch file of an earlier session, so its calibrations hold.
-    pub fn on_scratch(&mut self) {
+    pub fn mark_scratch(&mut self) {
         if self.scratch.is_none() {
             self.kept_scratch = Some(PathBuf::from(&self.target.path));
         }
@@ -257,7 +254,7 @@ impl Workbench {
             None => pci_node(roots, &self.target.path),
         };
         let topology = match time.world() {
-            Some(world) => Topology::of_cores(&world.cpus()),
+            Some(world) => Topology::from_cores(&world.cpus()),
             None => Topology::read(roots),
         };
         let order = UnnamedCpus::ByTopology {
@@ -292,7 +289,7 @@ fn engines_of(jobs: &[BackgroundSpec]) -> impl Iterator<Item = &EngineSpec> {
 }
 
 /// The clock of a workload: that of a new simulated world, with its background, or the system's.
-fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
+fn time_source(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
     let simulated = engine.simulates().is_some();
     let Some(machine) = request.machine.clone().filter(|_| simulated) else {
         return Ok(Clock::new().into());
@@ -303,7 +300,7 @@ fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource,
     }
 }
 
-fn no_device(error: EngineError) -> Fault {
+fn engine_fault(error: EngineError) -> Fault {
     let exit = match error {
         EngineError::NotSimulated(_) => Exit::Usage,
         _ => Exit::Input,
@@ -311,7 +308,7 @@ fn no_device(error: EngineError) -> Fault {
     Fault::from_error(exit, error)
 }
 
-fn machine_of(site: &Site) -> Machine {
+fn read_machine(site: &Site) -> Machine {
     match site.time.world() {
         Some(world) => q2c_host::machine::simulated(world.machine(), world.cpus()),
         None => q2c_host::machine::read(&site.roots),
@@ -320,12 +317,12 @@ fn machine_of(site: &Site) -> Machine {
 
 /// Checks that no job polls for a request that the block layer may split.
 fn check_bs(engine: &EngineSpec, request: &WorkloadRequest, target: &Target) -> Result<(), Fault> {
-    let most = target.device.as_ref().and_then(|device| device.unsplit);
+    let unsplit = target.device.as_ref().and_then(|device| device.unsplit);
     let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));
-    let beside = request.background.iter();
-    let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
-    let mut jobs = foreground.chain(beside);
-    let refused = jobs.find_map(|(engine, bs)| too_large(&engine, bs, most));
+    let background = request.background.iter();
+    let background = background.map(|job| (job.engine_beside(engine), job.bs));
+    let mut jobs = foreground.chain(background);
+    let refused = jobs.find_map(|(engine, bs)| too_large(&engine, bs, unsplit));
     refused.map_or(Ok(()), |reason| {
         let text = format!("use these block sizes: {reason}");
         Err(Fault::new(Exit::Target, text))

@@ -8,8 +8,8 @@ use q2c_engine::{EngineSpec, Medium, Pattern, SimMachine};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
 use q2c_host::target::{
-    FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, Wanted, WriteLeave, open,
-    open_namespace, simulated,
+    FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, TargetRequirements, WriteLeave,
+    open, open_namespace, simulated,
 };
 use q2c_model::{Bytes, CpuId, Exit, Fault};
 use q2c_result::{Target, TargetKind};
@@ -68,11 +68,11 @@ impl WorkloadRequest {
 }
 
 /// Fewest largest blocks that a target holds; fewer would be read from the device's cache.
-pub const LEAST_BLOCKS: u64 = 64;
+pub const MIN_BLOCKS: u64 = 64;
 
 /// The file of a target, if it has one. It must live as long as the target is in use.
 #[derive(Debug, Default)]
-pub(crate) struct FileBehind {
+pub(crate) struct TargetFile {
     id: Option<FileId>,
     write: bool,
     /// The block device, held open so that no one else can write to it meanwhile.
@@ -87,7 +87,7 @@ pub(crate) struct WorkloadTarget {
     pub(crate) target_disk: Option<TargetDisk>,
     /// Distinguishes the target from another one of the same name.
     pub(crate) id: String,
-    pub(crate) file: FileBehind,
+    pub(crate) file: TargetFile,
     /// The device that gets the engine's commands in place of the named target.
     pub(crate) character_device: Option<PathBuf>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct WorkloadTarget {
 pub(crate) fn open_character_device(
     roots: &Roots,
     target: &Target,
-    file: &FileBehind,
+    file: &TargetFile,
     target_disk: Option<&TargetDisk>,
 ) -> Result<OpenNamespace, TargetError> {
     let path = Path::new(&target.path);
@@ -117,7 +117,7 @@ impl WorkloadTarget {
             leave = WriteLeave::for_paths(&request.allow_write)?;
         }
         scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
-        let wanted = wanted(request);
+        let wanted = wanted_target(request);
         let target = open(roots, &wanted, &leave)?;
         Ok(WorkloadTarget {
             medium: Medium::File(Arc::new(target.file)),
@@ -125,7 +125,7 @@ impl WorkloadTarget {
             facts: target.facts,
             target_disk: target.target_disk,
             id: target.id.to_string(),
-            file: FileBehind {
+            file: TargetFile {
                 id: Some(target.id),
                 write: wanted.write,
                 _held_device: target.held_device,
@@ -197,21 +197,21 @@ impl WorkloadTarget {
             target_disk: None,
             id: facts.path.clone(),
             facts,
-            file: FileBehind::default(),
+            file: TargetFile::default(),
             character_device: None,
         }
     }
 }
 
-pub(crate) fn wanted(request: &WorkloadRequest) -> Wanted {
+pub(crate) fn wanted_target(request: &WorkloadRequest) -> TargetRequirements {
     let background = request.background.iter();
-    let blocks = || request.sizes.iter().copied();
-    let blocks = || blocks().chain(background.clone().map(|job| job.bs));
-    Wanted {
+    let background_sizes = background.clone().map(|job| job.bs);
+    let sizes = request.sizes.iter().copied().chain(background_sizes);
+    TargetRequirements {
         path: PathBuf::from(&request.target),
         write: request.pattern.write || background.clone().any(|job| job.pattern.write),
-        block: blocks().max().unwrap_or(Bytes(0)),
-        smallest_block: blocks().min().unwrap_or(Bytes(u64::MAX)),
-        blocks: LEAST_BLOCKS,
+        block: sizes.clone().max().unwrap_or(Bytes(0)),
+        smallest_block: sizes.min().unwrap_or(Bytes(u64::MAX)),
+        blocks: MIN_BLOCKS,
     }
 }

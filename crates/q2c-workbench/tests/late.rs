@@ -6,25 +6,22 @@ use q2c_engine::Pattern;
 use q2c_host::Roots;
 use q2c_host::target::Scratch;
 use q2c_model::{Bytes, Nanos};
-use q2c_result::late::{LateRun, LateTime, Unseen};
+use q2c_result::late::{LateRun, LateTime, UnseenReason};
 use q2c_testkit::skip;
-use q2c_workbench::late::LateCapture;
+use q2c_workbench::late::{begin_late_capture, late_time};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
-use q2c_workbench::workload::{StageId, Stages, Step, Watched, Workload};
+use q2c_workbench::workload::{StageId, Stages, Step, Workload, WorkloadRun};
 use std::sync::atomic::AtomicBool;
 
 /// The stop flag of a run, which is never set.
 static GO: AtomicBool = AtomicBool::new(false);
 
 const BS: Bytes = Bytes(4096);
-/// A sleep much longer than a read of 4 KiB, ns.
-const LONG_NS: f64 = 5e6;
+/// A sleep much longer than a read of 4 KiB.
+const LONG_SLEEP_NS: f64 = 5e6;
 
 fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workbench {
-    let pattern = Pattern {
-        random: true,
-        write: false,
-    };
+    let pattern = Pattern::RANDREAD;
     let request = WorkloadRequest {
         background: background.iter().map(|job| job.parse().unwrap()).collect(),
         ..WorkloadRequest::new(target, pattern, vec![BS])
@@ -42,10 +39,10 @@ fn on_disk(background: &[&str]) -> (tempfile::TempDir, Workbench) {
 }
 
 /// Runs `method`; the first 50 ms do not count.
-fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
+fn run(workload: &Workload, method: &str, ms: u64) -> (WorkloadRun, StageId) {
     let mut stages = Stages::default();
-    stages.then(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
-    let stage = stages.then(Step::Same, Nanos::from_millis(ms));
+    stages.push(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
+    let stage = stages.push(Step::Same, Nanos::from_millis(ms));
     let watched = workload.run(BS, &stages, 1, Some(20e3), &GO).unwrap();
     assert_eq!(watched.fault, None);
     (watched, stage)
@@ -54,7 +51,7 @@ fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
 /// Late time of `method`; `None` if the test is skipped.
 fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
     let workload = workload.beside_the_kernel();
-    let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
+    let capture = match begin_late_capture(&workload.site, workload.sampler_cpu) {
         Ok(capture) => capture,
         Err(unseen) => {
             skip(test, &format!("{unseen:?}"));
@@ -62,7 +59,7 @@ fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
         }
     };
     let (watched, stage) = run(&workload, method, 1_000);
-    match capture.end(&workload, &watched, stage) {
+    match late_time(capture, &workload, &watched, stage) {
         LateTime::Seen(run) => Some(*run),
         LateTime::Unseen(unseen) => panic!("{unseen:?}"),
     }
@@ -99,9 +96,9 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     assert!(holds, "{numbers:?}");
     let over = numbers.parts.expect("matched").oversleep_ns;
     // Other work may take the CPU for a while, but the sleep is much longer.
-    let least = LONG_NS - wait - 0.3 * LONG_NS;
+    let least = LONG_SLEEP_NS - wait - 0.3 * LONG_SLEEP_NS;
     assert!(over > least, "{over} of {least}, polling waited {wait}");
-    assert!(over < LONG_NS, "{numbers:?}");
+    assert!(over < LONG_SLEEP_NS, "{numbers:?}");
     let lateness = run.lateness_of_misses.expect("misses");
     assert!(lateness.p50_ns > least, "{lateness:?}");
     assert!(lateness.max_ns >= lateness.p99_ns, "{lateness:?}");
@@ -149,6 +146,6 @@ fn what_else_was_on_the_device_is_counted() {
 #[test]
 fn without_a_device_there_is_none_and_the_reason_is_told() {
     let bench = reads("sim:50us", None, &[]);
-    let none = LateCapture::begin(&bench.workload.site, None).err();
-    assert_eq!(none, Some(Unseen::NoDevice));
+    let none = begin_late_capture(&bench.workload.site, None).err();
+    assert_eq!(none, Some(UnseenReason::NoDevice));
 }

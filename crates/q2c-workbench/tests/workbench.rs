@@ -19,10 +19,7 @@ static GO: AtomicBool = AtomicBool::new(false);
 
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
-    let pattern = Pattern {
-        random: true,
-        write: false,
-    };
+    let pattern = Pattern::RANDREAD;
     WorkloadRequest {
         machine: Some(SimMachine::default()),
         ..WorkloadRequest::new(target, pattern, vec![Bytes(4096)])
@@ -104,9 +101,9 @@ fn a_stages_counters_are_those_of_its_jobs() {
     let bench = Workbench::open(&Roots::live(), &reads("sim:1ms"), None, &GO).unwrap();
     let mut stages = Stages::default();
     let length = Nanos::from_millis(100);
-    let interrupt = stages.then(Step::By(LaneMethod::Interrupt), length);
-    let rest = stages.then(Step::Rest, length);
-    let poll = stages.then(Step::By(LaneMethod::Poll), length);
+    let interrupt = stages.push(Step::By(LaneMethod::Interrupt), length);
+    let rest = stages.push(Step::Rest, length);
+    let poll = stages.push(Step::By(LaneMethod::Poll), length);
     let workload = &bench.workload;
     let watched = workload.run(Bytes(4096), &stages, 1, None, &GO).unwrap();
     for (stage, interrupts, busy) in [

@@ -19,22 +19,21 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = match config::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(CliError::Words(error)) => return args::refused(&error),
+        Err(CliError::Words(error)) => return args::end_refused(&error),
         Err(CliError::File(fault)) => return output::say_fault(&fault),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
-    let installed = Signals::install(last_deed).map_err(|error| {
-        format!("start the thread that waits for signals: {error}; raise the limit of tasks (ulimit -u, pids.max)")
-    });
+    let installed = Signals::install(clean_up_on_signal)
+        .map_err(|error| format!("start the thread that waits for signals: {error}; raise the limit of tasks (ulimit -u, pids.max)"));
     let signals = installed.or_exit(Exit::Environment);
     let ended = signals.and_then(|signals| dispatch(cli, &signals));
     ended.map_or_else(|fault| output::say_fault(&fault), ExitCode::from)
 }
 
 /// Cleanup that runs when a signal interrupts the program.
-fn last_deed(message: &str) {
-    commands::watch::give_back_the_screen();
-    commands::capture::kill_the_command();
+fn clean_up_on_signal(message: &str) {
+    commands::watch::restore_screen();
+    commands::capture::kill_command();
     q2c_trace::remove_unfinished();
     output::say(message);
 }
@@ -42,7 +41,7 @@ fn last_deed(message: &str) {
 /// Runs the command and returns the exit code. If the command ran another program in its place, it
 /// is that program's code.
 fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
-    output::be_verbose(cli.verbose);
+    output::set_verbose(cli.verbose);
     let stop = signals.stop();
     let exit = match cli.command {
         Command::Tune(args) => commands::tune::run(&args, &stop),

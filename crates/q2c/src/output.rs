@@ -1,13 +1,13 @@
 //! The output of the program: results go to stdout, messages to stderr.
 
-use crate::progress::aside;
+use crate::progress::above_line;
 use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use q2c_service::RecordedFacts;
-use q2c_trace::Temporary;
+use q2c_trace::UnfinishedFile;
 use rustix::termios::Winsize;
 use serde::Serialize;
 use std::fmt::Display;
@@ -19,14 +19,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most characters of a message that are printed.
-const MOST: usize = 4_000;
+/// Characters of a message that are printed.
+const MAX_MESSAGE_CHARS: usize = 4_000;
 
 /// Prints a message to stderr; a closed stderr is ignored. Messages contain names and texts from
 /// files, so control characters are made visible and not sent to the terminal.
 pub(crate) fn say(line: &str) {
-    aside(|| {
-        writeln!(stderr(), "{}", fitted(shown(line))).ok();
+    above_line(|| {
+        writeln!(stderr(), "{}", fit_terminal(printable(line))).ok();
     });
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn say_fault(fault: &Fault) -> ExitCode {
 
 /// Breaks a message into lines that fit the terminal on stderr. For a file or a pipe it stays as it
 /// is, because programs read it by lines.
-pub(crate) fn fitted(message: String) -> String {
+pub(crate) fn fit_terminal(message: String) -> String {
     if !stderr().is_terminal() {
         return message;
     }
@@ -49,12 +49,12 @@ pub(crate) fn fitted(message: String) -> String {
 
 /// A message with control characters made visible, except for line ends, and cut if it is very
 /// long.
-fn shown(message: &str) -> String {
+fn printable(message: &str) -> String {
     let mut chars = message.chars();
-    let shown = visible(chars.by_ref().take(MOST));
+    let text = visible(chars.by_ref().take(MAX_MESSAGE_CHARS));
     match chars.count() {
-        0 => shown,
-        more => format!("{shown}... ({more} more characters)"),
+        0 => text,
+        more => format!("{text}... ({more} more characters)"),
     }
 }
 
@@ -84,11 +84,11 @@ fn with_escapes(
 /// change the direction of writing.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches ! ( c , '\u{200e}' ..= '\u{200f}' | '\u{202a}' ..= '\u{202e}' | '\u{2066}' ..= '\u{2069}' )
 }
 
 /// JSON with hidden characters in strings as escapes, which mean the same to a parser.
-pub(crate) fn escaped(json: &str) -> String {
+pub(crate) fn escape_json(json: &str) -> String {
     with_escapes(json.chars(), &['\n'], |c| {
         format!("\\u{:04x}", u32::from(c))
     })
@@ -108,7 +108,7 @@ pub(crate) fn print(text: &str) -> Result<(), Fault> {
 
 /// Prints a part of a longer result to stdout. Returns false if the reader has closed the pipe.
 pub(crate) fn print_while_read(text: &str) -> Result<bool, Fault> {
-    arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
+    check_written(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
 /// Prints a line of a live view; `aside` sends it to stderr, if stdout is reserved for the result.
@@ -141,7 +141,7 @@ impl Redrawn {
 }
 
 /// True if a text written to stdout arrived; false if the reader has closed the pipe.
-pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
+pub(crate) fn check_written(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -151,7 +151,7 @@ pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
 
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
     let json = serde_json::to_string_pretty(value).or_exit(Exit::Internal)?;
-    print(&escaped(&json))
+    print(&escape_json(&json))
 }
 
 /// Prints a result to stdout, as JSON if `as_json` is set, else as a report for people.
@@ -177,7 +177,7 @@ pub(crate) fn show_as(
 /// closed the pipe.
 pub(crate) fn print_json_line(value: &impl Serialize) -> Result<bool, Fault> {
     let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
-    print_while_read(&escaped(&line))
+    print_while_read(&escape_json(&line))
 }
 
 /// Prints a table as CSV. On a terminal, control characters in names are made visible.
@@ -191,7 +191,7 @@ pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
 
 /// The height of the terminal: `LINES`, else the height it reports, else 24 lines.
 pub(crate) fn height() -> u16 {
-    extent("LINES", stdout(), |size| size.ws_row, 24)
+    terminal_size("LINES", stdout(), |size| size.ws_row, 24)
 }
 
 /// The width of the output, and whether it has colour. Only a terminal has colour, unless
@@ -206,17 +206,17 @@ pub(crate) fn screen() -> Screen {
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn be_verbose(is_asked: bool) {
+pub(crate) fn set_verbose(is_asked: bool) {
     VERBOSE.store(is_asked, Relaxed);
 }
 
 /// The width of lines for an output: `COLUMNS`, else the width of its terminal, else 120 columns.
 fn width_of(output: impl AsFd) -> u16 {
-    extent("COLUMNS", output, |size| size.ws_col, 120)
+    terminal_size("COLUMNS", output, |size| size.ws_col, 120)
 }
 
 /// The value of a variable, else the terminal's own size, else the default.
-fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
+fn terminal_size(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
     let named = std::env::var(variable).ok();
     let named = named.and_then(|text| text.parse().ok());
     let size = rustix::termios::tcgetwinsize(output).map_or(0, side);
@@ -229,18 +229,18 @@ pub(crate) fn unix_s() -> u64 {
     now.map_or(0, |since| since.as_secs())
 }
 
-pub(crate) fn unread(path: &Path, reason: impl Display) -> Fault {
+pub(crate) fn read_fault(path: &Path, reason: impl Display) -> Fault {
     Fault::input(format!("read {}: {reason}", path.display()))
 }
 
 /// Reads a file that a user wrote by hand and named on the command line.
-pub(crate) fn text_of(path: &Path) -> Result<String, Fault> {
-    whole_file::read_named_text(path, whole_file::BY_HAND).map_err(|error| unread(path, error))
+pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
+    whole_file::read_named_text(path, whole_file::MAX_TEXT).map_err(|error| read_fault(path, error))
 }
 
 /// Writes a new file. An existing file is never overwritten, since it may be anything.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    NewFile::make(path)?.write(bytes)
+    NewFile::create(path)?.write(bytes)
 }
 
 /// A new file, created before the work whose result it will hold. So an existing name or a missing
@@ -248,19 +248,19 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 /// program ends. Dropped without [`write`](NewFile::write), it is removed.
 pub(crate) struct NewFile {
     path: PathBuf,
-    file: Temporary,
+    file: UnfinishedFile,
 }
 
 impl NewFile {
     /// Creates the file. An existing file is never overwritten, since it may be anything.
-    pub(crate) fn make(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn create(path: &Path) -> Result<Self, Fault> {
         if path.symlink_metadata().is_ok() {
             let reason = "expected a new name, found an existing file; remove it or name another";
-            return Err(unwritten(Exit::Usage, path, reason));
+            return Err(write_fault(Exit::Usage, path, reason));
         }
-        let file = Temporary::create_for(path).map_err(|e| {
+        let file = UnfinishedFile::create_for(path).map_err(|e| {
             let reason = format!("{e}; name a file in another folder");
-            unwritten(Exit::of_output(&e), path, &reason)
+            write_fault(Exit::from_output_error(&e), path, &reason)
         })?;
         Ok(NewFile {
             path: path.to_owned(),
@@ -269,7 +269,7 @@ impl NewFile {
     }
 
     pub(crate) fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Fault> {
-        path.map(|path| NewFile::make(path)).transpose()
+        path.map(|path| NewFile::create(path)).transpose()
     }
 
     pub(crate) fn write_page(self, result: &impl Reported) -> Result<(), Fault> {
@@ -289,17 +289,16 @@ impl NewFile {
     pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self.file.write_all(bytes);
         let written = written.and_then(|()| self.file.as_file().sync_all());
-        written.map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
-        let named = self.file.name_or_keep(&self.path);
-        named.map_err(|(error, kept)| {
+        written.map_err(|error| write_fault(Exit::Device, &self.path, &error.to_string()))?;
+        self.file.name_or_keep(&self.path).map_err(|(error, kept)| {
             let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
             let reason = format!("{error}{}", kept.unwrap_or_default());
-            unwritten(Exit::of_output(&error), &self.path, &reason)
+            write_fault(Exit::from_output_error(&error), &self.path, &reason)
         })
     }
 }
 
-fn unwritten(exit: Exit, path: &Path, reason: &str) -> Fault {
+fn write_fault(exit: Exit, path: &Path, reason: &str) -> Fault {
     Fault::new(exit, format!("write {}: {reason}", path.display()))
 }
 
@@ -312,8 +311,8 @@ mod tests {
     #[test]
     fn hidden_characters_are_shown_and_kept() {
         let name = "a\u{202e}b\u{9b}31mc\u{7}";
-        assert_eq!(shown(name), "a\\u{202e}b\\u{9b}31mc\\u{7}");
-        let json = escaped(&serde_json::to_string_pretty(&[name]).unwrap());
+        assert_eq!(printable(name), "a\\u{202e}b\\u{9b}31mc\\u{7}");
+        let json = escape_json(&serde_json::to_string_pretty(&[name]).unwrap());
         assert_eq!(json, "[\n  \"a\\u202eb\\u009b31mc\\u0007\"\n]");
         let back: [String; 1] = serde_json::from_str(&json).unwrap();
         assert_eq!(back, [name]);
@@ -324,12 +323,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.html");
         let count = || fs::read_dir(folder.path()).unwrap().count();
-        let made = NewFile::make(&path).unwrap();
+        let made = NewFile::create(&path).unwrap();
         assert!(!path.exists(), "a file without its content has the name");
         assert_eq!(count(), 1);
         drop(made);
         assert_eq!(count(), 0);
-        let late = NewFile::make(&path).unwrap();
+        let late = NewFile::create(&path).unwrap();
         fs::write(&path, "whole").unwrap();
         // The name was taken meanwhile, but the result is not lost.
         let refused = late.write(b"other").unwrap_err();
@@ -337,15 +336,14 @@ mod tests {
         let (_, kept) = refused.message().split_once("whole as ").unwrap();
         assert_eq!(fs::read(kept).unwrap(), b"other");
         fs::remove_file(kept).unwrap();
-        let again = NewFile::make(&path).err().map(|failure| failure.exit());
-        assert_eq!(again, Some(Exit::Usage));
+        let refused = |path: &Path| NewFile::create(path).err().map(|failure| failure.exit());
+        assert_eq!(refused(&path), Some(Exit::Usage));
         assert_eq!(count(), 1);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(write_new(&path, b"other").unwrap_err().exit(), Exit::Usage);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         let nowhere = folder.path().join("none/page.html");
-        let nowhere = NewFile::make(&nowhere).err().map(|failure| failure.exit());
-        assert_eq!(nowhere, Some(Exit::Usage));
+        assert_eq!(refused(&nowhere), Some(Exit::Usage));
     }
 
     #[test]
@@ -356,9 +354,9 @@ mod tests {
             ("\u{9b}2J", "\\u{9b}2J"),
             ("x\u{202e}gpj", "x\\u{202e}gpj"),
         ] {
-            assert_eq!(shown(said), wanted);
+            assert_eq!(printable(said), wanted);
         }
-        let long = shown(&"x".repeat(5_000_000));
+        let long = printable(&"x".repeat(5_000_000));
         let end = "x... (4996000 more characters)";
         assert!(long.ends_with(end), "{}", long.len());
     }

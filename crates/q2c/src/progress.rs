@@ -2,10 +2,10 @@
 //! the end. Nothing is written if stderr is not a terminal. The trials of a run have their own
 //! display, [`q2c_run::runner::progress`].
 
-use crate::output::fitted;
+use crate::output::fit_terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use q2c_model::Bytes;
-use q2c_run::runner::{self, Progress, spoken};
+use q2c_run::runner::{self, Progress, time_text};
 use std::fmt::Write;
 use std::fs::metadata;
 use std::path::Path;
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 /// The present line of progress, so that messages are written above it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// Time between two updates of the line.
-const EVERY: Duration = Duration::from_millis(250);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 /// Work that ends sooner shows no line.
-const SOON: Duration = Duration::from_secs(1);
+const MIN_SHOWN_LENGTH: Duration = Duration::from_secs(1);
 
 /// A line of progress. Dropping it removes the line.
 pub(crate) struct Line(ProgressBar);
 
 impl Line {
     /// A line that says what is done. It is drawn once, for work that a thread would disturb.
-    pub(crate) fn still(what: &str) -> Self {
+    pub(crate) fn with_message(what: &str) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{wide_msg}");
         line.0.set_message(what.to_owned());
         line.0.tick();
@@ -32,10 +32,11 @@ impl Line {
     }
 
     /// A line that says what is done, and for how long so far.
-    pub(crate) fn working(what: &str) -> Self {
+    pub(crate) fn with_elapsed(what: &str) -> Self {
         let begun = Instant::now();
         let what = what.to_owned();
-        Line::drawn(move || format!("{what}, {} so far", spoken(begun.elapsed().as_secs_f64())))
+        let took = move || time_text(begun.elapsed().as_secs_f64());
+        Line::with_text(move || format!("{what}, {} so far", took()))
     }
 
     /// A line that says how much of the files has been read. A path in `paths` that is not a file
@@ -51,9 +52,9 @@ impl Line {
             several => format!("reading {} files", several.len()),
         };
         let (begun, before) = (Instant::now(), q2c_trace::bytes_read());
-        Line::drawn(move || {
+        Line::with_text(move || {
             let read = q2c_trace::bytes_read().saturating_sub(before);
-            share(&what, read, size, begun.elapsed())
+            reading_text(&what, read, size, begun.elapsed())
         })
     }
 
@@ -64,7 +65,7 @@ impl Line {
     }
 
     /// A line with a bar for `size` bytes, which [`Line::set`] advances.
-    pub(crate) fn of_bytes(what: &str, size: Bytes) -> Self {
+    pub(crate) fn counting_bytes(what: &str, size: Bytes) -> Self {
         let style =
             format!("{{wide_bar}} {{binary_bytes}} of {{binary_total_bytes}} {what}, {{eta}} left");
         Line::new(ProgressBar::new(size.0), &style)
@@ -79,18 +80,18 @@ impl Line {
         self.0.set_position(done);
     }
 
-    /// Changes the text of a [`Line::still`] line.
+    /// Changes the text of a [`Line::with_message`] line.
     pub(crate) fn say(&self, what: String) {
         self.0.set_message(what);
         self.0.tick();
     }
 
     /// A line whose text is recomputed by `text` on each tick.
-    fn drawn(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Self {
+    fn with_text(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{line}");
         let begun = Instant::now();
         let key = move |_: &ProgressState, into: &mut dyn Write| {
-            if begun.elapsed() >= SOON {
+            if begun.elapsed() >= MIN_SHOWN_LENGTH {
                 let _ = into.write_str(&text());
             }
         };
@@ -98,7 +99,7 @@ impl Line {
         line.0.set_style(style);
         // Without a terminal nothing is drawn, and no thread is needed.
         if !line.0.is_hidden() {
-            line.0.enable_steady_tick(EVERY);
+            line.0.enable_steady_tick(UPDATE_INTERVAL);
         }
         line
     }
@@ -125,13 +126,13 @@ impl Drop for Line {
 }
 
 /// The progress of trials on stderr, with lines that fit the terminal.
-pub(crate) fn of_trials() -> Box<dyn Progress> {
-    runner::progress::on_stderr(fitted)
+pub(crate) fn trial_progress() -> Box<dyn Progress> {
+    runner::progress::on_stderr(fit_terminal)
 }
 
 /// Calls `write`, which writes to the terminal, while the line is hidden. A signal may call this at
 /// any time, so it never waits.
-pub(crate) fn aside(write: impl FnOnce()) {
+pub(crate) fn above_line(write: impl FnOnce()) {
     let shown = SHOWN.try_lock().ok().and_then(|shown| shown.clone());
     match shown {
         Some(bar) => bar.suspend(write),
@@ -141,14 +142,14 @@ pub(crate) fn aside(write: impl FnOnce()) {
 
 /// How much of a file has been read, and how long the rest takes at the present speed. Streams have
 /// an unknown size (0), and some of blktrace's files are not named.
-fn share(what: &str, read: u64, size: u64, took: Duration) -> String {
+fn reading_text(what: &str, read: u64, size: u64, took: Duration) -> String {
     let done = Bytes(read >> 20 << 20);
     if read == 0 || size == 0 || read > size {
-        return format!("{what}: {done}, {} so far", spoken(took.as_secs_f64()));
+        return format!("{what}: {done}, {} so far", time_text(took.as_secs_f64()));
     }
     let share = read as f64 / size as f64;
     let left = took.as_secs_f64() * (1.0 - share) / share;
-    let (total, left) = (Bytes(size >> 20 << 20), spoken(left));
+    let (total, left) = (Bytes(size >> 20 << 20), time_text(left));
     format!("{what}: {:.0} % of {total}, {left} left", share * 100.0)
 }
 
@@ -167,7 +168,7 @@ mod tests {
             (64, 0, "a.csv: 64 MiB, 3.0 s so far"),
             (512, 256, "a.csv: 512 MiB, 3.0 s so far"),
         ] {
-            assert_eq!(share("a.csv", read << 20, size << 20, took), line);
+            assert_eq!(reading_text("a.csv", read << 20, size << 20, took), line);
         }
     }
 
@@ -185,10 +186,10 @@ mod tests {
         ] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
-        let still = Line::still("watching");
-        let bar = still.0.clone();
-        aside(|| {});
-        drop(still);
+        let line = Line::with_message("watching");
+        let bar = line.0.clone();
+        above_line(|| {});
+        drop(line);
         assert!(bar.is_finished());
     }
 }

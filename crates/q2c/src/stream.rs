@@ -7,7 +7,7 @@ use q2c_model::{Fault, OrFault};
 use q2c_report::prometheus::{CONTENT_TYPE, Metrics};
 use q2c_result::Exit;
 use q2c_result::live::{IntervalLine, SummaryLine};
-use q2c_watch::endpoint::{Endpoint, Serving};
+use q2c_watch::endpoint::{Endpoint, PageServer};
 use serde::Serialize;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -35,7 +35,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-const PATH: &str = "/metrics";
+const PAGE_PATH: &str = "/metrics";
 
 /// Listens for clients of metrics if an address is named, and prints it on stderr. They wait until
 /// [`MetricsStream::open`]. An unusable address thus fails before the run.
@@ -43,7 +43,8 @@ pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fa
     let endpoint = address.map(Endpoint::bind).transpose();
     let endpoint = endpoint.or_exit(Exit::Environment)?;
     if let Some(endpoint) = &endpoint {
-        say(&format!("metrics: http://{}{PATH}", endpoint.address()));
+        let address = endpoint.address();
+        say(&format!("metrics: http://{address}{PAGE_PATH}"));
     }
     Ok(endpoint)
 }
@@ -52,7 +53,7 @@ pub(crate) struct MetricsStream<M: Metrics> {
     device: String,
     /// The schema of the lines of JSON; `None` if there are none.
     schema: Option<&'static str>,
-    metrics: Option<(M, Serving)>,
+    metrics: Option<(M, PageServer)>,
 }
 
 impl<M: Metrics> MetricsStream<M> {
@@ -65,7 +66,7 @@ impl<M: Metrics> MetricsStream<M> {
         metrics: M,
         begin: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Fault> {
-        let serving = endpoint.map(|at| at.serve(PATH, CONTENT_TYPE, metrics.page(), begin));
+        let serving = endpoint.map(|at| at.serve(PAGE_PATH, CONTENT_TYPE, metrics.page(), begin));
         let serving = serving.transpose().or_exit(Exit::Environment)?;
         Ok(MetricsStream {
             device: device.to_owned(),
@@ -74,7 +75,7 @@ impl<M: Metrics> MetricsStream<M> {
         })
     }
 
-    pub(crate) fn wants(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.schema.is_some() || self.metrics.is_some()
     }
 

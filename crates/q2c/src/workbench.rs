@@ -1,7 +1,7 @@
 //! Opens the workbench of a measuring command: creates the scratch file, names the target, and
 //! informs the user.
 
-use crate::commands::tune::store;
+use crate::commands::tune::calibration_store;
 use crate::output::{say, say_service_times, unix_s};
 use crate::progress::Line;
 use q2c_engine::{EngineSpec, SimMachine, World};
@@ -26,7 +26,7 @@ pub(crate) fn open(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    rested(open_without_rest(request, scratch, stop)?, stop)
+    watch_at_rest(open_without_rest(request, scratch, stop)?, stop)
 }
 
 /// Opens the workbench like [`open`], for a command that chooses among several interfaces.
@@ -35,11 +35,11 @@ pub(crate) fn open_for_interfaces(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    let bench = Line::still(OPENING)
+    let bench = Line::with_message(OPENING)
         .during(|| Workbench::for_interfaces(&Roots::live(), request, scratch, stop));
-    let bench = bench.map_err(not_opened)?;
+    let bench = bench.map_err(suggest_scratch)?;
     tell_service_times(&bench)?;
-    rested(bench, stop)
+    watch_at_rest(bench, stop)
 }
 
 /// Opens the workbench of a command that resumes no run, on the named target or a new scratch file.
@@ -51,12 +51,12 @@ pub(crate) fn open_new(
     jobs: u32,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    let scratch = scratch(args.scratch, &args.run, stop)?;
-    let target = target(command, args.target.as_deref(), scratch.as_ref())?;
+    let scratch = make_scratch(args.scratch, &args.run, stop)?;
+    let target = target_name(command, args.target.as_deref(), scratch.as_ref())?;
     let Some(machine) = machine else {
         return open_without_rest(&args.request(jobs, target), scratch, stop);
     };
-    let machine = self::machine(machine, &target, args.engine.as_ref())?;
+    let machine = machine_for_target(machine, &target, args.engine.as_ref())?;
     let request = WorkloadRequest {
         machine,
         ..args.request(jobs, target)
@@ -71,12 +71,12 @@ pub(crate) fn open_without_rest(
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
     check_engine(request)?;
-    announce(opened(request, scratch, stop).map_err(not_opened)?)
+    announce(open_target(request, scratch, stop).map_err(suggest_scratch)?)
 }
 
 /// The machine on which `target` is measured: a simulated one for a simulated target, unless real
 /// time is requested. `None` for this machine.
-pub(crate) fn machine(
+pub(crate) fn machine_for_target(
     args: &MachineArgs,
     target: &str,
     engine: Option<&EngineSpec>,
@@ -101,9 +101,9 @@ pub(crate) fn machine_unless(
         (Some(_), Some(reason)) => {
             return Err(Fault::usage(format!("use --machine with {reason}")));
         }
-        (Some(MachineName::Here), None) => Some(here()?),
+        (Some(MachineName::Here), None) => Some(this_machine()?),
         (Some(MachineName::File(path)), None) => {
-            let text = whole_file::read_named_text(path, whole_file::BY_HAND)
+            let text = whole_file::read_named_text(path, whole_file::MAX_TEXT)
                 .map_err(|e| format!("read the simulated machine {}: {e}", path.display()));
             Some(SimMachine::parse(&text.or_exit(Exit::Input)?, path).or_exit(Exit::Input)?)
         }
@@ -112,10 +112,10 @@ pub(crate) fn machine_unless(
 }
 
 /// This machine with the costs of its newest calibration.
-fn here() -> Result<SimMachine, Fault> {
+fn this_machine() -> Result<SimMachine, Fault> {
     const NO_STORE: &str =
         "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
-    let store = store().ok_or_else(|| Fault::environment(NO_STORE))?;
+    let store = calibration_store().ok_or_else(|| Fault::environment(NO_STORE))?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
     let cpus = machine.cpus_online.len() as u32;
@@ -141,23 +141,23 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
 
 /// Opens the workbench like [`open_without_rest`], for a command without a scratch file.
 pub(crate) fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
-    announce(opened(request, None, stop)?)
+    announce(open_target(request, None, stop)?)
 }
 
 /// The failure of a command that has the option `--scratch`.
-fn not_opened(fault: Fault) -> Fault {
+fn suggest_scratch(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
-    fault.followed_by(", or let q2c make a file with --scratch 1g")
+    fault.with_advice(", or let q2c make a file with --scratch 1g")
 }
 
-fn opened(
+fn open_target(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    let _line = Line::still(OPENING);
+    let _line = Line::with_message(OPENING);
     Workbench::open(&Roots::live(), request, scratch, stop)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn tell_place(bench: &Workbench) {
             "simulated, on {cpus} CPUs of {name}: no time below is one of this machine"
         ));
     }
-    let lines = q2c_report::cpu_trials::words(&bench.target);
+    let lines = q2c_report::cpu_trials(&bench.target);
     lines.iter().for_each(|line| say(line));
 }
 
@@ -196,26 +196,24 @@ fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
     Ok(())
 }
 
-fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
+fn watch_at_rest(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let device = bench.target.device.as_ref();
     let has_queues = device.and_then(|device| device.io_poll) == Some(true);
     if let (true, Err(reason)) = (has_queues, &bench.polling) {
         say(&format!("io_uring does not poll the device: {reason}"));
     }
-    let line = Line::still("watching the machine at rest, for 1 s to 5 s");
+    let line = Line::with_message("watching the machine at rest, for 1 s to 5 s");
     line.during(|| bench.watch_at_rest(stop))?;
     Ok(bench)
 }
 
 /// Creates the scratch file of `--scratch` in the folder for runs; `None` without that option.
-pub(crate) fn scratch(
+pub(crate) fn make_scratch(
     size: Option<Bytes>,
     run: &RunArgs,
     stop: &AtomicBool,
 ) -> Result<Option<Scratch>, Fault> {
-    let Some(size) = size else {
-        return Ok(None);
-    };
+    let Some(size) = size else { return Ok(None) };
     let out = run.out.display();
     if run.out.to_str().is_none() {
         return Err(Fault::usage(format!(
@@ -224,15 +222,14 @@ pub(crate) fn scratch(
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
         let message = format!("make the folder {out}: {e}; name another place with --out");
-        Fault::new(Exit::of_output(&e), message)
+        Fault::new(Exit::from_output_error(&e), message)
     })?;
     let name = format!("scratch-{}-{}.bin", unix_s(), std::process::id());
     let path = run.out.join(name);
     let shown = path.display();
-    say(&format!(
-        "filling the scratch file {shown} with {size} of random data"
-    ));
-    let line = Line::of_bytes("filled", size);
+    let message = format!("filling the scratch file {shown} with {size} of random data");
+    say(&message);
+    let line = Line::counting_bytes("filled", size);
     let mut go_on = |written: Bytes| {
         line.set(written.0);
         !stop.load(Ordering::Relaxed)
@@ -243,7 +240,7 @@ pub(crate) fn scratch(
         let message = "fill the scratch file: stopped by a signal; it was removed";
         return Err(Fault::stopped(message));
     }
-    made.map(Some).map_err(not_made)
+    made.map(Some).map_err(scratch_fault)
 }
 
 /// The named CPUs; `None` if none is named, which means the machine's order.
@@ -257,7 +254,7 @@ pub(crate) fn cpus_without_target(
     named: Option<&[CpuId]>,
 ) -> Result<ChosenCpus, Fault> {
     let (topology, allowed) = match world.map(World::cpus) {
-        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::from_sorted(cpus)),
+        Some(cpus) => (Topology::from_cores(&cpus), AllowedCpus::from_sorted(cpus)),
         None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
     };
     let order = UnnamedCpus::ByTopology {
@@ -270,25 +267,24 @@ pub(crate) fn cpus_without_target(
 
 /// The failure of a scratch file. It is an output that q2c creates, so an unusable folder does not
 /// count as an unfit target.
-fn not_made(error: TargetError) -> Fault {
+fn scratch_fault(error: TargetError) -> Fault {
     let output = match &error {
-        TargetError::Call { source, .. } => Some(Exit::of_output(source)),
+        TargetError::Call { source, .. } => Some(Exit::from_output_error(source)),
         _ => None,
     };
-    let fault = Fault::from(error).followed_by("; --out names another place");
+    let fault = Fault::from(error).with_advice("; --out names another place");
     let exit = output.unwrap_or(fault.exit());
     fault.with_exit(exit)
 }
 
 /// The text of the target: the path of the scratch file, else the given name.
-pub(crate) fn target(
+pub(crate) fn target_name(
     command: &str,
     named: Option<&str>,
     scratch: Option<&Scratch>,
 ) -> Result<String, Fault> {
     let made = scratch.map(|scratch| scratch.path().display().to_string());
-    let target = made.or_else(|| named.map(str::to_owned));
-    target.ok_or_else(|| {
+    made.or_else(|| named.map(str::to_owned)).ok_or_else(|| {
         Fault::usage(format!(
             "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
         ))
@@ -301,12 +297,12 @@ mod tests {
 
     #[test]
     fn without_a_target_the_command_says_what_to_name() {
-        assert_eq!(target("tune", Some("d"), None).unwrap(), "d");
+        assert_eq!(target_name("tune", Some("d"), None).unwrap(), "d");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scratch.bin");
         let made = Scratch::create(&path, Bytes(1 << 20), 1, &mut |_| true).unwrap();
-        let of_scratch = target("tune", None, Some(&made)).unwrap();
+        let of_scratch = target_name("tune", None, Some(&made)).unwrap();
         assert_eq!(of_scratch, path.display().to_string());
-        assert!(target("tune", None, None).is_err());
+        assert!(target_name("tune", None, None).is_err());
     }
 }

@@ -102,11 +102,8 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
     {
         let (name, claims) = (field(experiment, "name"), entries(experiment, "claims"));
         if listed["claims"] != claims.len() {
-            faults.push(format!(
-                "{name}: {} claims of {}",
-                claims.len(),
-                listed["claims"]
-            ));
+            let (count, expected) = (claims.len(), &listed["claims"]);
+            faults.push(format!("{name}: {count} claims of {expected}"));
         }
         let wrong_claims = claims.iter().filter_map(|claim| {
             let fault = wrong(claim)?;

@@ -8,12 +8,12 @@ use q2c_model::stats::{percentile, sorted};
 use q2c_result::tune::Verdict;
 use rayon::prelude::*;
 use truth::{
-    AnswerScore, MachineTruth, by_simulation_alone, refereed, refereed_in_haste,
-    refereed_in_two_states,
+    AnswerScore, MachineTruth, score_hasty_referee, score_referee, score_simulation,
+    score_two_states,
 };
 
-const ALL: std::ops::Range<u64> = 0..200;
-const FEW: std::ops::Range<u64> = 0..12;
+const ALL_SEEDS: std::ops::Range<u64> = 0..200;
+const FEW_SEEDS: std::ops::Range<u64> = 0..12;
 const SHORT_NS: f64 = 5e9;
 const MINUTE_NS: f64 = 60e9;
 
@@ -24,7 +24,7 @@ struct RegretSummary {
     false_no_room: f64,
 }
 
-fn summary(scores: &[AnswerScore]) -> RegretSummary {
+fn summarize(scores: &[AnswerScore]) -> RegretSummary {
     let regret = sorted(&scores.iter().map(|s| s.regret).collect::<Vec<_>>());
     let share = |which: fn(&AnswerScore) -> bool| {
         scores.iter().filter(|s| which(s)).count() as f64 / scores.len() as f64
@@ -38,8 +38,8 @@ fn summary(scores: &[AnswerScore]) -> RegretSummary {
 }
 
 #[expect(clippy::print_stdout, reason = "figures for the journal")]
-fn tell(name: &str, scores: &[AnswerScore]) -> RegretSummary {
-    let figures = summary(scores);
+fn print_summary(name: &str, scores: &[AnswerScore]) -> RegretSummary {
+    let figures = summarize(scores);
     let mut trials: Vec<u32> = scores.iter().map(|s| s.trials).collect();
     trials.sort_unstable();
     println!(
@@ -72,19 +72,19 @@ fn tell(name: &str, scores: &[AnswerScore]) -> RegretSummary {
     figures
 }
 
-fn before_and_now(seeds: std::ops::Range<u64>) -> [RegretSummary; 3] {
+fn compare_answers(seeds: std::ops::Range<u64>) -> [RegretSummary; 3] {
     let scores = |answer: fn(u64) -> AnswerScore| -> Vec<AnswerScore> {
         seeds.clone().into_par_iter().map(answer).collect()
     };
     [
-        tell("simulation alone", &scores(by_simulation_alone)),
-        tell("with a referee", &scores(refereed)),
-        tell("with half the trials", &scores(refereed_in_haste)),
+        print_summary("simulation alone", &scores(score_simulation)),
+        print_summary("with a referee", &scores(score_referee)),
+        print_summary("with half the trials", &scores(score_hasty_referee)),
     ]
 }
 
 /// The reached and wanted figures are in docs/journal/2026-11-22-verdicts.md.
-fn check([before, now, _hasty]: &[RegretSummary; 3]) {
+fn check_bounds([before, now, _hasty]: &[RegretSummary; 3]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
     assert!(now.regret[1] < 0.2, "95th percentile {}", now.regret[1]);
@@ -96,21 +96,21 @@ fn check([before, now, _hasty]: &[RegretSummary; 3]) {
 
 #[test]
 fn the_answer_is_near_the_true_best() {
-    check(&before_and_now(FEW));
+    check_bounds(&compare_answers(FEW_SEEDS));
 }
 
 #[test]
 #[ignore = "all 200 machines take eight minutes: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn the_answer_is_near_the_true_best_on_all_machines() {
-    check(&before_and_now(ALL));
+    check_bounds(&compare_answers(ALL_SEEDS));
 }
 
 /// In a tenth of the time half of the I/Os are fast. Most trials of a method miss that state.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn a_rare_state_is_not_missed() {
-    let scores: Vec<AnswerScore> = ALL.into_par_iter().map(refereed_in_two_states).collect();
-    tell("in two states", &scores);
+    let scores: Vec<AnswerScore> = ALL_SEEDS.into_par_iter().map(score_two_states).collect();
+    print_summary("in two states", &scores);
 }
 
 /// Answers are compared over five seconds, a minute later. On a device that drifts no method stays
@@ -122,18 +122,18 @@ fn what_was_best_a_minute_ago() {
         let mut machine = DriftingMachine::new(seed);
         let first = machine.recording(SHORT_NS);
         let known = MachineTruth::from_machine(&machine, first, &[]);
-        machine.pass(MINUTE_NS);
+        machine.wait(MINUTE_NS);
         let second = machine.recording(SHORT_NS);
         let later = MachineTruth::from_machine(&machine, second, &[]);
         AnswerScore::new(seed, &later, Verdict::Rule, &known.best_method(), 0)
     };
-    let scores: Vec<AnswerScore> = ALL.into_par_iter().map(judge).collect();
-    tell("the truth of a minute ago", &scores);
+    let scores: Vec<AnswerScore> = ALL_SEEDS.into_par_iter().map(judge).collect();
+    print_summary("the truth of a minute ago", &scores);
 }
 
 /// Orders depend only on recordings and trials, so a resumed run gets the same orders.
 #[test]
 fn the_same_trials_give_the_same_orders() {
-    let answer = || format!("{:?}", refereed(5));
+    let answer = || format!("{:?}", score_referee(5));
     assert_eq!(answer(), answer());
 }

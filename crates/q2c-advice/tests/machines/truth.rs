@@ -1,7 +1,7 @@
 //! The truth about a machine, found by brute force over the grid, and the tool's answer for it.
 
 use crate::machine::{CPUS, DriftingMachine};
-use q2c_advice::{FLOOR, Goal, Referee, RefereeQuestion, SimulationInputs, WORTH};
+use q2c_advice::{Goal, MIN_GAIN, Referee, RefereeQuestion, STANDARD_FLOOR, SimulationInputs};
 use q2c_model::stats::{percentile, sorted};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
@@ -24,7 +24,7 @@ pub(crate) struct MachineTruth {
     pub room: bool,
 }
 
-const RUN: Drive = Drive {
+const TRUTH_DRIVE: Drive = Drive {
     warm_up: Nanos::from_millis(400),
     measure: Drive::ONE_PASS,
     seed: 99,
@@ -34,28 +34,28 @@ impl MachineTruth {
     pub(crate) fn from_machine(
         machine: &DriftingMachine,
         lanes: Vec<LaneRecording>,
-        own: &[PolicySpec],
+        extra_rules: &[PolicySpec],
     ) -> Self {
         let cost = machine.truth.clone();
-        let poll = simulate(&lanes, &cost, Waiting::poll(1), RUN);
+        let poll = simulate(&lanes, &cost, Waiting::poll(1), TRUTH_DRIVE);
         let mut truth = MachineTruth {
             lanes,
             cost,
             poll,
             best: 1.0,
             best_is: ("poll".to_owned(), 1.0),
-            floor: FLOOR,
+            floor: STANDARD_FLOOR,
             room: false,
         };
         let mut grid = standard_grid(Nanos(machine.latency as u64));
-        grid.extend(own.iter().cloned());
-        let on = Configuration::closed(&truth.lanes, &truth.cost, RUN);
-        let outcomes = sweep(&grid, &on);
-        let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.over(o)).collect();
+        grid.extend(extra_rules.iter().cloned());
+        let configuration = Configuration::closed_loop(&truth.lanes, &truth.cost, TRUTH_DRIVE);
+        let outcomes = sweep(&grid, &configuration);
+        let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.ratios_of(o)).collect();
         for (policy, ratios) in grid.iter().zip(rules) {
             truth.consider(policy.to_string(), ratios);
         }
-        truth.room = truth.best > WORTH;
+        truth.room = truth.best > MIN_GAIN;
         let interrupt = truth.ratios(&LaneMethod::Interrupt);
         truth.consider("interrupt".to_owned(), interrupt);
         truth
@@ -75,7 +75,7 @@ impl MachineTruth {
         }
     }
 
-    fn over(&self, outcome: &SimOutcome) -> Ratios {
+    fn ratios_of(&self, outcome: &SimOutcome) -> Ratios {
         let (gives, poll) = (&outcome.gives, &self.poll.gives);
         (
             gives.rates.iops / poll.rates.iops,
@@ -85,7 +85,7 @@ impl MachineTruth {
 
     pub(crate) fn ratios(&self, method: &LaneMethod) -> Ratios {
         let method = Waiting::Lanes(method.build_on(&CPUS));
-        self.over(&simulate(&self.lanes, &self.cost, method, RUN))
+        self.ratios_of(&simulate(&self.lanes, &self.cost, method, TRUTH_DRIVE))
     }
 }
 
@@ -139,10 +139,10 @@ impl AnswerScore {
     }
 }
 
-const MOST: u32 = 30;
-const WANTED: u32 = 5;
+const MAX_TRIALS: u32 = 30;
+const WANTED_TRIALS: u32 = 5;
 
-fn setting(machine: &mut DriftingMachine) -> SimulationInputs {
+fn inputs(machine: &mut DriftingMachine) -> SimulationInputs {
     let recordings = vec![machine.recording(2e9)];
     let waits = recordings[0][0].wait.iter().map(|&w| f64::from(w));
     let waits: Vec<f64> = waits.collect();
@@ -150,33 +150,33 @@ fn setting(machine: &mut DriftingMachine) -> SimulationInputs {
         cost: machine.calibrated.clone(),
         recordings,
         latency_ns: percentile(&sorted(&waits), 0.5),
-        own: Vec::new(),
+        extra_rules: Vec::new(),
         seed: machine.seed,
     }
 }
 
-pub(crate) fn refereed(seed: u64) -> AnswerScore {
-    within(DriftingMachine::new(seed), MOST)
+pub(crate) fn score_referee(seed: u64) -> AnswerScore {
+    judge(DriftingMachine::new(seed), MAX_TRIALS)
 }
 
-pub(crate) fn refereed_in_two_states(seed: u64) -> AnswerScore {
-    within(DriftingMachine::of_two_states(seed), MOST)
+pub(crate) fn score_two_states(seed: u64) -> AnswerScore {
+    judge(DriftingMachine::with_two_states(seed), MAX_TRIALS)
 }
 
-pub(crate) fn refereed_in_haste(seed: u64) -> AnswerScore {
-    within(DriftingMachine::new(seed), MOST / 2)
+pub(crate) fn score_hasty_referee(seed: u64) -> AnswerScore {
+    judge(DriftingMachine::new(seed), MAX_TRIALS / 2)
 }
 
-fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
+fn judge(mut machine: DriftingMachine, max_trials: u32) -> AnswerScore {
     let seed = machine.seed;
     let mut referee = Referee::new(RefereeQuestion {
         goal: Goal::default(),
-        setting: setting(&mut machine),
+        inputs: inputs(&mut machine),
         cpus: CPUS.to_vec(),
-        wanted: WANTED,
+        wanted: WANTED_TRIALS,
     });
     loop {
-        let orders = referee.next(most.saturating_sub(referee.spent()));
+        let orders = referee.next(max_trials.saturating_sub(referee.trials_spent()));
         if orders.is_empty() {
             break;
         }
@@ -187,8 +187,8 @@ fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
                 referee.add_trial(&order.method, trial);
             }
         }
-        let heard = machine.recording(0.5e9);
-        referee.add_recording(heard);
+        let recording = machine.recording(0.5e9);
+        referee.add_recording(recording);
     }
     let decision = referee.decision();
     let tried: Vec<LaneMethod> = referee.tried().map(|(method, ..)| method.clone()).collect();
@@ -196,31 +196,34 @@ fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
     let method = chosen.unwrap_or(LaneMethod::Poll);
     let policies: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
     let truth = MachineTruth::from_machine(&machine, machine.diary(), &policies);
-    let spent = referee.spent();
+    let spent = referee.trials_spent();
     AnswerScore::new(seed, &truth, decision.verdict, &method, spent)
 }
 
 const TRIALS_NS: f64 = 20e9;
 
 /// Answers by simulation of the first recording only, as the tool did before it had a referee.
-pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
+pub(crate) fn score_simulation(seed: u64) -> AnswerScore {
     let mut machine = DriftingMachine::new(seed);
-    let setting = setting(&mut machine);
+    let inputs = inputs(&mut machine);
     let drive = Drive {
         warm_up: Nanos::from_millis(400),
         measure: Nanos::from_millis(2_000),
         seed,
     };
-    let grid = standard_grid(Nanos(setting.latency_ns as u64));
-    let lanes = &setting.recordings[0];
-    let outcomes = sweep(&grid, &Configuration::closed(lanes, &setting.cost, drive));
-    let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
-    let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
+    let grid = standard_grid(Nanos(inputs.latency_ns as u64));
+    let lanes = &inputs.recordings[0];
+    let outcomes = sweep(
+        &grid,
+        &Configuration::closed_loop(lanes, &inputs.cost, drive),
+    );
+    let poll = simulate(lanes, &inputs.cost, Waiting::poll(1), drive);
+    let interrupt = simulate(lanes, &inputs.cost, Waiting::interrupt(1), drive);
     let eligible = grid.iter().map(|p| p.follows_the_device());
     let eligible: Vec<bool> = eligible.collect();
     let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
-    let pays = |&i: &usize| outcomes[i].gives.kiops_per_core > poll.gives.kiops_per_core * WORTH;
+    let pays = |&i: &usize| outcomes[i].gives.kiops_per_core > poll.gives.kiops_per_core * MIN_GAIN;
     let best = choice.best.filter(pays);
     let (verdict, method) = match best {
         Some(i) => (Verdict::Rule, LaneMethod::Hybrid(grid[i].clone())),

@@ -1,7 +1,7 @@
 //! Requests of a device by thread and by time, and the join of an I/O with its requests.
 
 use q2c_model::{Op, U2cParts};
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::NONE;
 use std::collections::HashMap;
 
@@ -24,8 +24,8 @@ pub struct DeviceRequest {
     pub end_ns: u64,
 }
 
-impl From<&Recorded> for DeviceRequest {
-    fn from(io: &Recorded) -> Self {
+impl From<&RecordedIo> for DeviceRequest {
+    fn from(io: &RecordedIo) -> Self {
         DeviceRequest {
             tid: io.tid,
             op: io.span.op,
@@ -112,8 +112,8 @@ pub enum Mismatch {
 pub struct Requests {
     /// Each thread's requests, in the order of queueing.
     by_thread: HashMap<u32, Vec<DeviceRequest>>,
-    issued: Passed,
-    ended: Passed,
+    issued: CumulativeCounts,
+    ended: CumulativeCounts,
 }
 
 impl Requests {
@@ -130,14 +130,14 @@ impl Requests {
         let whole = || requests.iter().filter(|r| is_whole(r));
         Requests {
             by_thread,
-            issued: Passed::new(whole().map(|r| (r.issue_ns, size(r)))),
-            ended: Passed::new(whole().map(|r| (r.end_ns, size(r)))),
+            issued: CumulativeCounts::new(whole().map(|r| (r.issue_ns, size(r)))),
+            ended: CumulativeCounts::new(whole().map(|r| (r.end_ns, size(r)))),
         }
     }
 
     /// Number and bytes of the requests on the device. One that completes at `at_ns` has left it.
     pub(crate) fn on_device(&self, at_ns: u64) -> (u64, u64) {
-        let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
+        let (issued, ended) = (self.issued.at_time(at_ns), self.ended.at_time(at_ns));
         let requests = issued.0.saturating_sub(ended.0);
         (requests, issued.1.saturating_sub(ended.1))
     }
@@ -145,7 +145,7 @@ impl Requests {
     /// Joins an I/O with the requests of its operation that its thread queued between its
     /// submission and its reaping. The thread must have no other I/O of this operation under way.
     pub fn join(&self, tid: u32, io: &UserIo) -> Result<JoinedIo, Mismatch> {
-        let (first_issue, end_ns) = self.handled(tid, io)?;
+        let (first_issue, end_ns) = self.request_span(tid, io)?;
         if first_issue < io.submit_ns || end_ns < first_issue {
             return Err(Mismatch::OutOfOrder);
         }
@@ -177,12 +177,12 @@ impl Requests {
     }
 
     /// The first hand-over and the last completion of an I/O's requests, ns.
-    fn handled(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
-        let of_thread = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
-        let from = of_thread.partition_point(|r| r.queue_ns < io.submit_ns);
+    fn request_span(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
+        let requests = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
+        let from = requests.partition_point(|r| r.queue_ns < io.submit_ns);
         let (mut bytes, mut first, mut last, mut whole) = (0, NONE, 0, true);
-        let behind = of_thread[from..].iter();
-        let in_time = behind.take_while(|r| r.queue_ns <= io.reap_ns);
+        let queued = requests[from..].iter();
+        let in_time = queued.take_while(|r| r.queue_ns <= io.reap_ns);
         for request in in_time.filter(|r| r.op == io.op) {
             bytes += request.bytes;
             whole &= is_whole(request);
@@ -200,27 +200,27 @@ impl Requests {
 
 /// Instants in rising order, each with the sums (requests, bytes) up to and including it.
 #[derive(Clone, Debug, Default)]
-struct Passed {
-    at: Vec<u64>,
+struct CumulativeCounts {
+    instants: Vec<u64>,
     sums: Vec<(u64, u64)>,
 }
 
-impl Passed {
+impl CumulativeCounts {
     fn new(instants: impl Iterator<Item = (u64, (u64, u64))>) -> Self {
         let mut sorted: Vec<_> = instants.collect();
         sorted.sort_unstable();
-        let mut passed = Passed::default();
+        let mut counts = CumulativeCounts::default();
         let mut sum = (0, 0);
         for (at, (requests, bytes)) in sorted {
             sum = (sum.0 + requests, sum.1 + bytes);
-            passed.at.push(at);
-            passed.sums.push(sum);
+            counts.instants.push(at);
+            counts.sums.push(sum);
         }
-        passed
+        counts
     }
 
-    fn until(&self, at_ns: u64) -> (u64, u64) {
-        let passed = self.at.partition_point(|at| *at <= at_ns);
+    fn at_time(&self, at_ns: u64) -> (u64, u64) {
+        let passed = self.instants.partition_point(|at| *at <= at_ns);
         passed.checked_sub(1).map_or((0, 0), |n| self.sums[n])
     }
 }

@@ -4,11 +4,11 @@ use super::{JoinedIo, Mismatch};
 use q2c_model::U2cParts;
 use q2c_model::stats::{mean, percentile};
 use q2c_result::late::{
-    LateInterval, LateNumbers, Miss, MissLateness, OnDevice, Slowest, Unmatched,
+    DeviceLoad, LateInterval, LateNumbers, Miss, MissLateness, SlowestIos, Unmatched,
 };
 
 /// The slowest I/Os are one in this many: the slowest 1 %.
-const SLOWEST: usize = 100;
+const SLOWEST_DIVISOR: usize = 100;
 
 /// Running sums over I/Os. Sums of several lanes or intervals can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl LateSums {
     pub fn numbers(&self) -> LateNumbers {
         let over = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
         let beside = |(requests, bytes): (u64, u64), count: u64| {
-            Some(OnDevice {
+            Some(DeviceLoad {
                 requests: over(requests, count)?,
                 bytes: over(bytes, count)?,
             })
@@ -131,15 +131,15 @@ impl LateTally {
     }
 
     /// Mean parts of the slowest 1 % of the I/Os by U2C; `None` for fewer than 100 I/Os.
-    pub fn slowest(&self) -> Option<Slowest> {
+    pub fn slowest(&self) -> Option<SlowestIos> {
         let mut by_u2c: Vec<&JoinedIo> = self.matched.iter().collect();
         by_u2c.sort_unstable_by_key(|io| io.parts.u2c_ns());
-        let count = by_u2c.len() / SLOWEST;
+        let count = by_u2c.len() / SLOWEST_DIVISOR;
         let mut sums = LateSums::default();
         for io in by_u2c.iter().rev().take(count) {
             sums.add_matched(io);
         }
-        Some(Slowest {
+        Some(SlowestIos {
             ios: sums.matched,
             parts: sums.numbers().parts?,
         })

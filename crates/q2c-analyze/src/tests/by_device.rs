@@ -1,7 +1,7 @@
 //! Parts of different devices over the same time.
 
 use super::made::{share, trace};
-use super::{CASES, fed, finished, json, same_but_for_the_inexact, sent};
+use super::{CASES, copy, feed, finished, json, same_but_for_the_inexact};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::{Exit, Fault, Layer};
@@ -24,9 +24,9 @@ fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     while parts.len() > 1 {
         let one = parts.swap_remove(next(parts.len()));
         let other = parts.swap_remove(next(parts.len()));
-        parts.push(sent(&one).merge_devices(other).expect("the devices differ"));
+        parts.push(copy(&one).merge_devices(other).expect("the devices differ"));
     }
-    sent(&parts.remove(0))
+    copy(&parts.remove(0))
 }
 
 /// The figures that need the I/Os of all devices in one order.
@@ -53,11 +53,11 @@ proptest! {
             None => Analyzer::new(Layer::Block),
             Some(most) => Analyzer::part_with_head(Layer::Block, most),
         };
-        let parts = || devices.iter().map(|ios| fed(new(), ios, 5)).collect();
+        let parts = || devices.iter().map(|ios| feed(new(), ios, 5)).collect();
         let merged = finished(added(parts(), &order));
         let again = finished(added(parts(), &other_order));
         prop_assert_eq!(json(&merged), json(&again));
-        let whole = finished(fed(Analyzer::new(Layer::Block), &spans, 64));
+        let whole = finished(feed(Analyzer::new(Layer::Block), &spans, 64));
         let named = same_but_for_the_inexact(merged, whole);
         match devices.len() {
             0..=2 => prop_assert_eq!(named, []),
@@ -81,13 +81,13 @@ proptest! {
             };
             let mut device = Analyzer::new(Layer::Block);
             for of_third in spans.chunks(third).map(of_device) {
-                let part = fed(Analyzer::part(Layer::Block), &of_third, 3);
-                device = device.then(part).expect("one layer");
+                let part = feed(Analyzer::part(Layer::Block), &of_third, 3);
+                device = device.append(part).expect("one layer");
             }
             parts.push(device);
         }
         let merged = finished(added(parts, &order));
-        let whole = finished(fed(Analyzer::new(Layer::Block), &spans, 64));
+        let whole = finished(feed(Analyzer::new(Layer::Block), &spans, 64));
         let inexact = same_but_for_the_inexact(merged, whole);
         prop_assert!(inexact.iter().all(|figure| COMMON.contains(figure)), "{inexact:?}");
     }
@@ -99,8 +99,8 @@ fn what_several_devices_do_not_tell_is_none() {
         device: q2c_model::DevId { major: 8, minor },
         ..super::stored::read(u64::from(minor), at, at + 50)
     };
-    let one = fed(Analyzer::new(Layer::Block), &[io(0, 10), io(0, 20)], 2);
-    let other = fed(Analyzer::new(Layer::Block), &[io(16, 30)], 1);
+    let one = feed(Analyzer::new(Layer::Block), &[io(0, 10), io(0, 20)], 2);
+    let other = feed(Analyzer::new(Layer::Block), &[io(16, 30)], 1);
     let both = one.clone().merge_devices(other.clone());
     let result = finished(both.expect("two devices"));
     assert_eq!((result.in_flight.most, result.activity), (None, None));
@@ -118,5 +118,5 @@ fn what_several_devices_do_not_tell_is_none() {
     refused(one.clone().merge_devices(one), "a device in both");
     let user = Analyzer::new(Layer::User);
     refused(other.clone().merge_devices(user.clone()), "block and user");
-    refused(other.then(user), "block and user");
+    refused(other.append(user), "block and user");
 }

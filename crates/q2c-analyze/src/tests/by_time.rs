@@ -1,8 +1,8 @@
 //! Analyses of successive parts of a trace, joined, equal the analysis of the whole.
 
 use super::made::{share, trace};
-use super::oracle::Walked;
-use super::{CASES, fed, finished, same_but_for_the_inexact, sent};
+use super::oracle::OracleFigures;
+use super::{CASES, copy, feed, finished, same_but_for_the_inexact};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::Layer;
@@ -10,7 +10,7 @@ use q2c_result::analyze::InexactFigure;
 use q2c_trace::Span;
 
 /// Cuts the I/Os at random places; some of the parts are empty.
-fn cut<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
+fn cut_spans<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
     let places = cuts.iter().map(|cut| share(spans.len() + 1, *cut));
     let mut places: Vec<usize> = places.chain([0, spans.len()]).collect();
     places.sort_unstable();
@@ -25,7 +25,7 @@ pub(super) fn parts(parts: &[&[Span]], heads: &[usize]) -> Vec<Analyzer> {
             0 => Analyzer::new(Layer::Block),
             at => Analyzer::part_with_head(Layer::Block, heads[at % heads.len()]),
         };
-        fed(new, spans, 7)
+        feed(new, spans, 7)
     };
     parts.iter().enumerate().map(one).collect()
 }
@@ -38,17 +38,17 @@ fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
         let at = share(parts.len() - 1, random);
         let (mut earlier, mut later) = (parts.remove(at), parts.remove(at));
         match random >> 16 & 3 {
-            0 => earlier = sent(&earlier),
-            1 => later = sent(&later),
+            0 => earlier = copy(&earlier),
+            1 => later = copy(&later),
             _ => {}
         }
-        parts.insert(at, earlier.then(later).expect("the layers are the same"));
+        parts.insert(at, earlier.append(later).expect("the layers are the same"));
     }
-    sent(&parts.remove(0))
+    copy(&parts.remove(0))
 }
 
 fn analyze_whole(spans: &[Span]) -> Analyzer {
-    fed(Analyzer::new(Layer::Block), spans, 1000)
+    feed(Analyzer::new(Layer::Block), spans, 1000)
 }
 
 proptest! {
@@ -61,7 +61,7 @@ proptest! {
         cuts in prop::collection::vec(any::<u32>(), 0..6),
         order in prop::collection::vec(any::<u32>(), 1..8),
     ) {
-        let merged = joined(parts(&cut(&spans, &cuts), &[Analyzer::HEAD]), &order);
+        let merged = joined(parts(&cut_spans(&spans, &cuts), &[Analyzer::MAX_HEAD_IOS]), &order);
         let left = same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
         prop_assert_eq!(left, []);
     }
@@ -74,7 +74,7 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 1..8),
         heads in prop::collection::vec(0..12usize, 1..4),
     ) {
-        let merged = joined(parts(&cut(&spans, &cuts), &heads), &order);
+        let merged = joined(parts(&cut_spans(&spans, &cuts), &heads), &order);
         same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
     }
 
@@ -89,10 +89,10 @@ proptest! {
         // The I/Os in flight are in order if every I/O has its begin.
         let known = |span: &&Span| span.begin_ns != u64::MAX;
         let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
-        let merged = finished(joined(parts(&cut(&spans, &cuts), &heads), &order));
+        let merged = finished(joined(parts(&cut_spans(&spans, &cuts), &heads), &order));
         let is_inexact = |figure: InexactFigure| merged.inexact.iter().any(|mark| mark.figure == figure);
         prop_assert!(!is_inexact(InexactFigure::MostInFlight), "{:?}", merged.inexact);
-        let walked = Walked::from_spans(&spans);
+        let walked = OracleFigures::from_spans(&spans);
         let has_any = spans.iter().any(|span| span.end_ns != u64::MAX);
         prop_assert_eq!(merged.in_flight.most, has_any.then_some(walked.most));
         prop_assert_eq!(merged.in_flight.integral_ns, walked.integral);

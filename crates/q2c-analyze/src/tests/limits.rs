@@ -1,26 +1,26 @@
 //! Conditions under which figures become inexact, on hand-made I/Os.
 
 use super::stored::read;
-use super::{fed, finished, same_but_for_the_inexact};
+use super::{feed, finished, same_but_for_the_inexact};
 use crate::Analyzer;
 use q2c_model::Layer;
-use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason};
+use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactMark, InexactReason};
 use q2c_trace::Span;
 
 fn first(spans: &[Span]) -> Analyzer {
-    fed(Analyzer::new(Layer::Block), spans, 50)
+    feed(Analyzer::new(Layer::Block), spans, 50)
 }
 
-fn later(spans: &[Span], head: usize) -> Analyzer {
-    fed(Analyzer::part_with_head(Layer::Block, head), spans, 50)
+fn later_part(spans: &[Span], head: usize) -> Analyzer {
+    feed(Analyzer::part_with_head(Layer::Block, head), spans, 50)
 }
 
 fn joined(one: Analyzer, next: Analyzer) -> AnalyzeResult {
-    finished(one.then(next).expect("one layer"))
+    finished(one.append(next).expect("one layer"))
 }
 
-fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> Inexact {
-    Inexact {
+fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> InexactMark {
+    InexactMark {
         figure,
         reason,
         joins,
@@ -34,7 +34,7 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     let mut long = read(0, 0, 1_000);
     long.hctx = 1;
     let short: Vec<Span> = (1..40).map(|n| read(n, 90 + 10 * n, 95 + 10 * n)).collect();
-    let with_long = |head| joined(first(&[long]), later(&short, head));
+    let with_long = |head| joined(first(&[long]), later_part(&short, head));
     let result = with_long(4);
     let both = [InexactFigure::Activity, InexactFigure::OverLoad];
     let expected = both.map(|figure| mark(figure, InexactReason::LongIo, 1));
@@ -47,7 +47,7 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     assert_eq!(result.activity.expect("it is known").idle_ns, 0);
     // Above, the long I/O had its own queue. On the queue of the others, the tags are inexact too.
     let same_queue = Span { hctx: 0, ..long };
-    let result = joined(first(&[same_queue]), later(&short, 4));
+    let result = joined(first(&[same_queue]), later_part(&short, 4));
     let tags = mark(InexactFigure::Tags, InexactReason::LongIo, 1);
     assert!(result.inexact.contains(&tags), "{:?}", result.inexact);
 }
@@ -67,12 +67,12 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     let ios = of_processes(0..1_500);
     let (one, two) = ios.split_at(400);
     let whole = |spans: &[Span]| finished(first(spans));
-    let left = joined(first(one), later(&two[..500], 9));
+    let left = joined(first(one), later_part(&two[..500], 9));
     let processes = &left.groups["process"];
     assert_eq!(processes.len(), 513);
     assert_eq!(processes[512].requests, 900 - 512);
     assert_eq!(same_but_for_the_inexact(left, whole(&ios[..900])), []);
-    let result = joined(first(one), later(two, 9));
+    let result = joined(first(one), later_part(two, 9));
     let overflow = mark(InexactFigure::Groups, InexactReason::Overflow, 1);
     assert_eq!(result.inexact, [overflow]);
     let count = |groups: &[q2c_result::analyze::Group]| -> u64 {
@@ -93,8 +93,8 @@ fn the_slowest_stands_among_its_neighbours() {
         // A third part cuts the I/Os after the slowest once more.
         let (two, three) = two.split_at(two.len() / 20);
         for head in [0, 20, 500] {
-            let both = first(one).then(later(two, head)).expect("one layer");
-            let result = joined(both, later(three, head));
+            let both = first(one).append(later_part(two, head)).expect("one layer");
+            let result = joined(both, later_part(three, head));
             let excerpt = result.excerpts.iter().find(|part| part.what == "slowest");
             let ids: Vec<u64> = excerpt.expect("it").ios.iter().map(|io| io.id).collect();
             let wanted: Vec<u64> = (slowest - 96..(slowest + 97).min(900)).collect();
@@ -106,7 +106,7 @@ fn the_slowest_stands_among_its_neighbours() {
 }
 
 /// Eight jobs on a queue of four requests of 100 ns: nearly always, all four are in use.
-fn exhausted() -> Vec<Span> {
+fn full_queue() -> Vec<Span> {
     let (mut free, mut ready) = ([0u64; 4], [0u64; 8]);
     let mut spans = Vec::new();
     for round in 0..12 {
@@ -129,13 +129,13 @@ fn exhausted() -> Vec<Span> {
 
 #[test]
 fn waits_for_requests_go_on_over_a_cut() {
-    let spans = exhausted();
+    let spans = full_queue();
     let whole = finished(first(&spans));
     assert_eq!(whole.tags[0].most, 4);
     assert!(whole.tags[0].q2g_at_most_ns > 0);
     for (cut, head) in (0..spans.len()).flat_map(|cut| [3, 16, 24].map(|head| (cut, head))) {
         let (one, two) = spans.split_at(cut);
-        let result = joined(first(one), later(two, head));
+        let result = joined(first(one), later_part(two, head));
         let named = same_but_for_the_inexact(result, whole.clone());
         let exact = named.is_empty() || head < 16;
         assert!(exact, "cut {cut}, head {head}: {named:?}");
@@ -147,7 +147,7 @@ fn waits_for_requests_go_on_over_a_cut() {
 fn parts_out_of_order_are_told() {
     let one = [read(0, 0, 10), read(1, 60, 70)];
     let two: Vec<Span> = (2..9).map(|n| read(n, 30 + 10 * n, 35 + 10 * n)).collect();
-    let result = joined(first(&one), later(&two, 0));
+    let result = joined(first(&one), later_part(&two, 0));
     let figures: Vec<InexactFigure> = result.inexact.iter().map(|mark| mark.figure).collect();
     let order = [
         InexactFigure::MostInFlight,
@@ -160,7 +160,7 @@ fn parts_out_of_order_are_told() {
     let mut marks = result.inexact.iter();
     assert!(marks.all(|mark| mark.reason == InexactReason::Order));
     // The head holds all I/Os of the second part, so the first part continues as one pass does.
-    assert_eq!(joined(first(&one), later(&two, 3)).inexact, []);
+    assert_eq!(joined(first(&one), later_part(&two, 3)).inexact, []);
 }
 
 /// Only the first part knows when the trace begins.
@@ -169,7 +169,7 @@ fn the_excerpt_of_a_window_is_that_of_the_first_part() {
     let mut one = Analyzer::new(Layer::Block);
     one.window(0..1_000);
     one.update(&[read(0, 0, 10)]);
-    let result = joined(one, later(&[read(1, 20, 30), read(2, 40, 50)], 1));
+    let result = joined(one, later_part(&[read(1, 20, 30), read(2, 40, 50)], 1));
     let window = mark(InexactFigure::Excerpts, InexactReason::Window, 1);
     assert_eq!(result.inexact, [window]);
 }

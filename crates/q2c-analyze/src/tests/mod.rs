@@ -21,7 +21,7 @@ fn finished(analyzer: Analyzer) -> AnalyzeResult {
     analyzer.finish(&BTreeMap::from([(1, "db".to_owned())]))
 }
 
-fn fed(mut analyzer: Analyzer, spans: &[Span], batch: usize) -> Analyzer {
+fn feed(mut analyzer: Analyzer, spans: &[Span], batch: usize) -> Analyzer {
     spans.chunks(batch).for_each(|batch| analyzer.update(batch));
     analyzer
 }
@@ -37,7 +37,7 @@ pub(crate) fn io_at(minor: u32, op: Op, sector: u64, bytes: u64, at: u64) -> Spa
 }
 
 /// The analysis after it was serialised and restored, as another process would get it.
-fn sent(analyzer: &Analyzer) -> Analyzer {
+fn copy(analyzer: &Analyzer) -> Analyzer {
     let bytes = analyzer.to_bytes().expect("an analysis has bytes");
     let back = Analyzer::from_bytes(&bytes).expect("they are an analysis");
     assert_eq!(back.to_bytes().expect("this one too"), bytes);

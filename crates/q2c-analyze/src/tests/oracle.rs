@@ -5,7 +5,7 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
-pub(super) struct Walked {
+pub(super) struct OracleFigures {
     pub(super) most: u64,
     pub(super) integral: u128,
     pub(super) activity: TraceActivity,
@@ -13,8 +13,8 @@ pub(super) struct Walked {
     pub(super) classes: Vec<(u64, u64)>,
 }
 
-impl Walked {
-    pub(super) fn from_spans(spans: &[Span]) -> Walked {
+impl OracleFigures {
+    pub(super) fn from_spans(spans: &[Span]) -> OracleFigures {
         let is_whole = |s: &&Span| s.begin_ns != NONE && s.end_ns != NONE;
         let whole = spans.iter().filter(is_whole);
         let ios: Vec<(u64, u64)> = whole.map(|s| (s.begin_ns, s.end_ns)).collect();
@@ -30,7 +30,7 @@ impl Walked {
         }
         let activity = activity(&ios);
         let integral = ios.iter().map(|(from, to)| u128::from(to - from)).sum();
-        Walked {
+        OracleFigures {
             most,
             integral,
             activity,

@@ -47,7 +47,7 @@ fn parts_have_the_names_and_counts_of_the_whole() {
     // The second part begins with a record of the other layer, so the layer must be given.
     let mut second = PartialAnalysis::new(Some(Layer::Block), true);
     second.push(&records[45..120]).unwrap();
-    let merged = part(0, 45).then(second.then(part(120, 200)).unwrap());
+    let merged = part(0, 45).append(second.append(part(120, 200)).unwrap());
     let merged = merged.unwrap().finish(path, meta).unwrap();
     assert_eq!(json(&merged), json(&whole));
 }

@@ -2,10 +2,10 @@
 
 use super::by_time::parts;
 use super::made::trace;
-use super::{CASES, fed, finished};
+use super::{CASES, feed, finished};
 use crate::Analyzer;
 use proptest::prelude::*;
-use q2c_model::stored::{StoredError, Unstored};
+use q2c_model::stored::{StoredError, StoredMistake};
 use q2c_model::{Bytes, DevId, Fault, IoRecord, Layer, Op, Sectors};
 use q2c_trace::Span;
 
@@ -38,11 +38,11 @@ fn refused(bytes: &[u8]) -> Fault {
 
 fn is_length(fault: &Fault) -> bool {
     let stored: Option<&StoredError> = fault.cause();
-    stored.is_some_and(|error| matches!(error.why, Unstored::Length { .. }))
+    stored.is_some_and(|error| matches!(error.reason, StoredMistake::Length { .. }))
 }
 
 /// Recomputes the checksum, as somebody who changes a state on purpose would.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes[24..]);
     bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
     bytes
@@ -53,7 +53,7 @@ proptest! {
 
     #[test]
     fn damage_is_an_error(spans in trace(true), place in any::<u32>(), bit in 0..8u32) {
-        let whole = bytes(&fed(Analyzer::new(Layer::Block), &spans, 9));
+        let whole = bytes(&feed(Analyzer::new(Layer::Block), &spans, 9));
         let place = place as usize % whole.len();
         refused(&whole[..place]);
         let mut other = whole.clone();
@@ -79,10 +79,10 @@ proptest! {
                 let place = 24 + *place as usize % (other.len() - 24);
                 other[place] = *byte;
             }
-            if let Ok(forged) = Analyzer::from_bytes(&sealed(other)) {
+            if let Ok(forged) = Analyzer::from_bytes(&with_checksum(other)) {
                 finished(forged.clone());
                 for (one, two) in [(&forged, &part), (&part, &forged)] {
-                    let joined = one.clone().then(two.clone());
+                    let joined = one.clone().append(two.clone());
                     let merged = one.clone().merge_devices(two.clone());
                     for both in [joined, merged].into_iter().flatten() {
                         finished(both);
@@ -95,7 +95,7 @@ proptest! {
 
 #[test]
 fn errors_name_what_was_expected_and_found() {
-    let whole = bytes(&fed(Analyzer::new(Layer::Block), &[read(0, 10, 20)], 1));
+    let whole = bytes(&feed(Analyzer::new(Layer::Block), &[read(0, 10, 20)], 1));
     let assert_refused = |bytes: &[u8], expected: &str| {
         let error = refused(bytes).to_string();
         assert!(error.contains(expected), "{error}");

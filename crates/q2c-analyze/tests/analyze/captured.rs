@@ -1,17 +1,17 @@
 //! Tests the analysis of a capture in memory against figures computed by hand.
 
 use crate::span;
-use q2c_analyze::{CapturedIo, captured};
+use q2c_analyze::{CapturedIo, analyze_capture};
 use q2c_model::{Op, facts};
 use q2c_result::analyze::MapVerdict;
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
-/// An I/O as a capture reports it; `lead` is as in [`Recorded`].
+/// An I/O as a capture reports it; `lead` is as in [`RecordedIo`].
 fn io(span: Span, lead: u64) -> CapturedIo {
-    CapturedIo::from(&Recorded {
+    CapturedIo::from(&RecordedIo {
         key: span.id,
         span,
         lead,
@@ -46,7 +46,7 @@ fn stages_and_queues_of_ios_in_any_order() {
     ];
     let device = spans[0].device;
     let facts = BTreeMap::from([(facts::queue_map(device), "0:0 1:1 2:2".to_owned())]);
-    let result = captured(spans, &facts);
+    let result = analyze_capture(spans, &facts);
     assert_eq!((result.requests, result.merged, result.issued), (4, 1, 3));
     let mean = |stage: &str| result.stages[stage].mean_ns;
     // Q2G: 10, 20, 1. G2I: 10, 10, 3. I2D: 10, 20, 1. D2C: 30, 35, 10, 20. Q2C: 60, 85, 15, 70.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use q2c_analyze::late::{DeviceRequest, LateSums, LateTally, Mismatch, Requests, Sleep, UserIo};
 use q2c_model::Op;
-use q2c_result::late::{OnDevice, Unmatched};
+use q2c_result::late::{DeviceLoad, Unmatched};
 use q2c_trace::span::NONE;
 
 const LANE: u32 = 11;
@@ -183,12 +183,12 @@ fn sums_by_hand() {
     // Two sleeps were 100 ns and 200 ns too long, and the second thread woke 100 ns late.
     assert_eq!(mean.in_order(), [100.0, 500.0, 0.0, 75.0, 25.0, 300.0]);
     assert_eq!(numbers.miss_late_ns, Some(400.0 / 3.0));
-    let beside = OnDevice {
+    let beside = DeviceLoad {
         requests: 4.0 / 3.0,
         bytes: f64::from((8 + 8 + 16 + 1 + 8) << 10) / 3.0,
     };
     assert_eq!(numbers.beside_misses, Some(beside));
-    let other = OnDevice {
+    let other = DeviceLoad {
         requests: 1.0,
         bytes: f64::from(2 << 10),
     };

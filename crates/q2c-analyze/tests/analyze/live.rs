@@ -2,7 +2,7 @@
 
 use crate::span;
 use q2c_analyze::{LiveAnalysis, RecorderCounts};
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::time::Duration;
 
 const MS: i64 = 1_000_000;
@@ -11,9 +11,9 @@ fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
 }
 
-/// A 4 KiB read of 2 ms, half of it in the driver. `lead` is as in [`Recorded`].
-fn io(key: u64, begin: i64, lead: u64) -> Recorded {
-    Recorded {
+/// A 4 KiB read of 2 ms, half of it in the driver. `lead` is as in [`RecordedIo`].
+fn io(key: u64, begin: i64, lead: u64) -> RecordedIo {
+    RecordedIo {
         span: span(key, [begin, begin, -1, begin + MS, begin + 2 * MS]),
         key,
         lead,

@@ -52,7 +52,7 @@ pub struct FioJob {
 }
 
 /// Most threads of a job, and most requests in flight of each.
-const MOST: u64 = 1024;
+const MAX_JOBS_AND_DEPTH: u64 = 1024;
 
 /// Takes every option that it understands from `reader`; [`Reader::finish`] sorts the others.
 pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
@@ -75,17 +75,17 @@ pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
         cpus: cpus(reader),
         ..FioJob::default()
     };
-    engine(reader, &mut job);
-    direct(reader, job.engine.as_deref());
+    set_engine(reader, &mut job);
+    check_direct(reader, job.engine.as_deref());
     job
 }
 
-/// A count of at most [`MOST`], which is 1 by default as in fio.
+/// A count of at most [`MAX_JOBS_AND_DEPTH`], which is 1 by default as in fio.
 fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
     if !reader.has(key) {
         return Some(1);
     }
-    reader.count(key, MOST, topic)
+    reader.count(key, MAX_JOBS_AND_DEPTH, topic)
 }
 
 fn depth(reader: &mut Reader<'_>) -> Option<u16> {
@@ -113,7 +113,7 @@ fn pattern(reader: &mut Reader<'_>) -> Option<String> {
 
 /// The part of `READS,WRITES,TRIMS` for the job's direction. If it is missing, the last part given
 /// counts; an empty part means the default.
-fn of_direction(value: &str, writes: bool) -> &str {
+fn part_for_direction(value: &str, writes: bool) -> &str {
     let parts: Vec<&str> = value.split(',').map(str::trim).collect();
     let wanted = usize::from(writes);
     parts.get(wanted).unwrap_or(&parts[parts.len() - 1])
@@ -125,7 +125,7 @@ fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
         return Some(DEFAULT);
     };
     let value = entry.text();
-    let size = match of_direction(value, reader.writes) {
+    let size = match part_for_direction(value, reader.writes) {
         "" if value.contains(',') => return Some(DEFAULT),
         text => reader.number(&entry, text, Topic::Bs)?,
     };
@@ -183,7 +183,7 @@ fn size(reader: &mut Reader<'_>) -> Option<Size> {
 fn rate(reader: &mut Reader<'_>) -> Option<f64> {
     let process = reader.take("rate_process");
     let entry = reader.take("rate_iops")?;
-    let rate = match of_direction(entry.text(), reader.writes) {
+    let rate = match part_for_direction(entry.text(), reader.writes) {
         "" => return None,
         text => reader.number(&entry, text, Topic::Rate)?,
     };
@@ -209,25 +209,25 @@ fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
 }
 
 /// Checks that the job does direct I/O: q2c's I/O never goes through the page cache.
-fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
-    const WHY: &str =
+fn check_direct(reader: &mut Reader<'_>, engine: Option<&str>) {
+    const BUFFERED_REASON: &str =
         "q2c bench does direct I/O only, this would go through the page cache: write direct=1";
     match reader.take("direct") {
         Some(entry) if matches!(entry.value.as_deref(), None | Some("1")) => {}
-        Some(entry) => reader.refuse(&entry, WHY, None),
+        Some(entry) => reader.refuse(&entry, BUFFERED_REASON, None),
         // A character device has no page cache.
         None if engine == Some("io_uring_cmd") => {}
-        None => reader.lacks("direct", WHY, None),
+        None => reader.refuse_missing("direct", BUFFERED_REASON, None),
     }
 }
 
 /// Sets engine and method. In fio both follow from the ioengine and its options.
-fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
+fn set_engine(reader: &mut Reader<'_>, job: &mut FioJob) {
     job.method = Some(Method::INTERRUPT);
     let Some(entry) = reader.take("ioengine") else {
         let reason =
             "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
-        return reader.lacks("ioengine", reason, Some(Topic::Engine));
+        return reader.refuse_missing("ioengine", reason, Some(Topic::Engine));
     };
     // fio's libaio has no `hipri` either.
     let hipri = entry.text() != "libaio" && reader.flag("hipri");
@@ -235,10 +235,10 @@ fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
         job.method = Some(Method::POLL);
     }
     match entry.text() {
-        "io_uring" => ring(reader, job, hipri),
+        "io_uring" => set_ring(reader, job, hipri),
         "libaio" => job.engine = Some("libaio".to_owned()),
-        "pvsync2" => vectored(reader, job),
-        "io_uring_cmd" => command(reader, job),
+        "pvsync2" => set_pvsync2(reader, job),
+        "io_uring_cmd" => set_command_ring(reader, job),
         _ => {
             let reason = "q2c bench has io_uring, libaio, pvsync2 and io_uring_cmd";
             reader.refuse(&entry, reason, Some(Topic::Engine));
@@ -246,8 +246,8 @@ fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
     }
 }
 
-fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
-    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+fn set_ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
+    refuse_disabled(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
     let helper = reader.flag("sqthread_poll");
     let (engine, method) = match (helper, hipri) {
         (true, true) => ("io_uring", Method::SqPollIoPoll),
@@ -274,7 +274,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
 }
 
 /// Refuses options that turn off features which q2c's rings always have.
-fn always(reader: &mut Reader<'_>, keys: &[&str]) {
+fn refuse_disabled(reader: &mut Reader<'_>, keys: &[&str]) {
     for key in keys {
         if let Some(entry) = reader.take(key).filter(|entry| entry.text() == "0") {
             let reason = "q2c's rings always have registered files and buffers";
@@ -283,7 +283,7 @@ fn always(reader: &mut Reader<'_>, keys: &[&str]) {
     }
 }
 
-fn vectored(reader: &mut Reader<'_>, job: &mut FioJob) {
+fn set_pvsync2(reader: &mut Reader<'_>, job: &mut FioJob) {
     let mut options = Vec::new();
     if reader.flag("nowait") {
         options.push("nowait");
@@ -302,8 +302,8 @@ fn vectored(reader: &mut Reader<'_>, job: &mut FioJob) {
     });
 }
 
-fn command(reader: &mut Reader<'_>, job: &mut FioJob) {
-    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+fn set_command_ring(reader: &mut Reader<'_>, job: &mut FioJob) {
+    refuse_disabled(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
     let kind = reader.take("cmd_type");
     if let Some(entry) = kind.filter(|kind| kind.text() != "nvme") {
         reader.refuse(&entry, "q2c has NVMe commands only", None);

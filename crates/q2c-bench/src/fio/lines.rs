@@ -5,19 +5,19 @@ use thiserror::Error;
 
 /// The error of a text that is not a job file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("line {line}: {why}")]
+#[error("line {line}: {reason}")]
 pub struct SyntaxError {
     /// Line of the error, from 1.
     pub line: usize,
     /// Description of the error, and what to do about it.
-    pub why: String,
+    pub reason: String,
 }
 
 impl SyntaxError {
-    pub(crate) fn new(line: usize, why: impl Into<String>) -> Self {
+    pub(crate) fn new(line: usize, reason: impl Into<String>) -> Self {
         SyntaxError {
             line,
-            why: why.into(),
+            reason: reason.into(),
         }
     }
 }
@@ -52,21 +52,21 @@ type Sections = Vec<(FioSection, Vec<FioOption>)>;
 
 pub(crate) fn sections(text: &[u8], variable: &Environment<'_>) -> Result<Sections, SyntaxError> {
     let mut sections: Sections = Vec::new();
-    for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        let at = at + 1;
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let number = number + 1;
         let line = std::str::from_utf8(line)
-            .map_err(|_| SyntaxError::new(at, "expected text in UTF-8, found other bytes"))?;
+            .map_err(|_| SyntaxError::new(number, "expected text in UTF-8, found other bytes"))?;
         // As in fio, a comment may follow an option, because no value can contain these two
         // characters.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if let Some(head) = line.strip_prefix('[') {
-            sections.push((section(head, at)?, Vec::new()));
+            sections.push((section(head, number)?, Vec::new()));
         } else if !line.is_empty() {
             let Some((_, entries)) = sections.last_mut() else {
                 let message = format!("`{line}` stands before the first section, such as [global]");
-                return Err(SyntaxError::new(at, message));
+                return Err(SyntaxError::new(number, message));
             };
-            entries.push(entry(line, at, variable)?);
+            entries.push(entry(line, number, variable)?);
         }
     }
     Ok(sections)
@@ -94,8 +94,8 @@ fn entry(text: &str, line: usize, variable: &Environment<'_>) -> Result<FioOptio
         Some((key, value)) => (key.trim(), Some(value.trim())),
         None => (text, None),
     };
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    if key.is_empty() || !key.chars().all(is_of_name) {
+    let is_key_char = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    if key.is_empty() || !key.chars().all(is_key_char) {
         let message = format!("expected OPTION or OPTION=VALUE, found `{text}`");
         return Err(SyntaxError::new(line, message));
     }
@@ -114,10 +114,10 @@ fn with_variables(
     line: usize,
     variable: &Environment<'_>,
 ) -> Result<String, SyntaxError> {
-    let (mut whole, mut rest) = (String::new(), text);
+    let (mut expanded, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('$') {
         let name = after.strip_prefix('{').and_then(|a| a.split_once('}'));
-        let Some((name, behind)) = name else {
+        let Some((name, after_name)) = name else {
             let message = format!(
                 "`{text}`: of what begins with $, only ${{VARIABLE}} is read: put the value there"
             );
@@ -128,15 +128,15 @@ fn with_variables(
                 format!("the environment has no variable {name}: set it, or put the value there");
             SyntaxError::new(line, message)
         })?;
-        whole += before;
-        whole += &value;
-        rest = behind;
+        expanded += before;
+        expanded += &value;
+        rest = after_name;
     }
-    Ok(whole + rest)
+    Ok(expanded + rest)
 }
 
 /// The jobs with the options of the global sections above, then their own; the last one counts.
-pub(crate) fn inherited(sections: Sections) -> Vec<(FioSection, BTreeMap<String, FioOption>)> {
+pub(crate) fn inherit(sections: Sections) -> Vec<(FioSection, BTreeMap<String, FioOption>)> {
     let mut global: Vec<FioOption> = Vec::new();
     let mut kb_base: Option<String> = None;
     let mut jobs = Vec::new();
@@ -150,14 +150,15 @@ pub(crate) fn inherited(sections: Sections) -> Vec<(FioSection, BTreeMap<String,
             kb_base = base;
             continue;
         }
-        let merged = global.iter().cloned().chain(entries).map(plain);
-        jobs.push((section, merged.map(|e| (e.key.clone(), e)).collect()));
+        let merged = global.iter().cloned().chain(entries);
+        let merged = merged.map(with_canonical_key).map(|e| (e.key.clone(), e));
+        jobs.push((section, merged.collect()));
     }
     jobs
 }
 
 /// Gives an option with several names the first of them.
-fn plain(mut entry: FioOption) -> FioOption {
+fn with_canonical_key(mut entry: FioOption) -> FioOption {
     let key = match entry.key.as_str() {
         "blocksize" => "bs",
         "readwrite" => "rw",

@@ -21,13 +21,13 @@ pub fn parse_integer(text: &str, base: KbBase) -> Option<u64> {
         None => 0,
         Some(unit) => "bkmgtp".find(unit)? as u32,
     };
-    let other = match (power, suffix.get(1..).unwrap_or_default()) {
+    let is_swapped = match (power, suffix.get(1..).unwrap_or_default()) {
         (_, "") => false,
         (1.., "b" | "i") => false,
         (1.., "ib") => true,
         _ => return None,
     };
-    let unit: u64 = match (base, other) {
+    let unit: u64 = match (base, is_swapped) {
         (KbBase::K1024, false) | (KbBase::K1000, true) => 1024,
         (KbBase::K1024, true) | (KbBase::K1000, false) => 1000,
     };
@@ -59,18 +59,18 @@ pub fn seconds(text: &str) -> Option<f64> {
 }
 
 /// CPU numbers must be below this bound, which no machine reaches.
-const MOST_CPUS: u32 = 1 << 16;
+const CPU_BOUND: u32 = 1 << 16;
 
 /// CPUs such as `0,5,8-15`, ascending and each once, since fio means a set. `None` for other text.
 pub fn cpus(text: &str) -> Option<Vec<u32>> {
-    let one = |part: &str| {
+    let cpu_number = |part: &str| {
         let cpu: Option<u32> = part.trim().parse().ok();
-        cpu.filter(|&cpu| cpu < MOST_CPUS)
+        cpu.filter(|&cpu| cpu < CPU_BOUND)
     };
     let mut cpus = BTreeSet::new();
     for part in text.split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to) = (one(from)?, one(to)?);
+        let (from, to) = (cpu_number(from)?, cpu_number(to)?);
         if from > to {
             return None;
         }

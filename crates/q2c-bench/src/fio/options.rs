@@ -42,14 +42,14 @@ pub struct Remark {
     /// The option as written, without its value.
     pub option: String,
     /// The reason why the option is not needed or not possible.
-    pub why: String,
+    pub reason: String,
     /// The property that an option of q2c can state to settle the remark; `None` if no option can.
-    pub about: Option<Topic>,
+    pub topic: Option<Topic>,
 }
 
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, self.option, self.why)
+        write!(f, "line {}: {}: {}", self.line, self.option, self.reason)
     }
 }
 
@@ -93,40 +93,25 @@ const NOT_NEEDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Options that change nothing if they have one of these values, which are fio's defaults.
-const AT_DEFAULT: &[(&str, &[&str])] = &[
-    ("atomic", &["0"]),
-    ("cmdprio_percentage", &["0"]),
-    ("continue_on_error", &["none"]),
-    ("end_fsync", &["0"]),
-    ("fdatasync", &["0"]),
-    ("fill_device", &["0"]),
-    ("force_async", &["0"]),
-    ("fsync", &["0"]),
-    ("fsync_on_close", &["0"]),
-    ("hipri_percentage", &["100"]),
-    ("io_submit_mode", &["inline"]),
-    ("iodepth_batch", &["1"]),
-    ("iodepth_batch_complete_min", &["1"]),
-    ("latency_target", &["0"]),
-    ("loops", &["1"]),
-    ("max_latency", &["0"]),
-    ("mem", &["malloc"]),
-    ("nrfiles", &["1"]),
-    ("nowait", &["0"]),
-    ("offset", &["0"]),
-    ("offset_increment", &["0"]),
-    ("percentage_random", &["100"]),
-    ("random_distribution", &["random"]),
-    ("serialize_overlap", &["0"]),
-    ("startdelay", &["0", "0s"]),
-    ("sync", &["0", "none"]),
-    ("thinktime", &["0"]),
-    ("trim_percentage", &["0"]),
-    ("uncached", &["0"]),
-    ("unlink", &["0"]),
-    ("verify", &["0", "none"]),
-    ("zonemode", &["none"]),
+/// Options that change nothing at fio's defaults: these values, and the options' names.
+const AT_DEFAULT: &[(&[&str], &str)] = &[
+    (
+        &["0"],
+        "atomic cmdprio_percentage end_fsync fdatasync fill_device force_async fsync fsync_on_close \
+         latency_target max_latency nowait offset offset_increment serialize_overlap thinktime \
+         trim_percentage uncached unlink",
+    ),
+    (&["0", "0s"], "startdelay"),
+    (&["0", "none"], "sync verify"),
+    (&["none"], "continue_on_error zonemode"),
+    (
+        &["1"],
+        "iodepth_batch iodepth_batch_complete_min loops nrfiles",
+    ),
+    (&["100"], "hipri_percentage percentage_random"),
+    (&["inline"], "io_submit_mode"),
+    (&["malloc"], "mem"),
+    (&["random"], "random_distribution"),
 ];
 
 /// Options on the contents of written data. They do not matter if a job only reads.
@@ -182,9 +167,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
         let count = self.number(&entry, entry.text(), topic)?;
-        let counted = Some(count).filter(|count| (1..=most).contains(count));
+        let in_range = Some(count).filter(|count| (1..=most).contains(count));
         let reason = || format!("expected 1 to {most}, found {count}");
-        self.ok(&entry, topic, counted.ok_or_else(reason))
+        self.ok(&entry, topic, in_range.ok_or_else(reason))
     }
 
     pub(crate) fn number(&mut self, entry: &FioOption, text: &str, topic: Topic) -> Option<u64> {
@@ -211,16 +196,16 @@ impl<'a> Reader<'a> {
         value.map_err(refuse).ok()
     }
 
-    pub(crate) fn refuse(&mut self, entry: &FioOption, reason: &str, about: Option<Topic>) {
-        self.refused.push(remark(entry, reason, about));
+    pub(crate) fn refuse(&mut self, entry: &FioOption, reason: &str, topic: Option<Topic>) {
+        self.refused.push(remark(entry, reason, topic));
     }
 
-    pub(crate) fn lacks(&mut self, option: &str, reason: &str, about: Option<Topic>) {
+    pub(crate) fn refuse_missing(&mut self, option: &str, reason: &str, topic: Option<Topic>) {
         self.refused.push(Remark {
             line: self.section.line,
             option: format!("[{}] without {option}", self.section.name),
-            why: reason.to_owned(),
-            about,
+            reason: reason.to_owned(),
+            topic,
         });
     }
 
@@ -231,7 +216,7 @@ impl<'a> Reader<'a> {
     /// Sorts the options that no reader took into those not needed and those refused.
     pub(crate) fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
         for entry in std::mem::take(&mut self.entries).into_values() {
-            match self.harmless(&entry) {
+            match self.harmless_reason(&entry) {
                 Ok(reason) => self.not_needed(&entry, reason),
                 Err(reason) => self.refuse(&entry, &reason, None),
             }
@@ -243,7 +228,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The reason why an option changes nothing. The error is the reason why it is refused.
-    fn harmless(&self, entry: &FioOption) -> Result<&'static str, String> {
+    fn harmless_reason(&self, entry: &FioOption) -> Result<&'static str, String> {
         let key = entry.key.as_str();
         let has = |names: &str| names.split(' ').any(|name| name == key);
         if let Some((reason, _)) = NOT_NEEDED.iter().find(|(_, names)| has(names)) {
@@ -252,23 +237,23 @@ impl<'a> Reader<'a> {
         if has(CONTENTS) && !self.writes {
             return Ok("nothing is written");
         }
-        let Some((_, values)) = AT_DEFAULT.iter().find(|(name, _)| *name == key) else {
+        let Some((values, _)) = AT_DEFAULT.iter().find(|(_, names)| has(names)) else {
             let reason =
                 "q2c bench has no such option, and without it something else would be measured";
             return Err(reason.to_owned());
         };
         let value = entry.value.as_deref();
         let is_default = value.is_some_and(|value| values.contains(&value));
-        let only = || format!("q2c bench has {key}={} only", values[0]);
-        is_default.then_some("it is the default").ok_or_else(only)
+        let reason = || format!("q2c bench has {key}={} only", values[0]);
+        is_default.then_some("it is the default").ok_or_else(reason)
     }
 }
 
-fn remark(entry: &FioOption, why: &str, about: Option<Topic>) -> Remark {
+fn remark(entry: &FioOption, reason: &str, topic: Option<Topic>) -> Remark {
     Remark {
         line: entry.line,
         option: entry.key.clone(),
-        why: why.to_owned(),
-        about,
+        reason: reason.to_owned(),
+        topic,
     }
 }

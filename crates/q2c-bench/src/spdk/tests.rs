@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::checked::tests::settings;
-use crate::mode::effective;
-use crate::spec::spots;
+use crate::mode::effective_mode;
+use crate::spec::setups;
 use crate::{Abilities, BenchSettings, Media};
 use q2c_engine::Medium;
 use q2c_engine::spdk::{SpdkPerf, user_driver};
+use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::proof::Evidence;
 use q2c_sys::Clock;
@@ -24,18 +25,18 @@ fn figures(trial: &BenchTrial) -> [f64; 4] {
 
 fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
     SpdkPercentiles {
-        of: "a core".to_owned(),
+        worker: "a core".to_owned(),
         percentiles: percentiles.to_vec(),
     }
 }
 
 /// Readings of a program that sets up for a second at half a CPU, then polls for one at a whole
 /// CPU.
-fn life() -> Vec<Look> {
+fn life() -> Vec<Reading> {
     let start = Instant::now();
-    let look = |n: u64| Look {
-        at: start + LOOK * n as u32,
-        own: Nanos::from_millis(n * 50 + n.saturating_sub(10) * 50),
+    let look = |n: u64| Reading {
+        at: start + READ_INTERVAL * n as u32,
+        program_cpu: Nanos::from_millis(n * 50 + n.saturating_sub(10) * 50),
         cpu: None,
     };
     (0..=20).map(look).collect()
@@ -69,9 +70,9 @@ fn a_program_is_run_watched_and_read() {
     let stand = Stand::new(dir.path());
     let spec = spec("interrupt,poll", "1,2");
     let media = stand.media();
-    let (spots, left_out) = spots(&spec, Abilities::default(), &media).unwrap();
+    let (setups, left_out) = setups(&spec, Abilities::default(), &media).unwrap();
     let reasons: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
-    assert_eq!(spots.len(), 1, "{reasons:?}");
+    assert_eq!(setups.len(), 1, "{reasons:?}");
     assert!(reasons[0].contains("no other method"), "{reasons:?}");
     assert!(reasons[2].contains("one thread on each CPU"), "{reasons:?}");
     let site = Site::without_disk(stand.roots, Clock::BOOT);
@@ -83,7 +84,7 @@ fn a_program_is_run_watched_and_read() {
         spec: &spec,
         stop: &AtomicBool::new(false),
     };
-    let Ok(trial) = place.trial(&spots[0], 1) else {
+    let Ok(trial) = place.run_trial(&setups[0], 1) else {
         panic!("no trial");
     };
     let [trial] = trial.try_into().expect("one phase");
@@ -92,7 +93,7 @@ fn a_program_is_run_watched_and_read() {
     assert_eq!(figures(&trial), wanted);
     // The script spins for about a second; its CPU time depends on what else runs on this machine.
     assert!(trial.job_cpu_s > 0.02 && trial.job_cpu_s < 1.3, "{trial:?}");
-    let mode = effective(&spots[0], &[&trial]);
+    let mode = effective_mode(&setups[0], &[&trial]);
     let through = |evidence: &Evidence| match evidence {
         Evidence::Through(way) => way.split(',').next() == Some("0000:04:00.0 on vfio-pci"),
         _ => false,
@@ -149,7 +150,7 @@ impl Stand {
                 address: ADDRESS.to_owned(),
                 driver: user_driver(&self.roots.sys, ADDRESS).unwrap(),
             }),
-            ..Media::plain(Medium::None)
+            ..Media::without_nvme(Medium::None)
         }
     }
 }
@@ -164,7 +165,7 @@ pub(crate) fn spec(methods: &str, jobs: &str) -> BenchSettings {
 
 #[test]
 fn what_is_missing_is_no_number() {
-    assert!(worst(&[core(&[(50.0, 1.0)])], 99.0).is_err());
-    assert!(worst(&[], 50.0).is_err());
-    assert!(busiest(&life(), 2.5).is_none());
+    assert!(max_percentile(&[core(&[(50.0, 1.0)])], 99.0).is_err());
+    assert!(max_percentile(&[], 50.0).is_err());
+    assert!(busiest_stretch(&life(), 2.5).is_none());
 }

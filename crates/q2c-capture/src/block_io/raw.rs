@@ -2,19 +2,19 @@
 
 use q2c_model::{DevId, Layer, Op, OpFlags};
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::{NONE, NONE_32};
 
 /// Bytes of a record, `sizeof(struct io)`.
-pub(super) const SIZE: usize = 128;
+pub(super) const RECORD_BYTES: usize = 128;
 
-/// Decodes a record; `None` when the item is not [`SIZE`] bytes long.
-pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
-    let raw: &[u8; SIZE] = item.try_into().ok()?;
+/// Decodes a record; `None` when the item is not [`RECORD_BYTES`] bytes long.
+pub(super) fn decode(item: &[u8]) -> Option<RecordedIo> {
+    let raw: &[u8; RECORD_BYTES] = item.try_into().ok()?;
     let long = |n: usize| u64::from_ne_bytes(std::array::from_fn(|at| raw[8 * n + at]));
     let word = |n: usize| u32::from_ne_bytes(std::array::from_fn(|at| raw[72 + 4 * n + at]));
     let time = |n: usize| Some(long(n)).filter(|ns| *ns != 0).unwrap_or(NONE);
-    let known = |n: u32| if n.cast_signed() < 0 { NONE_32 } else { n };
+    let number_or_none = |n: u32| if n.cast_signed() < 0 { NONE_32 } else { n };
     let device = word(1);
     let span = Span {
         id: 0,
@@ -40,11 +40,11 @@ pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
         pid: word(2),
         cpu_submit: word(4),
         cpu_complete: word(5),
-        hctx: known(word(6)),
-        tag: known(word(7)),
+        hctx: number_or_none(word(6)),
+        tag: number_or_none(word(7)),
         error: errno(word(8).cast_signed()),
     };
-    Some(Recorded {
+    Some(RecordedIo {
         span,
         key: long(0),
         lead: long(1),
@@ -69,18 +69,30 @@ const fn op(code: u8) -> Op {
 const fn errno(error: i32) -> i32 {
     match error {
         ..=0 => error,
-        1 => -95,  // EOPNOTSUPP
-        2 => -110, // ETIMEDOUT
-        3 => -28,  // ENOSPC
-        4 => -67,  // ENOLINK
-        5 => -121, // EREMOTEIO
-        6 => -52,  // EBADE
-        7 => -61,  // ENODATA: a sector that cannot be read
-        8 => -84,  // EILSEQ
-        9 => -12,  // ENOMEM
-        12 => -11, // EAGAIN
-        13 => -16, // EBUSY
-        _ => -5,   // EIO, and those whose numbers differ between kernels
+        1 => -95,
+        // EOPNOTSUPP
+        2 => -110,
+        // ETIMEDOUT
+        3 => -28,
+        // ENOSPC
+        4 => -67,
+        // ENOLINK
+        5 => -121,
+        // EREMOTEIO
+        6 => -52,
+        // EBADE
+        7 => -61,
+        // ENODATA: a sector that cannot be read
+        8 => -84,
+        // EILSEQ
+        9 => -12,
+        // ENOMEM
+        12 => -11,
+        // EAGAIN
+        13 => -16,
+        // EBUSY
+        _ => -5,
+        // EIO, and those whose numbers differ between kernels
     }
 }
 
@@ -101,8 +113,8 @@ mod tests {
         raw.extend([1, 1]);
         raw.extend(5_u16.to_ne_bytes());
         raw.extend(*b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0");
-        assert_eq!(raw.len(), SIZE);
-        let io = decoded(&raw).expect("whole");
+        assert_eq!(raw.len(), RECORD_BYTES);
+        let io = decode(&raw).expect("whole");
         let span = io.span;
         let expected = (0xffff_8880, 0, true, 43);
         assert_eq!((io.key, io.lead, io.carries, io.tid), expected);
@@ -117,15 +129,15 @@ mod tests {
         assert_eq!((span.pid, span.cpu_submit, span.cpu_complete), (42, 1, 3));
         assert_eq!((span.hctx, span.tag, span.error), (2, 17, -61));
         assert_eq!(&io.comm[..4], b"fio\0");
-        assert_eq!(decoded(&raw[1..]), None);
+        assert_eq!(decode(&raw[1..]), None);
     }
 
     #[test]
     fn no_queue_and_no_tag() {
-        let mut raw = [0; SIZE];
+        let mut raw = [0; RECORD_BYTES];
         raw[96..104].fill(0xff);
         raw[104..108].copy_from_slice(&(-5_i32).to_ne_bytes());
-        let span = decoded(&raw).expect("whole").span;
+        let span = decode(&raw).expect("whole").span;
         assert_eq!((span.hctx, span.tag, span.error), (NONE_32, NONE_32, -5));
     }
 }

@@ -46,7 +46,7 @@ impl Delay {
 /// gives the reason when it cannot.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-    let Some(reason) = of_kernel(release.trim()).or_else(|| of_disk(disk)) else {
+    let Some(reason) = kernel_refusal(release.trim()).or_else(|| disk_refusal(disk)) else {
         return Ok(());
     };
     let disk = disk.name.clone();
@@ -54,7 +54,7 @@ pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
 }
 
 /// Why this kernel (a release such as `5.10.0-32-amd64`) has no usable hybrid polling; else `None`.
-fn of_kernel(release: &str) -> Option<String> {
+fn kernel_refusal(release: &str) -> Option<String> {
     let version = kernel_version(release)?;
     let reason = match HybridSupport::in_version(version) {
         HybridSupport::NotYet => "it came with 4.10",
@@ -76,7 +76,7 @@ fn of_kernel(release: &str) -> Option<String> {
 }
 
 /// Why the kernel has no hybrid polling on this disk; `None` when it has.
-fn of_disk(disk: &Disk) -> Option<String> {
+fn disk_refusal(disk: &Disk) -> Option<String> {
     let io_poll = fs::read_to_string(disk.dir.join("queue/io_poll")).unwrap_or_default();
     if io_poll.trim() != "1" {
         return Some(format!(
@@ -105,12 +105,12 @@ mod tests {
             ("6.4.0", "6.4 the sleep"),
             ("7.2.1", "does nothing"),
         ] {
-            let message = of_kernel(release).expect(release);
+            let message = kernel_refusal(release).expect(release);
             let is_told = message.contains(word) && message.contains(release);
             assert!(is_told, "{message}");
         }
-        assert_eq!(of_kernel("5.10.0-32-amd64"), None);
-        assert_eq!(of_kernel("5.18.0"), None);
+        assert_eq!(kernel_refusal("5.10.0-32-amd64"), None);
+        assert_eq!(kernel_refusal("5.18.0"), None);
     }
 
     #[test]

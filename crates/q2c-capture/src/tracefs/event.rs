@@ -5,12 +5,13 @@ use q2c_trace::blktrace::{BlktraceEvent, action, category, category_of_rwbs};
 
 /// The completion of a bio. On disks without requests it is the completion of the I/O. On disks
 /// with requests it is recorded only for bios that end without a request.
-pub(super) const OF_BIOS: &str = "block_bio_complete";
+pub(super) const BIO_COMPLETE: &str = "block_bio_complete";
 /// The error of a bio that may not wait (REQ_NOWAIT) and would have had to wait for a request or to
 /// be split. Its submitter queues it again.
 pub(super) const EAGAIN: i32 = 11;
 /// Tracepoints without which no I/O could be recorded.
-pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
+pub(super) const REQUIRED_TRACEPOINTS: [&str; 3] =
+    ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
 
 /// A tracepoint: its number, its action and the places of its fields. Optional fields are those
 /// that some tracepoints or kernels lack.
@@ -24,7 +25,7 @@ pub(super) struct Tracepoint {
     blocks: Option<TracefsField>,
     bytes: Option<TracefsField>,
     error: Option<TracefsField>,
-    rest: Option<TracefsField>,
+    split_sector: Option<TracefsField>,
     comm: Option<TracefsField>,
 }
 
@@ -48,7 +49,7 @@ impl Tracepoint {
             blocks: format.get("nr_sector"),
             bytes: format.get("bytes"),
             error: format.get("error"),
-            rest: format.get("new_sector"),
+            split_sector: format.get("new_sector"),
             comm: format.get("comm").filter(|_| action == action::QUEUE),
         })
     }
@@ -62,7 +63,7 @@ impl Tracepoint {
             time,
             sector: if sector == u64::MAX { 0 } else { sector },
             action: self.action,
-            category: kinds(self.rwbs.bytes_in(record)?),
+            category: rwbs_category(self.rwbs.bytes_in(record)?),
             pid: self.pid.number(record)? as u32,
             device: self.device.number(record)? as u32,
             cpu,
@@ -74,7 +75,7 @@ impl Tracepoint {
         event.bytes = u32::try_from(blocks << 9).unwrap_or(u32::MAX);
         if self.action == action::SPLIT {
             // The tracepoint has no length; the matcher needs one that is not zero.
-            (event.bytes, event.split_at) = (512, number(self.rest)??);
+            (event.bytes, event.split_at) = (512, number(self.split_sector)??);
         } else if event.category == 0 && blocks == 0 {
             // The issue of a passthrough request gives bytes, its completion only whole sectors.
             // Rounding the bytes down to sectors makes the two lengths equal.
@@ -93,7 +94,7 @@ impl Tracepoint {
 }
 
 /// The blktrace category of the letters of `rwbs`, which end at a zero.
-fn kinds(rwbs: &[u8]) -> u32 {
+fn rwbs_category(rwbs: &[u8]) -> u32 {
     let end = rwbs.iter().position(|byte| *byte == 0);
     category_of_rwbs(&rwbs[..end.unwrap_or(rwbs.len())])
 }

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "q2c-";
+const NAME_PREFIX: &str = "q2c-";
 
 /// A tracing instance: a folder in tracefs's `instances`. Its name holds process id, start time and
 /// a number, so that another run can tell whether its owner still lives.
@@ -31,16 +31,16 @@ impl Instance {
     /// Removes the instances of q2c processes that are gone, then makes a new one.
     pub(super) fn new(roots: &Roots) -> Result<Instance, ProbeError> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let (root, mount) = root(roots)?;
-        let instances = root.join("instances");
-        sweep(roots, &instances);
+        let (tracefs_root, mount) = tracefs_root(roots)?;
+        let instances = tracefs_root.join("instances");
+        remove_orphans(roots, &instances);
         let owner = Owner::current(roots).map_err(|error| io::Error::other(error.to_string()));
         let owner = owner.map_err(failed("find out who this process is"))?;
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("{NAME}{}-{}-{number}", owner.pid, owner.start_time);
+        let name = format!("{NAME_PREFIX}{}-{}-{number}", owner.pid, owner.start_time);
         let path = instances.join(name);
-        let made = fs::create_dir(&path);
-        made.map_err(failed(format!("make the instance {}", path.display())))?;
+        let created = fs::create_dir(&path);
+        created.map_err(failed(format!("make the instance {}", path.display())))?;
         let _mount = mount;
         Ok(Instance { path, _mount })
     }
@@ -62,10 +62,10 @@ impl Instance {
     /// Reads a file of at most 64 KiB with one read, because some files of tracefs give all they
     /// have with the first read, however short it is.
     pub(super) fn read(&self, file: &str) -> Result<String, ProbeError> {
-        const MOST: usize = 64 << 10;
+        const MAX_FILE_BYTES: usize = 64 << 10;
         let path = self.path(file);
         let read = || {
-            let mut text = vec![0; MOST];
+            let mut text = vec![0; MAX_FILE_BYTES];
             let length = File::open(&path)?.read(&mut text)?;
             text.truncate(length);
             String::from_utf8(text).map_err(io::Error::other)
@@ -96,7 +96,7 @@ impl Drop for Instance {
 /// The folder at which tracefs is mounted: one of the two usual places. If the kernel has tracefs
 /// but nobody mounted it, it is mounted for this process alone, for as long as the returned file
 /// lives.
-fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), ProbeError> {
+fn tracefs_root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), ProbeError> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {
         match fs::metadata(place.join("instances")) {
@@ -107,18 +107,18 @@ fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), ProbeError> {
             Err(_) => {}
         }
     }
-    let place = places[0].display();
+    let default_place = places[0].display();
     if !places[0].is_dir() {
         let error = io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracefs");
-        return Err(failed(format!("find {place}"))(error));
+        return Err(failed(format!("find {default_place}"))(error));
     }
-    let what = format!("mount tracefs, which is not at {place}");
-    let mount = mounts::nowhere("tracefs").map_err(failed(what))?;
+    let what = format!("mount tracefs, which is not at {default_place}");
+    let mount = mounts::mount_detached("tracefs").map_err(failed(what))?;
     let path = roots.proc(&format!("self/fd/{}", mount.as_raw_fd()));
     Ok((path, Some(mount)))
 }
 
-fn sweep(roots: &Roots, instances: &Path) {
+fn remove_orphans(roots: &Roots, instances: &Path) {
     let Ok(now) = Owner::current(roots) else {
         return;
     };
@@ -132,7 +132,7 @@ fn sweep(roots: &Roots, instances: &Path) {
 
 /// The process that made an instance of this name; `None` when the name is not q2c's.
 fn owner(name: &str, now: &Owner) -> Option<Owner> {
-    let mut parts = name.strip_prefix(NAME)?.split('-');
+    let mut parts = name.strip_prefix(NAME_PREFIX)?.split('-');
     let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
     let is_ours = number.parse::<u32>().is_ok() && parts.next().is_none();
     is_ours.then_some(())?;

@@ -16,7 +16,7 @@
 
 use super::format::{Format, TracefsField};
 
-const LOST: u64 = 1 << 31;
+const LOST_BIT: u64 = 1 << 31;
 const NUMBER_STORED: u64 = 1 << 30;
 /// Bits of an absolute time that an event of type 31 holds; the upper bits come from the time
 /// before it.
@@ -47,21 +47,21 @@ impl PageLayout {
     }
 
     /// Size of a page in bytes, its head included.
-    pub(super) fn page(&self) -> usize {
+    pub(super) fn page_bytes(&self) -> usize {
         self.data.offset.saturating_add(self.data.size)
     }
 
     /// Whether the kernel lost events between the page before and this one.
     pub(super) fn after_gap(&self, page: &[u8]) -> bool {
         let commit = self.commit.number(page);
-        commit.is_some_and(|commit| commit & LOST != 0)
+        commit.is_some_and(|commit| commit & LOST_BIT != 0)
     }
 
     /// Hands on time (ns) and record of each event of a page.
     pub(super) fn events(
         &self,
         page: &[u8],
-        mut each: impl FnMut(u64, &[u8]),
+        mut take: impl FnMut(u64, &[u8]),
     ) -> Result<(), Malformed> {
         let mut time = self.time.number(page).ok_or(Malformed)?;
         let commit = self.commit.number(page).ok_or(Malformed)?;
@@ -70,8 +70,8 @@ impl PageLayout {
         let mut data = data.get(..length).ok_or(Malformed)?;
         while let Some(event) = PageEvent::first(data).ok_or(Malformed)? {
             time = event.time(time);
-            if let PageEventKind::Data(record) = event.what {
-                each(time, record);
+            if let PageEventKind::Data(record) = event.kind {
+                take(time, record);
             }
             data = data.get(event.length..).ok_or(Malformed)?;
         }
@@ -90,7 +90,7 @@ enum PageEventKind<'a> {
 
 struct PageEvent<'a> {
     delta: u64,
-    what: PageEventKind<'a>,
+    kind: PageEventKind<'a>,
     /// Bytes of the whole event, its head included.
     length: usize,
 }
@@ -105,10 +105,10 @@ impl<'a> PageEvent<'a> {
         let word = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));
         let head = word(0)?;
         let delta = u64::from(head >> 5);
-        let event = |what, length| {
+        let event = |kind, length| {
             Some(Some(PageEvent {
                 delta,
-                what,
+                kind,
                 length,
             }))
         };
@@ -131,7 +131,7 @@ impl<'a> PageEvent<'a> {
     }
 
     fn time(&self, before: u64) -> u64 {
-        match self.what {
+        match self.kind {
             PageEventKind::Data(_) | PageEventKind::Padding => before.wrapping_add(self.delta),
             PageEventKind::Extend(upper) => before.wrapping_add(self.delta + (upper << 27)),
             PageEventKind::Stamp(upper) => {
@@ -180,7 +180,7 @@ mod tests {
     /// The page has each type of event; the expected times and lengths are worked out by hand.
     #[test]
     fn every_type_of_event() {
-        assert_eq!(layout().page(), 4096);
+        assert_eq!(layout().page_bytes(), 4096);
         let page_words = [
             head(2, 10),
             0x0403_0201,
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn lost_events_are_told() {
-        for flags in [LOST, LOST | NUMBER_STORED] {
+        for flags in [LOST_BIT, LOST_BIT | NUMBER_STORED] {
             let page = page(5, flags, &[head(1, 1), 0xc]);
             assert_eq!(events(&page), (vec![(6, vec![0xc, 0, 0, 0])], Ok(())));
             assert!(layout().after_gap(&page));

@@ -2,11 +2,11 @@
 //! the kernel, and finds the process of each thread.
 
 use super::event::EAGAIN;
-use crate::wanted::CaptureFilter;
+use crate::filter::CaptureFilter;
 use q2c_host::Roots;
 use q2c_model::Op;
 use q2c_trace::Span;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use q2c_trace::span::NONE;
 use std::collections::HashMap;
 use std::fs;
@@ -31,14 +31,14 @@ pub(super) struct Sieve {
     /// I/Os that ended without a request, because they may not wait.
     pub(super) refused: u64,
     /// Recorded I/Os of threads whose process could not be read: they have the thread's own id.
-    pub(super) of_unread: u64,
+    pub(super) unread_process: u64,
     /// I/Os that were left out because one process was wanted and the I/O's could not be read.
     pub(super) perhaps_wanted: u64,
 }
 
 impl Sieve {
     /// Most threads that are remembered; beyond that all are forgotten and looked up anew.
-    const THREADS: usize = 1 << 16;
+    const MAX_THREADS: usize = 1 << 16;
 
     pub(super) fn new(roots: &Roots, wanted: &CaptureFilter) -> Sieve {
         Sieve {
@@ -49,19 +49,19 @@ impl Sieve {
             unqueued: 0,
             unfinished: 0,
             refused: 0,
-            of_unread: 0,
+            unread_process: 0,
             perhaps_wanted: 0,
         }
     }
 
     /// Learns name and process of a thread that just queued an I/O. The process is looked up in
     /// procfs when the thread is new.
-    pub(super) fn name(&mut self, tid: u32, comm: [u8; 16]) {
+    pub(super) fn learn_thread(&mut self, tid: u32, comm: [u8; 16]) {
         if let Some(known) = self.threads.get_mut(&tid) {
             known.comm = comm;
             return;
         }
-        if self.threads.len() >= Self::THREADS {
+        if self.threads.len() >= Self::MAX_THREADS {
             self.threads.clear();
         }
         let status = self.roots.proc(&format!("{tid}/status"));
@@ -73,11 +73,12 @@ impl Sieve {
     /// Makes the record of an I/O. `None` when it is of an unwanted operation or process; also
     /// `None`, and counted, when it has an unwanted size or latency or was not seen from its start
     /// to its end.
-    pub(super) fn recorded(&mut self, span: &Span) -> Option<Recorded> {
+    pub(super) fn record(&mut self, span: &Span) -> Option<RecordedIo> {
         let tid = span.pid;
         let thread = self.threads.get(&tid).copied().unwrap_or_default();
         let process = thread.process.unwrap_or(tid);
-        if !self.is_of_kind(span.op) {
+        let ops = &self.wanted.ops;
+        if !ops.is_empty() && !ops.contains(&span.op) {
             return None;
         }
         if self.wanted.pid.is_some_and(|pid| pid != process) {
@@ -88,8 +89,8 @@ impl Sieve {
             self.refused += 1;
             return None;
         }
-        let (least, most) = (self.wanted.min_size.0, self.wanted.max_size.0);
-        let is_of_size = (least..=most).contains(&span.bytes);
+        let (min, max) = (self.wanted.min_size.0, self.wanted.max_size.0);
+        let is_of_size = (min..=max).contains(&span.bytes);
         let has_queue = span.begin_ns != NONE || span.op == Op::Other;
         let latency = span.end_ns.wrapping_sub(span.first_ns());
         let above = self.wanted.latency_above.0;
@@ -107,8 +108,8 @@ impl Sieve {
             return None;
         }
         let lead = span.merged_into;
-        self.of_unread += u64::from(thread.process.is_none());
-        Some(Recorded {
+        self.unread_process += u64::from(thread.process.is_none());
+        Some(RecordedIo {
             span: Span {
                 pid: process,
                 merged_into: NONE,
@@ -122,10 +123,6 @@ impl Sieve {
             tid,
             comm: thread.comm,
         })
-    }
-
-    fn is_of_kind(&self, op: Op) -> bool {
-        self.wanted.ops.is_empty() || self.wanted.ops.contains(&op)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Enables the tracepoints and reads their events from the per-CPU buffers.
 
-use super::event::{EAGAIN, NEEDED, OF_BIOS, Tracepoint, id};
+use super::event::{BIO_COMPLETE, EAGAIN, REQUIRED_TRACEPOINTS, Tracepoint, id};
 use super::format::Format;
 use super::instance::Instance;
 use super::page::PageLayout;
 use crate::ProbeError;
-use crate::wanted::{has_requests, number};
+use crate::filter::{has_requests, number};
 use itertools::Itertools;
 use q2c_host::block::Disk;
 use q2c_trace::blktrace::{BlktraceEvent, TRACEPOINTS};
@@ -20,38 +20,38 @@ pub(super) struct TracepointEvent {
 
 /// The tracepoints that are recorded: those of [`TRACEPOINTS`] that this kernel has and that the
 /// disks need.
-pub(super) struct Points {
+pub(super) struct Tracepoints {
     points: Vec<(&'static str, Tracepoint)>,
 }
 
-impl Points {
+impl Tracepoints {
     /// Reads the formats of the tracepoints. Fails when a tracepoint is missing without which
     /// nothing could be recorded.
-    pub(super) fn read(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
+    pub(super) fn read(instance: &Instance, disks: &[Disk]) -> Result<Tracepoints, ProbeError> {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
         let mut points = Vec::new();
         for (name, action) in TRACEPOINTS {
             let file = format!("events/block/{name}/format");
-            let needed = NEEDED.contains(&name) || name == OF_BIOS && any_bios;
-            let of_use = match name {
-                OF_BIOS | "block_bio_queue" | "block_split" => true,
+            let needed = REQUIRED_TRACEPOINTS.contains(&name) || name == BIO_COMPLETE && any_bios;
+            let is_used = match name {
+                BIO_COMPLETE | "block_bio_queue" | "block_split" => true,
                 _ => any_requests,
             };
-            if !of_use || !needed && !instance.has(&file) {
+            if !is_used || !needed && !instance.has(&file) {
                 continue;
             }
             let format = Format::parse(&instance.read(&file)?);
             let point = Tracepoint::new(&format, action).ok_or_else(|| unknown(&file))?;
             points.push((name, point));
         }
-        Ok(Points { points })
+        Ok(Tracepoints { points })
     }
 
     /// Enables the tracepoints, with a filter that lets them write events of these disks alone.
     pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), ProbeError> {
         for (name, _) in &self.points {
-            let is_of_bios = *name == OF_BIOS;
+            let is_of_bios = *name == BIO_COMPLETE;
             let mut tests = disks.iter().map(|disk| {
                 // On a disk with requests the completion is seen from the request; the bio's
                 // would be a second one. Only a bio that might not wait ends without a request.
@@ -108,19 +108,19 @@ impl Pipes {
         Ok(Pipes {
             pipes: cpus.iter().map(open).collect::<Result<_, _>>()?,
             layout,
-            page: vec![0; layout.page()],
+            page: vec![0; layout.page_bytes()],
             malformed: 0,
         })
     }
 
     /// Reads all buffers until they are empty. Passes the CPU, the time in ns, whether events were
-    /// lost just before, and the record to `each`. Returns the bytes of events of the CPU that had
+    /// lost just before, and the record to `take`. Returns the bytes of events of the CPU that had
     /// most.
     pub(super) fn read(
         &mut self,
-        mut each: impl FnMut(u32, u64, bool, &[u8]),
+        mut take: impl FnMut(u32, u64, bool, &[u8]),
     ) -> Result<usize, ProbeError> {
-        let mut most = 0;
+        let mut max_bytes = 0;
         for (cpu, pipe) in &mut self.pipes {
             let mut bytes = 0;
             loop {
@@ -130,7 +130,7 @@ impl Pipes {
                         let mut after_gap = self.layout.after_gap(&self.page[..read]);
                         let events = self.layout.events(&self.page[..read], |time, record| {
                             bytes += record.len() + 4;
-                            each(*cpu, time, std::mem::take(&mut after_gap), record);
+                            take(*cpu, time, std::mem::take(&mut after_gap), record);
                         });
                         self.malformed += u64::from(events.is_err());
                     }
@@ -142,8 +142,8 @@ impl Pipes {
                     }
                 }
             }
-            most = most.max(bytes);
+            max_bytes = max_bytes.max(bytes);
         }
-        Ok(most)
+        Ok(max_bytes)
     }
 }

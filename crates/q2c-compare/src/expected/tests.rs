@@ -24,7 +24,7 @@ fn facts() -> ReplayFacts {
 
 fn variant(facts: &ReplayFacts, mode: Mode, sites: usize) -> Variant<'_> {
     let asked = ReplayRequest { mode, ..request() };
-    let open = |nth| OpenSite::of_one(&Roots::live(), &asked, "null", facts, nth).unwrap();
+    let open = |nth| OpenSite::with_one_target(&Roots::live(), &asked, "null", facts, nth).unwrap();
     let sites: Vec<OpenSite> = (0..sites).map(open).collect();
     let ready = PreparedReplay::new(&Roots::live(), &asked, facts, &sites, 3).unwrap();
     let mut sites: Vec<_> = sites.into_iter().map(|open| open.site).collect();
@@ -54,7 +54,7 @@ fn a_trial_takes_what_its_mode_takes() {
         (Mode::Closed { lane: LaneBy::Pid }, 2.0),
         (outstanding, 0.5),
     ] {
-        let off = variant(&facts, mode, 1).expected_s() - replayed_s - AROUND_S;
+        let off = variant(&facts, mode, 1).expected_s() - replayed_s - TRIAL_OVERHEAD_S;
         assert!(off.abs() < 1e-9, "{mode:?}");
     }
 }
@@ -66,7 +66,7 @@ fn what_makes_a_run_longer_is_told() {
     let variants = [variant(&facts, TIMED, 2)];
     let stop = AtomicBool::new(false);
     let sentences = |repeats, precondition: Option<&str>| {
-        let replaying = Replaying {
+        let replaying = ReplayRun {
             variants: &variants,
             trials: 3,
             all_trials: false,
@@ -85,7 +85,7 @@ fn what_makes_a_run_longer_is_told() {
             partial: None,
             failed: OnceCell::new(),
         };
-        replaying.beyond_estimate()
+        replaying.possible_delays()
     };
     assert_eq!(sentences(0, None), Vec::<String>::new());
     let both = sentences(3, Some("sequential:3"));

@@ -24,7 +24,7 @@ fn trace(devices: u32) -> ReplayFacts {
 }
 
 fn open(asked: &ReplayRequest, target: &str, devices: u32, nth: usize) -> Result<OpenSite, Fault> {
-    OpenSite::of_one(&Roots::live(), asked, target, &trace(devices), nth)
+    OpenSite::with_one_target(&Roots::live(), asked, target, &trace(devices), nth)
 }
 
 fn map(minor: u32, target: &str) -> DeviceMap {
@@ -62,7 +62,7 @@ fn each_target_has_a_simulated_device_of_its_own() {
     assert!(!Arc::ptr_eq(&device(&first), &device(&second)));
 }
 
-fn recorded(path: &Path) -> Result<OpenSite, Fault> {
+fn open_site(path: &Path) -> Result<OpenSite, Fault> {
     let name = format!("sim:trace={},unit=us", path.display());
     open(&request(), &name, 1, 0)
 }
@@ -72,11 +72,11 @@ fn a_device_tells_the_times_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("times.txt");
     std::fs::write(&path, "70\n90\n80\n").unwrap();
-    let open = recorded(&path).unwrap();
+    let open = open_site(&path).unwrap();
     let times = open.site.facts[0].service_times.clone().unwrap();
     let class = &times.classes[0];
     assert_eq!((class.recorded, class.median), (3, Nanos(80_000)));
-    let error = recorded(&folder.path().join("nowhere")).unwrap_err();
+    let error = open_site(&folder.path().join("nowhere")).unwrap_err();
     assert_eq!(error.exit(), Exit::Input, "{error}");
     assert!(error.to_string().contains("nowhere"), "{error}");
 }
@@ -84,7 +84,7 @@ fn a_device_tells_the_times_that_it_was_given() {
 #[test]
 fn mapped_devices_share_a_target_and_others_are_left_out() {
     let maps = [map(2, "null"), map(0, "sim:50us"), map(1, "null")];
-    let open = OpenSite::of_maps(&Roots::live(), &request(), &maps, &trace(4)).unwrap();
+    let open = OpenSite::from_maps(&Roots::live(), &request(), &maps, &trace(4)).unwrap();
     assert_eq!(open.site.name, "null, sim:50us");
     let devices: Vec<&[usize]> = open.site.targets.iter().map(|t| &t.devices[..]).collect();
     assert_eq!(devices, [&[2, 1][..], &[0]]);
@@ -93,7 +93,7 @@ fn mapped_devices_share_a_target_and_others_are_left_out() {
 #[test]
 fn wrong_maps_and_engines_are_refused() {
     let refused = |maps: &[DeviceMap]| {
-        let error = OpenSite::of_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
+        let error = OpenSite::from_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
         (error.exit(), error.to_string())
     };
     let (exit, text) = refused(&[map(7, "null")]);

@@ -12,7 +12,7 @@ fn facts(largest: u64) -> ReplayFacts {
 }
 
 fn simulated(request: &ReplayRequest) -> OpenSite {
-    OpenSite::of_one(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
+    OpenSite::with_one_target(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_job_has_the_settings_of_its_plan() {
 #[test]
 fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
-    let twice = OpenSite::of_one(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
+    let twice = OpenSite::with_one_target(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];
     let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
     let names: Vec<&String> = ready.identity.0.keys().collect();

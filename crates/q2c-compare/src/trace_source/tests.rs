@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::fs;
 
 /// Opens the recording `name` in `folder`, which is also the folder for its import.
-fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, Fault> {
+fn open_trace(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, Fault> {
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
     let mut import = ImportOptions::default();
     if !name.ends_with(".parquet") {
@@ -23,7 +23,7 @@ fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSou
     let tell = |line: &str| messages.borrow_mut().push(line.to_owned());
     // For this name, a signal has already arrived before the recording is read.
     let stop = AtomicBool::new(name == STOPPED);
-    let opened = TraceSource::open(&asked, &request.wanted, &stop, &tell);
+    let opened = TraceSource::open(&asked, &request.selection, &stop, &tell);
     if opened.is_ok() {
         let messages = messages.borrow();
         assert!(messages[0].starts_with("importing "), "{messages:?}");
@@ -46,7 +46,7 @@ fn an_import_is_there_while_the_source_is() {
     let folder = tempfile::tempdir().unwrap();
     let name = recording(folder.path());
     let files = || fs::read_dir(folder.path()).unwrap().count();
-    let source = opened(folder.path(), name, &request()).unwrap();
+    let source = open_trace(folder.path(), name, &request()).unwrap();
     assert_eq!((source.made_by.as_str(), source.facts.requests), ("csv", 2));
     assert!(source.name.ends_with(name));
     // The import has no name, so it leaves nothing even after SIGKILL.
@@ -60,13 +60,13 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let name = recording(folder.path());
     let mut later = request();
-    later.wanted.range = Some((Nanos(5_000_000_000), Nanos(6_000_000_000)));
-    let empty = opened(folder.path(), name, &later).unwrap_err();
+    later.selection.range = Some((Nanos(5_000_000_000), Nanos(6_000_000_000)));
+    let empty = open_trace(folder.path(), name, &later).unwrap_err();
     assert_eq!(empty.exit(), Exit::Input);
     assert!(empty.message().contains(" between 5.00 s and 6.00 s"));
     let mut by_cpu = request();
     by_cpu.share = ShareBy::Cpu;
-    let by_any = opened(folder.path(), name, &by_cpu);
+    let by_any = open_trace(folder.path(), name, &by_cpu);
     let lacks = by_any.unwrap().fits(&by_cpu).unwrap_err();
     assert!(matches!(lacks, ReplayError::NoKey("CPU")), "{lacks}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -76,14 +76,14 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
 fn a_file_that_cannot_be_read_a_missing_one_and_a_signal_are_three_errors() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("cut.parquet"), b"PAR1 and no more").unwrap();
-    let cut = opened(folder.path(), "cut.parquet", &request()).unwrap_err();
+    let cut = open_trace(folder.path(), "cut.parquet", &request()).unwrap_err();
     assert_eq!(cut.exit(), Exit::Input, "{cut}");
-    let missing = opened(folder.path(), "missing", &request()).unwrap_err();
+    let missing = open_trace(folder.path(), "missing", &request()).unwrap_err();
     assert_eq!(missing.exit(), Exit::Input, "{missing}");
     let system: Option<&io::Error> = missing.cause();
     assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::NotFound));
     let name = folder.path().join(recording(folder.path()));
     fs::rename(name, folder.path().join(STOPPED)).unwrap();
-    let stopped = opened(folder.path(), STOPPED, &request()).unwrap_err();
+    let stopped = open_trace(folder.path(), STOPPED, &request()).unwrap_err();
     assert_eq!(stopped.exit(), Exit::Interrupted, "{stopped}");
 }

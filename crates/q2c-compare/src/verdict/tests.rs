@@ -2,7 +2,7 @@ use super::*;
 use q2c_model::replay::{Count, Idle, Writes};
 use q2c_model::stats::Interval;
 use q2c_result::Target;
-use q2c_result::replay::Invalid;
+use q2c_result::replay::Flaw;
 
 pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
     let trial = ReplayTrial {
@@ -234,16 +234,16 @@ fn writes_that_were_not_written_are_told_whoever_left_them_out() {
 #[test]
 fn a_device_without_a_valid_trial_has_a_reason() {
     let stopped = ReplayTrial {
-        invalid: vec![Invalid::Stopped],
+        invalid: vec![Flaw::Stopped],
         ..ReplayTrial::default()
     };
     let [broke, again] = ["it broke", "again"].map(str::to_owned);
-    let failed = NoneValid::Failed(broke.clone());
-    let invalid = NoneValid::Invalid(Invalid::Stopped);
+    let failed = NoValidReason::Failed(broke.clone());
+    let invalid = NoValidReason::Invalid(Flaw::Stopped);
     for (trials, failures, why) in [
         (vec![stopped], vec![broke.clone()], invalid),
         (Vec::new(), vec![broke, again], failed),
-        (Vec::new(), Vec::new(), NoneValid::NotRun),
+        (Vec::new(), Vec::new(), NoValidReason::NotRun),
     ] {
         let run = DeviceRun {
             completion_s: Interval::default(),

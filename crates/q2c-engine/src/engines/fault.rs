@@ -25,7 +25,7 @@ pub(crate) struct FaultEngine<'a, T> {
     /// Number of completions that are still to come, up to and including the spoilt one.
     pub countdown: u64,
     /// A completion that is held back, with the time of its release, ns on the run's clock.
-    pub held: Option<(u64, RingCompletion)>,
+    pub delayed: Option<(u64, RingCompletion)>,
 }
 
 impl<T: Time> FaultEngine<'_, T> {
@@ -39,17 +39,17 @@ impl<T: Time> FaultEngine<'_, T> {
             FaultKind::Eio => done.result = -EIO,
             FaultKind::Short => done.result /= 2,
             FaultKind::Late(by) => {
-                self.held = Some((self.time.now() + by.0, done));
+                self.delayed = Some((self.time.now() + by.0, done));
                 return None;
             }
         }
         Some(done)
     }
 
-    fn released(&mut self) -> Option<RingCompletion> {
+    fn take_due(&mut self) -> Option<RingCompletion> {
         let now = self.time.now();
-        let held = self.held.take_if(|(due, _)| *due <= now);
-        held.map(|(_, done)| done)
+        let delayed = self.delayed.take_if(|(due, _)| *due <= now);
+        delayed.map(|(_, done)| done)
     }
 }
 
@@ -63,45 +63,45 @@ impl<T: Time> Engine for FaultEngine<'_, T> {
     }
 
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
-        if self.held.is_some() {
+        if self.delayed.is_some() {
             self.time.spend(LaneStep::Look);
-            return Ok(self.released());
+            return Ok(self.take_due());
         }
         let done = self.inner.poll()?;
         Ok(done.and_then(|done| self.spoil(done)))
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        if self.held.is_none() {
+        if self.delayed.is_none() {
             let done = self.inner.wait()?;
             if let Some(done) = self.spoil(done) {
                 return Ok(done);
             }
         }
         loop {
-            if let Some(done) = self.released() {
+            if let Some(done) = self.take_due() {
                 return Ok(done);
             }
             // It sleeps here, because spinning would charge the lane CPU time that no device takes.
-            self.held
+            self.delayed
                 .iter()
                 .for_each(|(due, _)| self.time.wait_for_completion(*due));
         }
     }
 
     fn next_due(&self) -> Option<u64> {
-        let held = self.held.map(|(due, _)| due);
-        held.or_else(|| self.inner.next_due())
+        let delayed = self.delayed.map(|(due, _)| due);
+        delayed.or_else(|| self.inner.next_due())
     }
 
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
-        if self.held.is_none() {
+        if self.delayed.is_none() {
             let done = self.inner.wait_until(deadline_ns)?;
             return Ok(done.and_then(|done| self.spoil(done)));
         }
-        let due = self.held.map_or(deadline_ns, |(due, _)| due);
+        let due = self.delayed.map_or(deadline_ns, |(due, _)| due);
         self.time.wait_for_completion(due.min(deadline_ns));
-        Ok(self.released())
+        Ok(self.take_due())
     }
 
     fn facts(&self) -> EngineFacts {

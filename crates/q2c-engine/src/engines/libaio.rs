@@ -1,7 +1,7 @@
 //! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`. Polling reads the mapped
 //! completion ring, or also calls `io_getevents` if [`ReapFrom`] says so.
 
-use super::memory::{Memory, own};
+use super::memory::{Memory, duplicate};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use q2c_policy::method::Means;
 use q2c_sys::Aio;
@@ -14,7 +14,7 @@ pub struct Libaio {
 
 impl Libaio {
     pub(crate) fn open(file: &File, memory: Memory, reap: ReapFrom) -> Result<Self, EngineError> {
-        let aio = Aio::new(own(file)?, memory.buffers()?, reap)?;
+        let aio = Aio::new(duplicate(file)?, memory.buffers()?, reap)?;
         Ok(Libaio { aio })
     }
 }

@@ -50,6 +50,6 @@ impl Memory {
 }
 
 /// A duplicate of the file handle for this engine alone.
-pub(super) fn own(file: &File) -> Result<File, EngineError> {
+pub(super) fn duplicate(file: &File) -> Result<File, EngineError> {
     file.try_clone().map_err(EngineError::Reopen)
 }

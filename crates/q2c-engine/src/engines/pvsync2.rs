@@ -4,7 +4,7 @@
 //! A request that RWF_NOWAIT turns away comes back with EAGAIN, as in fio's engine of that name. It
 //! counts as failed, and is not tried again without the flag.
 
-use super::memory::{Memory, own};
+use super::memory::{Memory, duplicate};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::{Vectored, VectoredFlags};
@@ -27,7 +27,7 @@ impl Pvsync2 {
         flags: VectoredFlags,
     ) -> Result<Self, EngineError> {
         Ok(Pvsync2 {
-            calls: Vectored::new(own(file)?, memory.buffers()?, flags),
+            calls: Vectored::new(duplicate(file)?, memory.buffers()?, flags),
             flags,
             done: Vec::with_capacity(memory.slots),
             next: 0,
@@ -80,7 +80,7 @@ impl Engine for Pvsync2 {
     fn facts(&self) -> EngineFacts {
         EngineFacts {
             polls_by: Means::Call,
-            waits: Waits::Not,
+            waits: Waits::Never,
             flags: names(self.flags),
             sleeps_undisturbed: true,
             ..EngineFacts::default()
@@ -103,10 +103,8 @@ pub(super) const FLAGS: [(&str, &str, Flag); 5] = [
 static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let joined_names = |set: usize| {
         let flags = FLAGS.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
-        flags
-            .map(|(_, (_, name, _))| *name)
-            .collect::<Vec<_>>()
-            .join("|")
+        let names: Vec<_> = flags.map(|(_, (_, name, _))| *name).collect();
+        names.join("|")
     };
     (0..1 << FLAGS.len()).map(joined_names).collect()
 });

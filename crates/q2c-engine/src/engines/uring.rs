@@ -2,10 +2,10 @@
 //! when the lane looks. The options say who submits and how completions are found. If the lane
 //! polls the device, a second ring takes the requests that wait for interrupts.
 
-use super::memory::{Memory, own};
+use super::memory::{Memory, duplicate};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
-use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
+use q2c_sys::nvme::{MAX_BLOCKS, NvmeError, namespace};
 use q2c_sys::{
     CommandRing, CompletionPath, EncodedRing, FileEncoding, NvmeEncoding, Ring, RingEncoding,
     RingOptions,
@@ -24,7 +24,7 @@ impl UringEngine {
         memory: Memory,
         options: RingOptions,
     ) -> Result<Self, EngineError> {
-        let ring = Ring::with(own(file)?, memory.buffers()?, options)?;
+        let ring = Ring::with(duplicate(file)?, memory.buffers()?, options)?;
         Ok(RingEngine { ring })
     }
 }
@@ -40,11 +40,11 @@ impl NvmeEngine {
         let (size, buffers) = (memory.size, memory.buffers()?);
         let namespace = namespace(file)?;
         let block = namespace.block;
-        if size / block as usize > MOST_BLOCKS as usize {
-            let most = MOST_BLOCKS;
+        if size / block as usize > MAX_BLOCKS as usize {
+            let most = MAX_BLOCKS;
             return Err(NvmeError::TooLarge { size, most, block }.into());
         }
-        let ring = CommandRing::new(own(file)?, namespace, buffers, iopoll)?;
+        let ring = CommandRing::new(duplicate(file)?, namespace, buffers, iopoll)?;
         Ok(RingEngine { ring })
     }
 }
@@ -59,7 +59,7 @@ impl<E: RingEncoding> RingEngine<E> {
     /// Takes a completion after a wait. Only if the kernel's polling was interrupted there is none
     /// yet, and it waits again.
     #[inline]
-    fn popped(&mut self) -> Result<RingCompletion, EngineError> {
+    fn pop_or_wait(&mut self) -> Result<RingCompletion, EngineError> {
         loop {
             if let Some(done) = self.ring.pop() {
                 return Ok(done);
@@ -88,7 +88,7 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        self.popped()
+        self.pop_or_wait()
     }
 
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
@@ -99,29 +99,25 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<RingCompletion, EngineError> {
         self.queue(requests, CompletionPath::Interrupt);
         self.ring.submit_and_wait(CompletionPath::Interrupt)?;
-        self.popped()
+        self.pop_or_wait()
     }
 
     fn facts(&self) -> EngineFacts {
         let (options, taskrun) = (self.ring.options(), self.ring.flags());
-        let helped = options.sqpoll.is_some();
+        let has_helper = options.sqpoll.is_some();
         EngineFacts {
-            polls_by: match (helped, options.iopoll, options.hybrid) {
+            polls_by: match (has_helper, options.iopoll, options.hybrid) {
                 (_, false, _) => Means::Ring,
                 (false, true, false) => Means::IoPoll,
                 (false, true, true) => Means::IoPollHybrid,
                 (true, true, false) => Means::HelperIoPoll,
                 (true, true, true) => Means::HelperIoPollHybrid,
             },
-            waits: if options.polls_in_call() {
-                Waits::Polling
-            } else {
-                Waits::Asleep
-            },
+            waits: [Waits::Asleep, Waits::Polling][usize::from(options.polls_in_call())],
             flags: self.ring.names(),
             interrupting: self.ring.interrupting_names(),
             // Polled completions, and those of a helper, cause no work in this thread.
-            sleeps_undisturbed: options.iopoll || helped || taskrun.sleeps_undisturbed(),
+            sleeps_undisturbed: options.iopoll || has_helper || taskrun.sleeps_undisturbed(),
             helper: self.ring.helper(),
         }
     }

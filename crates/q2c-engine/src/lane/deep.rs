@@ -15,7 +15,7 @@
 
 use super::Wait;
 use super::flights::HybridFlight;
-use crate::sample::short;
+use crate::sample::clamp_u32;
 use crate::{EngineError, EngineLane, RingCompletion, Sample, Time};
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Outcome};
@@ -25,18 +25,24 @@ impl<T: Time> EngineLane<'_, T> {
     /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the way of
     /// waiting under which they were submitted.
     pub(crate) fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
-        if let Wait::Hybrid(rule) = wait {
-            return self.drain_hybrid(rule.as_mut());
-        }
         while self.in_flight > 0 {
-            self.reap(matches!(wait, Wait::Poll))?;
-            self.in_flight -= 1;
+            if let Wait::Hybrid(rule) = wait {
+                self.find_completions()?;
+                for i in 0..self.flights.found.len() {
+                    self.finish(rule.as_mut(), i);
+                    self.in_flight -= 1;
+                }
+                self.flights.found.clear();
+            } else {
+                self.reap(matches!(wait, Wait::Poll))?;
+                self.in_flight -= 1;
+            }
         }
         Ok(())
     }
 
     /// Keeps `depth` requests in flight: each completed request is replaced at once.
-    pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
+    pub(super) fn run_deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
         // A device whose queue is full delays each submission of the first fill.
         while self.in_flight < self.depth && !self.stop.load(Ordering::Relaxed) {
             self.launch(self.in_flight, poll)?;
@@ -44,13 +50,13 @@ impl<T: Time> EngineLane<'_, T> {
         }
         while self.in_flight > 0 {
             let (slot, now) = self.reap(poll)?;
-            let (over, halted) = (now >= end, self.stop.load(Ordering::Relaxed));
-            if halted || over && !self.carries {
+            let (at_end, stopped) = (now >= end, self.stop.load(Ordering::Relaxed));
+            if stopped || at_end && !self.carries {
                 self.in_flight -= 1;
                 continue;
             }
             self.launch(slot, poll)?;
-            if over {
+            if at_end {
                 break;
             }
         }
@@ -85,8 +91,8 @@ impl<T: Time> EngineLane<'_, T> {
         self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
     }
 
-    /// Keeps `depth` requests in flight under a rule, as [`EngineLane::deep`] does without.
-    pub(super) fn deep_hybrid(
+    /// Keeps `depth` requests in flight under a rule, as [`EngineLane::run_deep`] does without.
+    pub(super) fn run_deep_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
         end: u64,
@@ -96,39 +102,24 @@ impl<T: Time> EngineLane<'_, T> {
             self.in_flight += 1;
         }
         while self.in_flight > 0 {
-            self.find()?;
-            let (mut over, mut rests) = (false, false);
+            self.find_completions()?;
+            let (mut at_end, mut retires) = (false, false);
             // As without a rule, each completed request is replaced before the next is recorded;
             // the latter's latency includes that time.
             for i in 0..self.flights.found.len() {
                 let slot = self.flights.found[i].slot;
-                over |= self.finish(rule, i) >= end;
-                rests = self.stop.load(Ordering::Relaxed) || over && !self.carries;
-                if rests {
+                at_end |= self.finish(rule, i) >= end;
+                retires = self.stop.load(Ordering::Relaxed) || at_end && !self.carries;
+                if retires {
                     self.in_flight -= 1;
                 } else {
                     self.start(rule, slot)?;
                 }
             }
             self.flights.found.clear();
-            if over && !rests {
+            if at_end && !retires {
                 break;
             }
-        }
-        Ok(())
-    }
-
-    pub(super) fn drain_hybrid(
-        &mut self,
-        rule: &mut dyn q2c_policy::Lane,
-    ) -> Result<(), EngineError> {
-        while self.in_flight > 0 {
-            self.find()?;
-            for i in 0..self.flights.found.len() {
-                self.finish(rule, i);
-                self.in_flight -= 1;
-            }
-            self.flights.found.clear();
         }
         Ok(())
     }
@@ -147,7 +138,7 @@ impl<T: Time> EngineLane<'_, T> {
         let sample = Sample {
             submit_ns,
             offset: request.offset,
-            submit_len_ns: short(submitted_ns - submit_ns),
+            submit_len_ns: clamp_u32(submitted_ns - submit_ns),
             flags,
             ..Sample::default()
         };
@@ -164,7 +155,7 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     /// Waits until at least one request is complete, in the way that the rule chose for the oldest.
-    fn find(&mut self) -> Result<(), EngineError> {
+    fn find_completions(&mut self) -> Result<(), EngineError> {
         let can_interrupt = self.can_interrupt();
         loop {
             self.look()?;
@@ -180,9 +171,9 @@ impl<T: Time> EngineLane<'_, T> {
                     self.time.sleep(oldest.due_ns - now);
                     let woke = self.time.now();
                     let sample = &mut oldest.sample;
-                    sample.asked_ns = short(asked.0);
-                    sample.slept_ns = short(woke - now);
-                    sample.woke_ns = short(woke - oldest.submitted_ns);
+                    sample.asked_ns = clamp_u32(asked.0);
+                    sample.slept_ns = clamp_u32(woke - now);
+                    sample.woke_ns = clamp_u32(woke - oldest.submitted_ns);
                     sample.flags |= Sample::SLEPT;
                     // The clocks of the run and of the sleep may differ a little. The sleep is
                     // over, so the due time counts as reached.
@@ -206,11 +197,11 @@ impl<T: Time> EngineLane<'_, T> {
     /// Looks once, and takes everything that is complete.
     #[inline]
     fn look(&mut self) -> Result<(), EngineError> {
-        let before = self.flights.looked_ns;
+        let unseen_ns = self.flights.looked_ns;
         loop {
             let now = self.time.now();
             match self.engine.poll()? {
-                Some(done) => self.note(done, before),
+                Some(done) => self.note(done, unseen_ns),
                 None => {
                     self.flights.looked_ns = now;
                     return Ok(());

@@ -3,7 +3,7 @@
 use crate::{RingCompletion, Sample};
 use q2c_policy::{Decision, Token};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct HybridFlight {
     pub sample: Sample,
     /// Time at which the submission returned, on the run's clock.
@@ -14,19 +14,6 @@ pub(crate) struct HybridFlight {
     pub due_ns: u64,
     /// True if the request was complete when its sleep ended.
     pub missed: bool,
-}
-
-impl Default for HybridFlight {
-    fn default() -> Self {
-        HybridFlight {
-            sample: Sample::default(),
-            submitted_ns: 0,
-            decision: Decision::Poll,
-            token: Token::default(),
-            due_ns: 0,
-            missed: false,
-        }
-    }
 }
 
 /// The requests in flight, by slot, linked in the order of their submissions. After
@@ -74,11 +61,11 @@ impl Flights {
     }
 
     pub(crate) fn remove(&mut self, slot: u16) -> HybridFlight {
-        let gone = slot as usize;
-        let (older, newer) = (self.older[gone], self.newer[gone]);
+        let slot = slot as usize;
+        let (older, newer) = (self.older[slot], self.newer[slot]);
         self.newer[older as usize] = newer;
         self.older[newer as usize] = older;
-        self.by_slot[gone]
+        self.by_slot[slot]
     }
 
     /// Decides whether a request that is now complete was missed. It was found by the first look
@@ -116,14 +103,16 @@ mod tests {
         for (slot, time) in [(2, 10), (0, 11), (3, 12), (1, 13)] {
             flights.add(slot, submitted_at(time));
         }
-        let mut without = |slot| {
+        for (slot, oldest, case) in [
+            (0, Some(10), "from the middle"),
+            (2, Some(12), "the oldest"),
+            (1, Some(12), "the newest"),
+            (3, None, "the last"),
+        ] {
             flights.remove(slot);
-            flights.oldest().map(|flight| flight.submitted_ns)
-        };
-        assert_eq!(without(0), Some(10), "from the middle");
-        assert_eq!(without(2), Some(12), "the oldest");
-        assert_eq!(without(1), Some(12), "the newest");
-        assert_eq!(without(3), None);
+            let submitted_ns = flights.oldest().map(|flight| flight.submitted_ns);
+            assert_eq!(submitted_ns, oldest, "{case}");
+        }
         flights.add(0, submitted_at(20));
         flights.add(1, submitted_at(21));
         assert_eq!(flights.oldest().map(|flight| flight.submitted_ns), Some(20));

@@ -6,17 +6,17 @@
 //! that out is known as coordinated omission.
 
 use super::Wait;
-use crate::sample::short;
+use crate::sample::clamp_u32;
 use crate::time::rest_until;
-use crate::{EngineError, EngineLane, Request, Sample, Time};
+use crate::{EngineError, EngineLane, Request, Sample, Time, Waits};
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 
 /// The timer ends this long before the due time, and the thread spins for the rest. This is more
 /// than the wake-up delays seen on virtual machines.
-const MARGIN_NS: u64 = 80_000;
+const SPIN_NS: u64 = 80_000;
 /// A lane that rests checks at least this often, every 50 ms, if it is to stop.
-const LOOK_NS: u64 = 50_000_000;
+const MAX_REST_NS: u64 = 50_000_000;
 
 /// The due times of submissions: a Poisson process.
 pub(crate) struct PoissonPace {
@@ -39,7 +39,7 @@ impl PoissonPace {
         }
     }
 
-    fn next(&mut self) {
+    fn advance(&mut self) {
         let gap = -(1.0 - self.rng.unit()).ln() * self.gap_ns;
         self.due += gap as u64;
     }
@@ -57,7 +57,7 @@ pub(crate) struct LaneThinkTime {
 }
 
 /// The shortest sleep, ns: a lane that thinks always leaves its CPU.
-const LEAST_NS: u64 = 1_000;
+const MIN_THINK_NS: u64 = 1_000;
 
 impl LaneThinkTime {
     /// Begins the think time after this I/O. The I/O's own start shows how late sleeps end here. A
@@ -65,12 +65,11 @@ impl LaneThinkTime {
     /// most a 64th of the length, so that one disturbed sleep changes little.
     pub(crate) fn begin(&mut self, sample: Sample) {
         if self.due_ns > 0 {
-            let most = (self.length_ns / 64).max(LEAST_NS) as i64;
-            let late = sample.submit_ns as i64 - self.due_ns as i64;
-            let early = self
-                .early_ns
-                .saturating_add_signed((late / 4).clamp(-most, most));
-            self.early_ns = early.min(self.length_ns.saturating_sub(LEAST_NS));
+            let max_step_ns = (self.length_ns / 64).max(MIN_THINK_NS) as i64;
+            let late_ns = sample.submit_ns as i64 - self.due_ns as i64;
+            let step_ns = (late_ns / 4).clamp(-max_step_ns, max_step_ns);
+            let early_ns = self.early_ns.saturating_add_signed(step_ns);
+            self.early_ns = early_ns.min(self.length_ns.saturating_sub(MIN_THINK_NS));
         }
         self.due_ns = sample.reaped_ns() + self.length_ns;
     }
@@ -80,44 +79,42 @@ impl<T: Time> EngineLane<'_, T> {
     /// Sleeps for the rest of `think`. Returns true if the next I/O may be submitted: not if the
     /// run's clock shows `end` first, or `stop` is raised. The rest of the think time at `end`
     /// belongs to the next stretch, so stretches may be of any length.
-    pub(super) fn has_thought(&self, think: LaneThinkTime, end: u64) -> bool {
+    pub(super) fn finish_thinking(&self, think: LaneThinkTime, end: u64) -> bool {
         let until = think.due_ns.saturating_sub(think.early_ns);
         rest_until(until.min(end), self.time, self.stop);
         self.time.now() < end && !self.stop.load(Ordering::Relaxed)
     }
 
     /// Does I/O in an open loop until the run's clock shows `end`, or `stop` is raised.
-    pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
+    pub(super) fn run_paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
-            return self.deep_paced(end);
+            return self.run_deep_paced(end);
         }
         match wait {
-            Wait::Interrupt => self.in_time(end, Self::interrupted),
-            Wait::Poll if self.waits == crate::engine::Waits::Not => {
-                self.in_time(end, Self::interrupted)
-            }
-            Wait::Poll => self.in_time(end, Self::polled),
-            Wait::Hybrid(rule) => self.in_time(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
+            Wait::Interrupt => self.repeat_due(end, Self::interrupt_io),
+            Wait::Poll if self.waits == Waits::Never => self.repeat_due(end, Self::interrupt_io),
+            Wait::Poll => self.repeat_due(end, Self::poll_io),
+            Wait::Hybrid(rule) => self.repeat_due(end, |lane, r| lane.hybrid_io(rule.as_mut(), r)),
         }
     }
 
-    fn in_time(
+    fn repeat_due(
         &mut self,
         end: u64,
-        mut one: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
+        mut do_io: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
     ) -> Result<(), EngineError> {
         while let Some(due) = self.take_due(end) {
             let request = self.next_request(0);
-            let mut sample = one(self, request)?;
+            let mut sample = do_io(self, request)?;
             let late = sample.submit_ns - due;
             if sample.is(Sample::ONE_CALL) {
                 sample = sample.with_wait(sample.wait() + late);
             } else {
                 // What exceeds the field of the submission counts as waiting.
-                let whole = u64::from(sample.submit_len_ns) + late;
-                sample.submit_len_ns = short(whole);
-                let rest = whole - u64::from(sample.submit_len_ns);
-                sample = sample.with_wait(sample.wait() + rest);
+                let submit_len_ns = u64::from(sample.submit_len_ns) + late;
+                sample.submit_len_ns = clamp_u32(submit_len_ns);
+                let excess = submit_len_ns - u64::from(sample.submit_len_ns);
+                sample = sample.with_wait(sample.wait() + excess);
             }
             sample.submit_ns = due;
             self.record(sample);
@@ -132,20 +129,20 @@ impl<T: Time> EngineLane<'_, T> {
     /// due before `end`, `end` has passed, or the lane is to stop. Submissions that a slow device
     /// delayed stay due, and come first in the next stretch.
     fn take_due(&mut self, end: u64) -> Option<u64> {
-        let due = self.due();
+        let due = self.ensure_due();
         if due >= end || self.time.now() >= end {
-            self.rest_until(end);
+            self.rest_precisely_until(end);
             return None;
         }
-        self.rest_until(due);
+        self.rest_precisely_until(due);
         if let Some(pace) = &mut self.pace {
-            pace.next();
+            pace.advance();
         }
         (!self.stop.load(Ordering::Relaxed)).then_some(due)
     }
 
     /// Due time of the next submission, on the run's clock. The very first is due now.
-    fn due(&mut self) -> u64 {
+    fn ensure_due(&mut self) -> u64 {
         let now = self.time.now();
         let Some(pace) = &mut self.pace else {
             return now;
@@ -157,14 +154,14 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     /// Sleeps, then spins, until the run's clock shows `until` or `stop` is raised.
-    fn rest_until(&self, until: u64) {
+    fn rest_precisely_until(&self, until: u64) {
         loop {
             let left = until.saturating_sub(self.time.now());
             if left == 0 || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            match left.checked_sub(MARGIN_NS) {
-                Some(sleep) if sleep > 0 => self.time.sleep(sleep.min(LOOK_NS)),
+            match left.checked_sub(SPIN_NS) {
+                Some(sleep) if sleep > 0 => self.time.sleep(sleep.min(MAX_REST_NS)),
                 _ => self.time.spin_until(until),
             }
         }
@@ -172,36 +169,33 @@ impl<T: Time> EngineLane<'_, T> {
 
     /// The open loop with several requests in flight: submits what is due and polls for
     /// completions.
-    fn deep_paced(&mut self, end: u64) -> Result<(), EngineError> {
+    fn run_deep_paced(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
-            let (now, stops) = (self.time.now(), self.stop.load(Ordering::Relaxed));
-            let over = now >= end || stops;
-            if over && (self.in_flight == 0 || self.carries && !stops) {
+            let (now, stopped) = (self.time.now(), self.stop.load(Ordering::Relaxed));
+            let at_end = now >= end || stopped;
+            if at_end && (self.in_flight == 0 || self.carries && !stopped) {
                 return Ok(());
             }
-            while !over && self.launch_due(now)? {}
+            while !at_end && self.launch_due(now)? {}
             if self.in_flight > 0 {
                 self.land_one(end)?;
-            } else if !over {
-                let due = self.due();
-                self.rest_until(due.min(end));
+            } else if !at_end {
+                let due = self.ensure_due();
+                self.rest_precisely_until(due.min(end));
             }
         }
     }
 
     /// Submits a due request if a slot is free. Returns true if it did.
     fn launch_due(&mut self, now: u64) -> Result<bool, EngineError> {
-        let due = self.due();
-        let slot = match &mut self.pace {
-            Some(pace) if due <= now => pace.free.pop(),
-            _ => None,
-        };
-        let Some(slot) = slot else {
+        let due = self.ensure_due();
+        let Some(pace) = self.pace.as_mut().filter(|_| due <= now) else {
             return Ok(false);
         };
-        if let Some(pace) = &mut self.pace {
-            pace.next();
-        }
+        let Some(slot) = pace.free.pop() else {
+            return Ok(false);
+        };
+        pace.advance();
         let request = self.next_request(slot);
         self.slots[slot as usize] = (due, request.offset);
         self.engine.submit(&[request])?;
@@ -212,12 +206,11 @@ impl<T: Time> EngineLane<'_, T> {
     fn land_one(&mut self, end: u64) -> Result<(), EngineError> {
         let Some(done) = self.engine.poll()? else {
             let (engine, pace) = (&self.engine, &self.pace);
-            let free = pace.as_ref().filter(|pace| !pace.free.is_empty());
-            let due = free.map_or(end, |pace| pace.due.min(end));
-            let next = |now| engine.next_due().unwrap_or(now);
+            let with_slot = pace.as_ref().filter(|pace| !pace.free.is_empty());
+            let due = with_slot.map_or(end, |pace| pace.due.min(end));
             self.time.look_again(|now| {
                 let latest = if now < end { due } else { u64::MAX };
-                next(now).min(latest)
+                engine.next_due().unwrap_or(now).min(latest)
             });
             return Ok(());
         };

@@ -1,21 +1,21 @@
 //! The threads of the lanes: they are set up and started together, and none is left at the end.
 
-use super::thread::{LaneResult, Meeting, PhasesResult, lane_thread};
+use super::thread::{Meeting, PhasesResult, lane_thread};
 use crate::start::{HaltsOnPanic, Member, Start, Starter};
 use crate::{EngineLane, JobPlan, LaneData, Real, RunError, Time, TimeSource, world};
 use q2c_sys::Clock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, ScopedJoinHandle, scope};
+use std::thread::{Builder, scope};
 
 /// Time from the last set-up to the common start, ns.
 pub(crate) const LEAD_NS: u64 = 3_000_000;
 
 /// The results of a crew: the lanes' data, the result of the side work, and the common start on the
 /// run's clock, ns.
-pub(crate) struct Crewed<T> {
+pub(crate) struct CrewResults<T> {
     pub lanes: Vec<LaneData>,
-    pub beside: T,
+    pub side: T,
     pub start_ns: u64,
 }
 
@@ -23,96 +23,99 @@ pub(crate) type CrewJob<W> = (JobPlan, W);
 
 /// What a lane does between the common start and its end.
 pub(crate) trait LaneWork: Send {
-    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin_ns: u64)
-    -> PhasesResult;
+    fn run<T: Time>(
+        self,
+        lane: &mut EngineLane<'_, T>,
+        job: JobPlan,
+        begin_ns: u64,
+    ) -> PhasesResult;
 }
 
 /// Work next to the lanes, in a thread of its own. It gets the common start on the run's clock, ns,
 /// and the lanes' thread ids.
 pub(crate) trait SideWork: Send {
     type Out: Send;
-    fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> Self::Out;
+    fn run<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> Self::Out;
 }
 
-/// Runs every job's `work` in a thread of its own. Once all lanes are set up, it runs `beside` in
-/// another thread.
+/// Runs every job's `work` in a thread of its own. Once all lanes are set up, it runs `side_work`
+/// in another thread.
 ///
-/// `beside` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
-/// until `beside` has returned. An error after its panic calls it `name`.
+/// `side_work` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
+/// until `side_work` has returned. An error after its panic calls it `name`.
 ///
 /// No thread is left behind, whatever fails.
-pub(crate) fn crew<W: LaneWork, B: SideWork>(
+pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     time: &TimeSource,
     halt: &AtomicBool,
     name: &str,
-    beside: B,
-) -> Result<Crewed<B::Out>, RunError> {
+    side_work: B,
+) -> Result<CrewResults<B::Out>, RunError> {
     match time {
-        TimeSource::Real(clock) => threads(jobs, *clock, halt, name, beside),
-        TimeSource::World(world) => world::crew(jobs, world, halt, name, beside),
+        TimeSource::Real(clock) => run_threads(jobs, *clock, halt, name, side_work),
+        TimeSource::World(world) => world::run_crew(jobs, world, halt, name, side_work),
     }
 }
 
-struct Threads<'a> {
+struct LaneThread<'a> {
     member: Member<'a>,
     /// Set when the side work is over. Until then the engines stay open, so that the CPU time of
     /// their helpers can be read.
-    over: &'a OnceLock<()>,
+    side_done: &'a OnceLock<()>,
 }
 
-impl Meeting for Threads<'_> {
+impl Meeting for LaneThread<'_> {
     fn ready(&self, is_set_up: bool) -> Option<u64> {
         self.member.ready(is_set_up)
     }
 
     fn wait_for_end(&self) {
-        self.over.wait();
+        self.side_done.wait();
     }
 }
 
-fn threads<W: LaneWork, B: SideWork>(
+fn run_threads<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     clock: Clock,
     halt: &AtomicBool,
     name: &str,
-    beside: B,
-) -> Result<Crewed<B::Out>, RunError> {
-    let (start, over) = (&Start::for_members(jobs.len()), &OnceLock::new());
+    side_work: B,
+) -> Result<CrewResults<B::Out>, RunError> {
+    let (start, side_done) = (&Start::for_members(jobs.len()), &OnceLock::new());
     scope(|scope| {
         let starter = Starter::new(start);
-        let ends = TellsEnd(over);
+        let end_signal = EndSignal(side_done);
         let mut threads = Vec::new();
-        let mut refused = None;
+        let mut spawn_error = None;
         for (index, (job, work)) in jobs.into_iter().enumerate() {
             let lane = job.name.clone();
             let body = move || {
                 let member = Member::new(start, index, halt);
-                lane_thread(job, Real(clock), halt, &Threads { member, over }, work)
+                let meeting = LaneThread { member, side_done };
+                lane_thread(job, Real(clock), halt, &meeting, work)
             };
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push((lane, thread)),
                 Err(source) => {
-                    refused = Some(RunError::Spawn { lane, source });
+                    spawn_error = Some(RunError::Spawn { lane, source });
                     break;
                 }
             }
         }
         // A thread that could not be started never reports.
-        let tids = match refused {
-            None => starter.wait_for_all(),
-            Some(_) => None,
-        };
+        let spawned = spawn_error.is_none();
+        let tids = spawned.then(|| starter.wait_for_all()).flatten();
         let start_ns = clock.now() + LEAD_NS;
         match tids {
             Some(_) => starter.start_at(start_ns),
             None => drop(starter),
         }
         // The side work has its own thread, so that its CPU time does not count as the caller's.
-        let beside = tids.and_then(|tids| {
+        let side = tids.and_then(|tids| {
             let body = move || {
                 let _halts = HaltsOnPanic(halt);
-                beside.go(Real(clock), start_ns, &tids)
+                side_work.run(Real(clock), start_ns, &tids)
             };
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => Some(thread.join()),
@@ -120,41 +123,36 @@ fn threads<W: LaneWork, B: SideWork>(
                     // Nothing else would end the lanes.
                     halt.store(true, Ordering::Release);
                     let lane = name.to_owned();
-                    refused = Some(RunError::Spawn { lane, source });
+                    spawn_error = Some(RunError::Spawn { lane, source });
                     None
                 }
             }
         });
-        drop(ends);
-        let threads = threads.into_iter();
-        let lanes: Vec<_> = threads.map(|(name, lane)| finish(name, lane)).collect();
-        refused.map_or(Ok(()), Err)?;
-        let beside = beside
-            .transpose()
-            .map_err(|_| RunError::Panic(name.to_owned()))?;
-        let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok(Crewed {
-            lanes,
-            beside: beside.expect("every lane was set up, as none of them says otherwise"),
+        drop(end_signal);
+        let lanes = threads.into_iter();
+        let lanes = lanes.map(|(lane, thread)| match thread.join() {
+            Ok(result) => result.map_err(|source| RunError::Lane { lane, source }),
+            Err(_) => Err(RunError::Panic(lane)),
+        });
+        // All threads are joined, even after one that failed.
+        let lanes: Vec<_> = lanes.collect();
+        spawn_error.map_or(Ok(()), Err)?;
+        let side = side.transpose();
+        let side = side.map_err(|_| RunError::Panic(name.to_owned()))?;
+        Ok(CrewResults {
+            lanes: lanes.into_iter().collect::<Result<_, _>>()?,
+            side: side.expect("every lane was set up, as none of them says otherwise"),
             start_ns,
         })
     })
 }
 
 /// Announces the end when it is dropped, so that on no way out the lanes wait for ever.
-struct TellsEnd<'a>(&'a OnceLock<()>);
+struct EndSignal<'a>(&'a OnceLock<()>);
 
-impl Drop for TellsEnd<'_> {
+impl Drop for EndSignal<'_> {
     fn drop(&mut self) {
         self.0.set(()).ok();
-    }
-}
-
-fn finish(name: String, thread: ScopedJoinHandle<'_, LaneResult>) -> Result<LaneData, RunError> {
-    match thread.join() {
-        Ok(Ok(data)) => Ok(data),
-        Ok(Err(source)) => Err(RunError::Lane { lane: name, source }),
-        Err(_) => Err(RunError::Panic(name)),
     }
 }
 
@@ -175,7 +173,7 @@ mod tests {
     struct Nothing;
 
     impl LaneWork for Nothing {
-        fn go<T: Time>(self, _: &mut EngineLane<'_, T>, _: JobPlan, _: u64) -> PhasesResult {
+        fn run<T: Time>(self, _: &mut EngineLane<'_, T>, _: JobPlan, _: u64) -> PhasesResult {
             Ok(Vec::new())
         }
     }
@@ -184,7 +182,7 @@ mod tests {
 
     impl SideWork for Looks {
         type Out = Vec<bool>;
-        fn go<T: Time>(self, _: T, _: u64, threads: &[u32]) -> Vec<bool> {
+        fn run<T: Time>(self, _: T, _: u64, threads: &[u32]) -> Vec<bool> {
             std::thread::sleep(Duration::from_millis(100));
             let there = |tid: &u32| PathBuf::from(format!("/proc/self/task/{tid}")).exists();
             threads.iter().map(there).collect()
@@ -197,8 +195,8 @@ mod tests {
         let halt = AtomicBool::new(false);
         let jobs = vec![(job(), Nothing), (job(), Nothing)];
         let time = Clock::new().into();
-        let crewed = crew(jobs, &time, &halt, "beside", Looks).expect("the lanes run");
-        assert_eq!(crewed.beside, [true, true]);
-        assert_eq!(crewed.lanes.len(), 2);
+        let results = run_crew(jobs, &time, &halt, "beside", Looks).expect("the lanes run");
+        assert_eq!(results.side, [true, true]);
+        assert_eq!(results.lanes.len(), 2);
     }
 }

@@ -9,25 +9,13 @@ pub(crate) mod thread;
 pub use live::{Live, LiveAnswer, LivePlan, LiveSlice, live};
 pub use plan::{Activity, JobPlan, LaneData, Mark, PhaseData, RunData, RunPlan};
 
-use crate::time::{NAP_NS, rest_until};
+use crate::time::{MAX_REST_NS, rest_until};
 use crate::{EngineError, Time};
-use crew::{SideWork, crew};
+use crew::{SideWork, run_crew};
 use q2c_model::{CpuId, Nanos};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use thread::PhasesWork;
-
-/// Receives the phase boundaries, in the sampler's thread.
-pub trait Observer {
-    /// Phase number `phase`, from 0, is about to begin; the number of phases stands for the end of
-    /// the run. A run that is stopped early reports its first phase and its end, but not phases
-    /// that never began.
-    fn boundary(&mut self, phase: usize);
-}
-
-impl Observer for () {
-    fn boundary(&mut self, _phase: usize) {}
-}
 
 /// The reason why a run failed.
 #[derive(Debug, Error)]
@@ -69,14 +57,18 @@ pub enum RunError {
 ///
 /// Raising `stop` ends the run early; the data so far is then returned with `stopped` set. The
 /// first failed I/O of a job with `stop_on_fault` does the same. No thread is left behind.
+///
+/// `on_boundary` is called in the sampler's thread when phase number `phase`, from 0, is about to
+/// begin; the number of phases stands for the end of the run. A run that is stopped early reports
+/// its first phase and its end, but not phases that never began.
 pub fn run(
     plan: RunPlan,
-    observer: &mut (dyn Observer + Send),
+    on_boundary: &mut (dyn FnMut(usize) + Send),
     stop: &AtomicBool,
 ) -> Result<RunData, RunError> {
     if plan.interval == Nanos::ZERO {
         let problem = "the interval of its readings must be above 0";
-        return Err(plan::wrong("sampler", problem));
+        return Err(plan::invalid("sampler", problem));
     }
     plan::check_jobs(&plan.jobs, plan.phases.len())?;
     let halt = AtomicBool::new(false);
@@ -85,19 +77,19 @@ pub fn run(
         phases,
         interval: plan.interval,
         cpu: plan.sampler_cpu,
-        observer,
+        on_boundary,
         stop,
         halt: &halt,
     };
     let jobs = plan.jobs.into_iter().map(|job| (job, PhasesWork(phases)));
-    let crewed = crew(jobs.collect(), &plan.time, &halt, "sampler", sampler)?;
-    let mut lanes = crewed.lanes;
-    for (lane, readings) in lanes.iter_mut().zip(crewed.beside) {
+    let results = run_crew(jobs.collect(), &plan.time, &halt, "sampler", sampler)?;
+    let mut lanes = results.lanes;
+    for (lane, readings) in lanes.iter_mut().zip(results.side) {
         lane.cpu_readings = readings;
     }
     Ok(RunData {
         lanes,
-        start_ns: crewed.start_ns,
+        start_ns: results.start_ns,
         stopped: halt.load(Ordering::Relaxed),
     })
 }
@@ -107,7 +99,7 @@ struct Sampler<'a> {
     phases: &'a [Nanos],
     interval: Nanos,
     cpu: Option<CpuId>,
-    observer: &'a mut (dyn Observer + Send),
+    on_boundary: &'a mut (dyn FnMut(usize) + Send),
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 }
@@ -117,7 +109,7 @@ struct Sampler<'a> {
 impl SideWork for Sampler<'_> {
     type Out = Vec<Vec<(u64, u64)>>;
 
-    fn go<T: Time>(self, time: T, begin: u64, threads: &[u32]) -> Self::Out {
+    fn run<T: Time>(self, time: T, begin: u64, threads: &[u32]) -> Self::Out {
         if let Some(cpu) = self.cpu {
             // If pinning fails, the sampler may disturb the lanes a little, but no figure becomes
             // wrong.
@@ -131,17 +123,23 @@ impl SideWork for Sampler<'_> {
             if !pause(phase_begin) && phase > 0 {
                 break;
             }
-            self.observer.boundary(phase);
+            (self.on_boundary)(phase);
             for tick in 0..=length.0 / self.interval.0 {
                 if !pause(phase_begin + tick * self.interval.0) {
                     break 'run;
                 }
-                read(time, threads, &mut readings);
+                for (thread, readings) in threads.iter().zip(&mut readings) {
+                    // The thread of a lane that ended early no longer has a CPU clock, so its
+                    // readings end here.
+                    if let Some(cpu_ns) = time.cpu_ns_of(*thread) {
+                        readings.push((time.now(), cpu_ns));
+                    }
+                }
             }
             phase_begin += length.0;
         }
         pause(phase_begin);
-        self.observer.boundary(self.phases.len());
+        (self.on_boundary)(self.phases.len());
         readings
     }
 }
@@ -157,16 +155,6 @@ fn pause<T: Time>(time: T, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> 
         if halt.load(Ordering::Relaxed) || now >= until {
             return !halt.load(Ordering::Relaxed);
         }
-        rest_until(until.min(now + NAP_NS), time, halt);
-    }
-}
-
-fn read<T: Time>(time: T, threads: &[u32], readings: &mut [Vec<(u64, u64)>]) {
-    for (thread, readings) in threads.iter().zip(readings) {
-        // The thread of a lane that ended early no longer has a CPU clock, so its readings end
-        // here.
-        if let Some(cpu) = time.cpu_ns_of(*thread) {
-            readings.push((time.now(), cpu));
-        }
+        rest_until(until.min(now + MAX_REST_NS), time, halt);
     }
 }

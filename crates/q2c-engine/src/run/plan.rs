@@ -64,10 +64,7 @@ impl JobPlan {
             name: format!("lane on {engine}"),
             engine,
             medium,
-            pattern: Pattern {
-                random: true,
-                write: false,
-            },
+            pattern: Pattern::RANDREAD,
             bs: Bytes(4096),
             base: Bytes(0),
             span: Bytes(1 << 30),
@@ -168,7 +165,7 @@ impl LaneData {
     }
 }
 
-pub(super) fn wrong(lane: &str, problem: impl Into<String>) -> RunError {
+pub(super) fn invalid(lane: &str, problem: impl Into<String>) -> RunError {
     RunError::Plan {
         lane: lane.to_owned(),
         problem: problem.into(),
@@ -180,27 +177,27 @@ pub(super) fn check_jobs(jobs: &[JobPlan], phases: usize) -> Result<(), RunError
 }
 
 fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
-    let wrong = |problem: &str| Err(wrong(&job.name, problem));
+    let refuse = |problem: &str| Err(invalid(&job.name, problem));
     if job.activities.len() != phases {
-        return wrong("every phase needs an activity");
+        return refuse("every phase needs an activity");
     }
     if job.depth == 0 || job.bs.0 == 0 || u32::try_from(job.bs.0).is_err() {
-        return wrong("depth and block size must be above 0 and the block size below 4 GiB");
+        return refuse("depth and block size must be above 0 and the block size below 4 GiB");
     }
     if job.span < job.bs {
-        return wrong("the target is smaller than one block");
+        return refuse("the target is smaller than one block");
     }
     if job.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-        return wrong("the rate must be above 0 and at most 10^9 per second");
+        return refuse("the rate must be above 0 and at most 10^9 per second");
     }
     if job.think.is_some() && (job.rate.is_some() || job.depth > 1) {
-        return wrong(
+        return refuse(
             "think time needs a closed loop with one request in flight: no rate, depth 1",
         );
     }
     let waits_deep = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
     if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(waits_deep) {
-        return wrong(
+        return refuse(
             "an open loop with several in flight has to see completions and due times at once: use poll, or depth 1 and more jobs",
         );
     }
@@ -218,5 +215,5 @@ pub(super) fn check_activity(
         return Ok(());
     };
     let problem = engine.refuses(depth, wait);
-    problem.map_or(Ok(()), |problem| Err(wrong(lane, problem)))
+    problem.map_or(Ok(()), |problem| Err(invalid(lane, problem)))
 }

@@ -4,7 +4,7 @@ use crate::engines::Memory;
 use crate::lane::{Flights, LaneThinkTime, PoissonPace};
 use crate::pattern::Offsets;
 use crate::run::crew::LaneWork;
-use crate::sample::{SampleRecorder, touched};
+use crate::sample::{SampleRecorder, prefaulted_samples};
 use crate::time::rest_until;
 use crate::{Activity, EngineError, EngineLane, JobPlan, LaneData, Mark, PhaseData, Time};
 use q2c_model::Nanos;
@@ -36,17 +36,27 @@ pub(crate) fn lane_thread<T: Time>(
     meeting: &impl Meeting,
     work: impl LaneWork,
 ) -> LaneResult {
-    let set_up = set_up(&job, time, halt);
-    let begin_ns = meeting.ready(set_up.is_ok());
-    let mut lane = set_up?;
+    let lane = set_up(&job, time, halt);
+    let begin_ns = meeting.ready(lane.is_ok());
+    let mut lane = lane?;
     let Some(begin_ns) = begin_ns else {
         return Ok(LaneData::default());
     };
     let name = job.name.clone();
-    let phases = work.go(&mut lane, job, begin_ns);
+    let phases = work.run(&mut lane, job, begin_ns);
     let phases = phases.inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
     meeting.wait_for_end();
-    Ok(left_behind(lane, name, phases))
+    Ok(LaneData {
+        name,
+        phases,
+        tid: time.thread_id(),
+        facts: lane.engine.facts(),
+        ios: lane.recorder.ios,
+        faults: lane.recorder.faults,
+        first_fault: lane.recorder.first_fault,
+        samples: lane.recorder.samples,
+        ..LaneData::default()
+    })
 }
 
 fn set_up<'a, T: Time + 'a>(
@@ -54,10 +64,8 @@ fn set_up<'a, T: Time + 'a>(
     time: T,
     halt: &'a AtomicBool,
 ) -> Result<EngineLane<'a, T>, EngineError> {
-    time.pin(job.cpu).map_err(|source| EngineError::Pin {
-        cpu: job.cpu.0,
-        source,
-    })?;
+    let (cpu, pinned) = (job.cpu, time.pin(job.cpu));
+    pinned.map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
     let slots = job.depth as usize;
     let memory = Memory::new(slots, job.bs.0 as usize);
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
@@ -69,7 +77,7 @@ fn set_up<'a, T: Time + 'a>(
     };
     // In simulated time page faults cost nothing, so memory grows when it is needed.
     if !T::SIMULATED {
-        recorder.samples = touched(job.capacity)?;
+        recorder.samples = prefaulted_samples(job.capacity)?;
     }
     let mut offsets = Offsets::new(job.pattern, job.bs, job.span, job.seed);
     offsets.base = job.base.0;
@@ -108,39 +116,24 @@ fn set_up<'a, T: Time + 'a>(
 pub(super) struct PhasesWork<'a>(pub &'a [Nanos]);
 
 impl LaneWork for PhasesWork<'_> {
-    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
+    fn run<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
         let (mut state, mut end) = (WaitState::default(), begin);
         let mut data = Vec::with_capacity(self.0.len());
         rest_until(begin, lane.time, lane.stop);
         let mut activities = job.activities.into_iter().zip(self.0).peekable();
         while let Some((activity, length)) = activities.next() {
             end += length.0;
-            state.take(activity);
+            state.apply(activity);
             // If the next phase continues in the same way, requests stay in flight at its begin:
             // draining them would affect the measurement.
             lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
-            data.push(phase(lane, &mut state, end)?);
+            data.push(run_phase(lane, &mut state, end)?);
             if lane.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
         state.drain(lane)?;
         Ok(data)
-    }
-}
-
-/// Takes the data out of a lane that has ended.
-fn left_behind<T: Time>(lane: EngineLane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
-    LaneData {
-        name,
-        phases,
-        tid: lane.time.thread_id(),
-        facts: lane.engine.facts(),
-        ios: lane.recorder.ios,
-        faults: lane.recorder.faults,
-        first_fault: lane.recorder.first_fault,
-        samples: lane.recorder.samples,
-        ..LaneData::default()
     }
 }
 
@@ -152,7 +145,7 @@ pub(super) struct WaitState {
 }
 
 impl WaitState {
-    pub(crate) fn take(&mut self, activity: Activity) {
+    pub(crate) fn apply(&mut self, activity: Activity) {
         match activity {
             Activity::Idle => self.wait = None,
             Activity::Start(new) => self.parked = self.wait.replace(new),
@@ -162,7 +155,7 @@ impl WaitState {
     }
 
     /// Does I/O, or rests, until the run's clock shows `end` or the lane's `stop` is raised.
-    pub(crate) fn go_on<T: Time>(
+    pub(crate) fn advance<T: Time>(
         &mut self,
         lane: &mut EngineLane<'_, T>,
         end: u64,
@@ -185,23 +178,24 @@ impl WaitState {
     }
 }
 
-fn phase<T: Time>(
+fn run_phase<T: Time>(
     lane: &mut EngineLane<'_, T>,
     state: &mut WaitState,
     end: u64,
 ) -> Result<PhaseData, EngineError> {
-    let (begin, ios, first) = (mark(lane), lane.recorder.ios, lane.recorder.samples.len());
-    state.go_on(lane, end)?;
+    let (begin, ios) = (read_mark(lane), lane.recorder.ios);
+    let first = lane.recorder.samples.len();
+    state.advance(lane, end)?;
     Ok(PhaseData {
         begin,
-        end: mark(lane),
+        end: read_mark(lane),
         ios: lane.recorder.ios - ios,
         samples: first..lane.recorder.samples.len(),
-        tally: lane.recorder.cut(),
+        tally: lane.recorder.take_tally(),
     })
 }
 
-pub(super) fn mark<T: Time>(lane: &EngineLane<'_, T>) -> Mark {
+pub(super) fn read_mark<T: Time>(lane: &EngineLane<'_, T>) -> Mark {
     // A helper lives as long as its engine, so its CPU time can be read.
     let helper = lane.helper.and_then(|tid| lane.time.cpu_ns_of(tid));
     Mark {

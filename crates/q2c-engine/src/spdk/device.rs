@@ -16,7 +16,7 @@ pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
         })
     };
     let device = root.join("bus/pci/devices").join(address);
-    if !well_formed(address) || !device.exists() {
+    if !is_pci_address(address) || !device.exists() {
         return refuse(
             "there is no such PCI device; its address has the form 0000:04:00.0 (lspci -D)"
                 .to_owned(),
@@ -38,7 +38,7 @@ pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
 
 /// True if the address has only hexadecimal digits, colons and dots, so that it cannot lead
 /// elsewhere in sysfs.
-fn well_formed(address: &str) -> bool {
+fn is_pci_address(address: &str) -> bool {
     let hex = |c: char| c.is_ascii_hexdigit() || c == ':' || c == '.';
     address.chars().all(hex) && address.contains(':') && !address.contains("..")
 }

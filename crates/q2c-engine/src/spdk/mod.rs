@@ -32,7 +32,7 @@ const PROGRAM: &str = "spdk_nvme_perf";
 /// up hugepages.
 const GRACE: Duration = Duration::from_secs(60);
 /// Time between two checks whether the program has ended.
-const NAP: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The reason why a run gave no result.
 #[derive(Debug, Error)]
@@ -73,16 +73,14 @@ pub struct SpdkArgs {
 impl SpdkArgs {
     /// The list of CPUs needs brackets; without them it would be a mask. `-L` prints percentiles of
     /// the latency.
-    fn words(&self) -> Vec<String> {
-        let (depth, bs, seconds) = (self.depth, self.bs.0, self.seconds);
-        let pattern = self.pattern;
+    fn to_args(&self) -> Vec<String> {
+        let (depth, bs, pattern) = (self.depth, self.bs.0, self.pattern);
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-        let cpus = cpus.join(",");
-        let plain = format!("-q {depth} -o {bs} -w {pattern} -t {seconds} -c [{cpus}] -r");
-        let mut arguments: Vec<String> = plain.split(' ').map(str::to_owned).collect();
-        arguments.push(format!("trtype:PCIe traddr:{}", self.address));
-        arguments.push("-L".to_owned());
-        arguments
+        let (seconds, cpus) = (self.seconds, cpus.join(","));
+        let args = format!("-q {depth} -o {bs} -w {pattern} -t {seconds} -c [{cpus}] -r");
+        let transport = format!("trtype:PCIe traddr:{}", self.address);
+        let args = args.split(' ').map(str::to_owned);
+        args.chain([transport, "-L".to_owned()]).collect()
     }
 }
 
@@ -141,7 +139,7 @@ impl SpdkPerf {
         stop: &AtomicBool,
     ) -> Result<SpdkResult, SpdkError> {
         user_driver(sys, &args.address)?;
-        let output = self.output(&args.words(), args.seconds, watch, stop)?;
+        let output = self.output(&args.to_args(), args.seconds, watch, stop)?;
         output::parse(&output).map_err(|problem| {
             SpdkError::Failed(format!("read the output of {}: {problem}", self.name()))
         })
@@ -151,33 +149,33 @@ impl SpdkPerf {
         self.program.display().to_string()
     }
 
-    fn failed(&self, problem: impl Display) -> SpdkError {
+    fn run_error(&self, problem: impl Display) -> SpdkError {
         SpdkError::Failed(format!("run {}: {problem}", self.name()))
     }
 
     fn output(
         &self,
-        words: &[String],
+        args: &[String],
         seconds: u64,
         watch: &mut dyn FnMut(u32),
         stop: &AtomicBool,
     ) -> Result<String, SpdkError> {
         let mut command = Command::new(&self.program);
-        command.args(words).stdin(Stdio::null());
+        command.args(args).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| self.failed(e))?;
+        let mut child = command.spawn().map_err(|e| self.run_error(e))?;
         // Both pipes are read while the program runs, because a full one would block it.
-        let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
-        let (out, err) = match (out, err) {
+        let pipes = (listen(child.stdout.take()), listen(child.stderr.take()));
+        let (out, err) = match pipes {
             (Ok(out), Ok(err)) => (out, err),
-            (Err(refused), _) | (_, Err(refused)) => {
+            (Err(error), _) | (_, Err(error)) => {
                 child.kill().ok();
                 child.wait().ok();
-                return Err(self.failed(refused));
+                return Err(self.run_error(error));
             }
         };
         let patience = Duration::from_secs(seconds) + GRACE;
-        let ended = self.until_the_end(&mut child, patience, watch, stop);
+        let ended = self.wait_for_exit(&mut child, patience, watch, stop);
         if ended.is_err() {
             child.kill().ok();
             child.wait().ok();
@@ -188,11 +186,11 @@ impl SpdkPerf {
         if status.success() {
             return Ok(out);
         }
-        let last = last_words(&err, &out);
-        Err(self.failed(format!("it ended with {status}; its last words: {last}")))
+        let last = last_message(&err, &out);
+        Err(self.run_error(format!("it ended with {status}; its last words: {last}")))
     }
 
-    fn until_the_end(
+    fn wait_for_exit(
         &self,
         child: &mut Child,
         patience: Duration,
@@ -201,7 +199,7 @@ impl SpdkPerf {
     ) -> Result<std::process::ExitStatus, SpdkError> {
         let until = Instant::now() + patience;
         loop {
-            if let Some(status) = child.try_wait().map_err(|e| self.failed(e))? {
+            if let Some(status) = child.try_wait().map_err(|e| self.run_error(e))? {
                 return Ok(status);
             }
             if stop.load(Ordering::Relaxed) {
@@ -209,12 +207,12 @@ impl SpdkPerf {
             }
             if Instant::now() >= until {
                 let late = patience.as_secs();
-                return Err(self.failed(format!(
+                return Err(self.run_error(format!(
                     "it was still at work {late} s after it was started, and was ended"
                 )));
             }
             watch(child.id());
-            thread::sleep(NAP);
+            thread::sleep(CHECK_INTERVAL);
         }
     }
 }
@@ -229,13 +227,10 @@ fn listen(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::J
     })
 }
 
-fn last_words(err: &str, out: &str) -> String {
-    let said = |text: &str| {
-        let mut lines = text.lines().rev();
-        lines.find(|l| !l.trim().is_empty()).map(str::to_owned)
-    };
-    let line = said(err).or_else(|| said(out));
-    line.unwrap_or_else(|| "none".to_owned())
+fn last_message(err: &str, out: &str) -> String {
+    let mut lines = out.lines().chain(err.lines()).rev();
+    let line = lines.find(|line| !line.trim().is_empty());
+    line.unwrap_or("none").to_owned()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct SpdkResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpdkPercentiles {
     /// Namespace and core, as the program names them.
-    pub of: String,
+    pub worker: String,
     /// Pairs of a percentage and the latency, us, that this share of the I/Os does not exceed, in
     /// ascending order.
     pub percentiles: Vec<(f64, f64)>,
@@ -38,18 +38,13 @@ pub(super) fn parse(output: &str) -> Result<SpdkResult, String> {
     lines.next().ok_or(
         "expected a table under `Device Information`, found none: did it attach to the device?",
     )?;
-    let (mut workers, mut total) = (0, None);
-    for line in lines.by_ref() {
-        match row(line) {
-            Some(("Total", numbers)) => {
-                total = Some(numbers);
-                break;
-            }
-            Some(_) => workers += 1,
-            None => {}
-        }
-    }
-    let [iops, mib_s, avg_us, min_us, max_us] =
+    let mut rows = lines.by_ref().filter_map(row);
+    let mut workers = 0;
+    let total = rows.find(|(name, _)| {
+        workers += usize::from(*name != "Total");
+        *name == "Total"
+    });
+    let (_, [iops, mib_s, avg_us, min_us, max_us]) =
         total.ok_or("expected a `Total` line of five numbers under `Device Information`")?;
     Ok(SpdkResult {
         iops,
@@ -81,7 +76,7 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercent
         if let Some(title) = line.strip_prefix("Summary latency data for ") {
             let title: Vec<&str> = title.trim_end_matches(':').split_whitespace().collect();
             latencies.push(SpdkPercentiles {
-                of: title.join(" "),
+                worker: title.join(" "),
                 ..SpdkPercentiles::default()
             });
         } else if line.starts_with("Latency histogram") {
@@ -93,7 +88,10 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercent
     }
     let mut titles = latencies.iter();
     match titles.find(|latency| latency.percentiles.is_empty()) {
-        Some(empty) => Err(format!("expected percentiles of {}, found none", empty.of)),
+        Some(empty) => {
+            let worker = &empty.worker;
+            Err(format!("expected percentiles of {worker}, found none"))
+        }
         None => Ok(latencies),
     }
 }

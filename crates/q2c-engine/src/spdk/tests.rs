@@ -20,7 +20,7 @@ fn the_total_and_the_percentiles_are_read() {
     let [first, second] = &result.latencies[..] else {
         panic!("{:?}", result.latencies);
     };
-    assert_eq!(first.of, "PCIE (0000:04:00.0) NSID 1 from core 0");
+    assert_eq!(first.worker, "PCIE (0000:04:00.0) NSID 1 from core 0");
     assert_eq!(first.percentiles.len(), 5);
     assert_eq!(first.percentiles[2], (50.0, 230.4));
     assert_eq!(second.percentiles[2], (99.99999, 1892.538));
@@ -65,7 +65,7 @@ fn args() -> SpdkArgs {
 
 #[test]
 fn the_command_line_names_controller_and_cores() {
-    let arguments = args().words().join(" ");
+    let arguments = args().to_args().join(" ");
     let expected = "-q 128 -o 4096 -w randread -t 1 -c [0,2] -r trtype:PCIe traddr:0000:04:00.0 -L";
     assert_eq!(arguments, expected);
 }
@@ -96,7 +96,7 @@ fn a_program_is_heard_out_and_its_failure_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |lines: &str, stop| {
         let stop = AtomicBool::new(stop);
-        program(folder.path(), lines).output(&args().words(), 1, &mut |_| (), &stop)
+        program(folder.path(), lines).output(&args().to_args(), 1, &mut |_| (), &stop)
     };
     assert_eq!(run("echo $#:$2", false).unwrap(), "13:128\n");
     let failed = run("echo talk; echo no hugepages >&2; exit 3", false);

@@ -1,7 +1,7 @@
 //! The threads of a run as coroutines on one thread.
 
 use super::schedule::{Wake, WorldSchedule};
-use crate::run::crew::{CrewJob, Crewed, LEAD_NS, LaneWork, SideWork};
+use crate::run::crew::{CrewJob, CrewResults, LEAD_NS, LaneWork, SideWork};
 use crate::run::thread::{LaneResult, Meeting, lane_thread};
 use crate::{LaneData, LaneStep, RunError, Time, World};
 use corosensei::stack::DefaultStack;
@@ -53,13 +53,13 @@ impl SimulatedThread<'_> {
     }
 
     fn sleep_until(self, at_ns: u64, wake: Wake) {
-        let is_beside = {
+        let is_side_thread = {
             let mut schedule = self.stage.schedule.borrow_mut();
             schedule.sleep(self.thread, at_ns, wake);
-            schedule.is_beside(self.thread)
+            schedule.is_side_thread(self.thread)
         };
         self.give_way();
-        if is_beside {
+        if is_side_thread {
             self.stage.publish();
         }
     }
@@ -84,41 +84,9 @@ impl<'a> CoroutineStage<'a> {
         self.next.set(schedule.next());
     }
 
-    fn end(&self, thread: usize) {
-        let mut schedule = self.schedule.borrow_mut();
-        schedule.end(thread);
-        self.next.set(schedule.next());
-    }
-
     /// Stores time and counters in the world.
     fn publish(&self) {
-        *self.world.locked() = self.schedule.borrow().counters();
-    }
-
-    /// Collects what a run has produced, after all its threads have ended.
-    fn gather<B>(
-        &self,
-        results: impl Iterator<Item = (String, Cell<Option<LaneResult>>)>,
-        beside: Option<B>,
-    ) -> Result<Crewed<B>, RunError> {
-        let lane = |(lane, result): (String, Cell<Option<LaneResult>>)| {
-            let result = result.into_inner();
-            result
-                .unwrap_or_else(|| Ok(LaneData::default()))
-                .map_err(|source| RunError::Lane { lane, source })
-        };
-        let lanes = results.map(lane).collect::<Result<Vec<_>, _>>()?;
-        let schedule = self.schedule.borrow();
-        match (beside, self.start_ns.get()) {
-            (Some(beside), Some(start_ns)) if !schedule.is_stuck() => Ok(Crewed {
-                lanes,
-                beside,
-                start_ns,
-            }),
-            _ => Err(RunError::Stuck {
-                at_ns: schedule.now,
-            }),
-        }
+        *self.world.lock() = self.schedule.borrow().counters();
     }
 }
 
@@ -208,7 +176,7 @@ impl Time for SimulatedThread<'_> {
     fn send<M>(self, to: &SyncSender<M>, message: M) {
         to.send(message).ok();
         if self.stage.listens.get() {
-            self.stage.schedule.borrow_mut().wake_beside();
+            self.stage.schedule.borrow_mut().wake_side_thread();
         }
     }
 
@@ -246,15 +214,15 @@ impl Meeting for SimulatedThread<'_> {
     fn wait_for_end(&self) {}
 }
 
-/// Runs every job's `work` as a lane of `world`, and `beside` next to them, as
-/// [`crew`](crate::run::crew::crew) does with threads.
-pub(crate) fn crew<W: LaneWork, B: SideWork>(
+/// Runs every job's `work` as a lane of `world`, and `side_work` next to them, as
+/// [`run_crew`](crate::run::crew::run_crew) does with threads.
+pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     world: &World,
     halt: &AtomicBool,
     name: &str,
-    beside: B,
-) -> Result<Crewed<B::Out>, RunError> {
+    side_work: B,
+) -> Result<CrewResults<B::Out>, RunError> {
     let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
     let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
     let stage = &CoroutineStage {
@@ -266,7 +234,7 @@ pub(crate) fn crew<W: LaneWork, B: SideWork>(
         halt,
     };
     let results: Vec<Cell<Option<LaneResult>>> = names.iter().map(|_| Cell::new(None)).collect();
-    let seen = &Cell::new(None);
+    let side_result = &Cell::new(None);
     let mut routines: Vec<Routine<'_>> = Vec::with_capacity(jobs.len() + 1);
     for (thread, ((job, work), result)) in jobs.into_iter().zip(&results).enumerate() {
         routines.push(Routine::new(move |yielder, ()| {
@@ -280,17 +248,31 @@ pub(crate) fn crew<W: LaneWork, B: SideWork>(
         let threads: Vec<u32> = (1..=lanes).collect();
         stage.publish();
         let start_ns = stage.start_ns.get().unwrap_or_default();
-        seen.set(Some(beside.go(time, start_ns, &threads)));
+        side_result.set(Some(side_work.run(time, start_ns, &threads)));
     }));
     let mut conducted = Ok(());
     open_all(routines, Vec::new(), &mut |open| {
         conducted = conduct(stage, open)
     });
     stage.publish();
-    conducted.map_err(|thread| {
-        RunError::Panic(names.get(thread).map_or(name, String::as_str).to_owned())
-    })?;
-    stage.gather(names.into_iter().zip(results), seen.take())
+    let name_of = |thread: usize| names.get(thread).map_or(name, String::as_str);
+    conducted.map_err(|thread| RunError::Panic(name_of(thread).to_owned()))?;
+    let lane_data = |(lane, result): (String, Cell<Option<LaneResult>>)| match result.into_inner() {
+        Some(result) => result.map_err(|source| RunError::Lane { lane, source }),
+        None => Ok(LaneData::default()),
+    };
+    let lanes = names.into_iter().zip(results).map(lane_data);
+    let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+    let schedule = stage.schedule.borrow();
+    let at_ns = schedule.now;
+    match (side_result.take(), stage.start_ns.get()) {
+        (Some(side), Some(start_ns)) if !schedule.is_stuck() => Ok(CrewResults {
+            lanes,
+            side,
+            start_ns,
+        }),
+        _ => Err(RunError::Stuck { at_ns }),
+    }
 }
 
 /// Opens the scope of every coroutine, each within the previous one, and calls `then` with all of
@@ -316,8 +298,8 @@ fn open_all(
 /// Sets up the lanes one after another, then runs whichever thread is next until all have ended. If
 /// a lane cannot be set up, none begins. The error is the thread that panicked.
 fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
-    let beside = open.len() - 1;
-    for (thread, lane) in open[..beside].iter_mut().enumerate() {
+    let lanes = open.len() - 1;
+    for (thread, lane) in open[..lanes].iter_mut().enumerate() {
         if resume(lane, thread)? {
             return Ok(());
         }
@@ -327,7 +309,9 @@ fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usiz
     while let (Some(thread), true) = (stage.next.get(), left > 0) {
         if resume(&mut open[thread], thread)? {
             left -= 1;
-            stage.end(thread);
+            let mut schedule = stage.schedule.borrow_mut();
+            schedule.end(thread);
+            stage.next.set(schedule.next());
         }
     }
     Ok(())

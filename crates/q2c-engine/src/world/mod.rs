@@ -15,7 +15,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use coroutines::crew;
+pub(crate) use coroutines::run_crew;
 
 use q2c_model::CpuId;
 use q2c_service::SimMachine;
@@ -71,15 +71,15 @@ impl World {
 
     /// Time since the world was made, ns. During a run, only the work next to its lanes may ask.
     pub fn now(&self) -> u64 {
-        self.locked().now_ns
+        self.lock().now_ns
     }
 
     /// The counters; they may be read when [`World::now`] may be.
     pub fn counters(&self) -> Counters {
-        self.locked().clone()
+        self.lock().clone()
     }
 
-    fn locked(&self) -> MutexGuard<'_, Counters> {
+    fn lock(&self) -> MutexGuard<'_, Counters> {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A run is stuck if its time advances by less than [`STEP_SPAN_NS`] in this many steps of each
 /// lane.
-const MOST_STEPS: usize = 1 << 20;
+const MAX_STEPS: usize = 1 << 20;
 const STEP_SPAN_NS: u64 = 1_000_000;
 
 /// What ends a sleep.
@@ -65,7 +65,7 @@ pub(super) struct ScheduledThread {
 struct ScheduledCpu {
     running: Option<usize>,
     queue: VecDeque<usize>,
-    turn_from: u64,
+    turn_start: u64,
     counters: SimCpuCounters,
 }
 
@@ -112,10 +112,10 @@ impl WorldSchedule {
     }
 
     pub(crate) fn is_stuck(&self) -> bool {
-        self.steps > MOST_STEPS * self.threads.len()
+        self.steps > MAX_STEPS * self.threads.len()
     }
 
-    pub(crate) fn is_beside(&self, thread: usize) -> bool {
+    pub(crate) fn is_side_thread(&self, thread: usize) -> bool {
         thread + 1 == self.threads.len()
     }
 
@@ -123,7 +123,7 @@ impl WorldSchedule {
     pub(crate) fn place(&mut self, thread: usize, cpu: CpuId) -> bool {
         let cpu = cpu.0 as usize;
         let exists = cpu < self.cpus.len();
-        if exists && !self.is_beside(thread) {
+        if exists && !self.is_side_thread(thread) {
             self.threads[thread].cpu = Some(cpu);
         }
         exists
@@ -159,10 +159,8 @@ impl WorldSchedule {
 
     #[inline]
     fn occupy(&mut self, thread: usize, cpu: usize, end: u64, need: CpuNeed) -> bool {
-        let is_next = self
-            .events
-            .peek()
-            .is_none_or(|Reverse(event)| (end, thread) < (event.0, event.1));
+        let next = self.events.peek();
+        let is_next = next.is_none_or(|Reverse(event)| (end, thread) < (event.0, event.1));
         if is_next && self.cpus[cpu].queue.is_empty() {
             self.now = end;
             return false;
@@ -194,7 +192,7 @@ impl WorldSchedule {
     }
 
     /// Ends the sleep of the thread next to the lanes now.
-    pub(crate) fn wake_beside(&mut self) {
+    pub(crate) fn wake_side_thread(&mut self) {
         self.push(self.threads.len() - 1, self.now);
     }
 
@@ -300,7 +298,7 @@ impl WorldSchedule {
         let since = self.now;
         self.threads[thread].state = ThreadState::Running { since, until, need };
         self.cpus[cpu].running = Some(thread);
-        self.cpus[cpu].turn_from = self.now;
+        self.cpus[cpu].turn_start = self.now;
         self.push_running(thread, cpu);
     }
 
@@ -311,11 +309,10 @@ impl WorldSchedule {
             return;
         };
         let place = &self.cpus[cpu];
-        let turn = place.turn_from.saturating_add(self.costs.slice_ns);
-        let at = if place.queue.is_empty() {
-            until
-        } else {
-            until.min(turn.max(self.now))
+        let turn = place.turn_start.saturating_add(self.costs.slice_ns);
+        let at = match place.queue.len() {
+            0 => until,
+            _ => until.min(turn.max(self.now)),
         };
         self.push(thread, at);
     }

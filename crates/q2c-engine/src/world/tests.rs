@@ -60,7 +60,7 @@ fn plan(world: &World, ms: u64, jobs: Vec<JobPlan>) -> RunPlan {
 }
 
 fn go(world: &World, ms: u64, jobs: Vec<JobPlan>) -> Result<RunData, RunError> {
-    run(plan(world, ms, jobs), &mut (), &AtomicBool::new(false))
+    run(plan(world, ms, jobs), &mut |_| {}, &AtomicBool::new(false))
 }
 
 fn alone(target: &str, method: &str, ms: u64) -> (LaneData, Counters) {

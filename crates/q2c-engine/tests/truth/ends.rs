@@ -1,6 +1,6 @@
 use crate::plan::{BLOCK, MS, Scripted, hybrid, job, plan, run, run_watched, world};
 use q2c_engine::engine::EngineError;
-use q2c_engine::{Activity, JobPlan, Observer, RunError, RunPlan, Wait, floor};
+use q2c_engine::{Activity, JobPlan, RunError, RunPlan, Wait, floor};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Decision;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn stop_ends_a_run_within_a_tenth_of_a_second() {
         let mut raises = raises(&stop, after_ms);
         raises.activities.resize_with(3, || Activity::Continue);
         plan.jobs.push(raises);
-        let data = q2c_engine::run(plan, &mut (), &stop).expect("a stopped run is no error");
+        let data = q2c_engine::run(plan, &mut |_| {}, &stop).expect("a stopped run is no error");
         assert!(data.stopped && data.lanes.len() == 4);
         let marks = data.lanes.iter().filter_map(|lane| lane.phases.last());
         let taken = marks.map(|phase| phase.end.t_ns).max().unwrap() - data.start_ns;
@@ -55,23 +55,16 @@ fn stop_ends_a_run_within_a_tenth_of_a_second() {
     }
 }
 
-struct BoundaryObserver(Vec<usize>);
-
-impl Observer for BoundaryObserver {
-    fn boundary(&mut self, phase: usize) {
-        self.0.push(phase);
-    }
-}
-
 /// The fault comes in the first interval, so there is only the reading at its begin.
 #[test]
 fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle, Activity::Idle];
     let mut failing = job("fault:eio@3:sim:100us", activities);
     failing.stop_on_fault = true;
-    let mut observer = BoundaryObserver(Vec::new());
-    let data = run_watched(plan(&[9_000; 3], vec![failing]), &mut observer).unwrap();
-    assert_eq!((observer.0, data.stopped), (vec![0, 3], true));
+    let mut phases = Vec::new();
+    let plan = plan(&[9_000; 3], vec![failing]);
+    let data = run_watched(plan, &mut |phase| phases.push(phase)).unwrap();
+    assert_eq!((phases, data.stopped), (vec![0, 3], true));
     assert_eq!(data.lanes[0].cpu_readings.len(), 1);
 }
 
@@ -127,18 +120,14 @@ fn a_lane_that_cannot_be_set_up_or_breaks_is_an_error() {
     }
 }
 
-pub(crate) struct Breaks;
-
-impl Observer for Breaks {
-    fn boundary(&mut self, _: usize) {
-        panic!("an observer that breaks, on purpose");
-    }
+pub(crate) fn break_on_purpose(_: usize) {
+    panic!("an observer that breaks, on purpose");
 }
 
 #[test]
 fn an_observer_that_panics_ends_the_run() {
     let plan = plan(&[60_000], vec![polling("sim:100us")]);
-    let error = run_watched(plan, &mut Breaks).unwrap_err();
+    let error = run_watched(plan, &mut break_on_purpose).unwrap_err();
     assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 
@@ -168,5 +157,5 @@ fn contradictions_are_refused_with_a_reason() {
 fn the_floor_is_the_turnaround() {
     let time = world().into();
     assert_eq!(floor::measure(&time, CpuId(0)).unwrap(), 100.0);
-    assert_eq!(floor::measure_bare(&time, CpuId(0)).unwrap(), 100.0);
+    assert_eq!(floor::measure_counting(&time, CpuId(0)).unwrap(), 100.0);
 }

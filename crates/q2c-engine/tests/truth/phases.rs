@@ -2,8 +2,8 @@ use crate::plan::{
     BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one, run_watched,
     world,
 };
-use q2c_engine::measure::{combine, intervals, phase_stats};
-use q2c_engine::{Activity, JobPlan, LaneData, Observer, Sample, Wait, World};
+use q2c_engine::measure::{combine_lanes, intervals, phase_stats};
+use q2c_engine::{Activity, JobPlan, LaneData, Sample, Wait};
 use q2c_model::stats::percentile;
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
@@ -103,27 +103,19 @@ fn an_idle_lane_does_no_io_and_takes_no_cpu() {
     assert_eq!(phase.end.cpu_ns - phase.begin.cpu_ns, 3 * SWITCH);
 }
 
-struct Boundaries(World, Vec<(usize, u64)>);
-
-impl Observer for Boundaries {
-    fn boundary(&mut self, phase: usize) {
-        self.1.push((phase, self.0.now()));
-    }
-}
-
 /// A lane ends a phase of work with the first I/O after its end, and a rest when it has woken.
 #[test]
 fn phases_come_at_their_time_and_the_observer_is_told() {
     let poll = || Activity::Start(Wait::Poll);
     let activities = vec![poll(), Activity::Idle, poll()];
     let world = world();
-    let mut observer = Boundaries(world.clone(), Vec::new());
     let mut plan = plan(&[40, 80, 20], vec![job("sim:100us", activities)]);
-    plan.time = world.into();
-    let data = run_watched(plan, &mut observer).unwrap();
+    plan.time = world.clone().into();
+    let mut boundaries = Vec::new();
+    let data = run_watched(plan, &mut |phase| boundaries.push((phase, world.now()))).unwrap();
     let edges = [0, 40, 120, 140].map(|ms| data.start_ns + ms * MS);
     let expected: Vec<(usize, u64)> = edges.into_iter().enumerate().collect();
-    assert_eq!(observer.1, expected);
+    assert_eq!(boundaries, expected);
     let lane = &data.lanes[0];
     let work = |ms| ios_in(ms, BEFORE + 100_000) * (BEFORE + 100_000);
     let (first, last) = (edges[0] + WAKE, edges[2] + WAKE);
@@ -265,7 +257,7 @@ fn lanes_together_are_the_sum_of_the_lanes() {
     let lanes = || (0..3).map(|_| job("sim:200us", vec![Activity::Start(mixed())]));
     let data = run(plan(&[100], lanes().collect())).unwrap();
     let lane_stats: Vec<_> = data.lanes.iter().map(|l| phase_stats(l, 0)).collect();
-    let total = combine(&lane_stats);
+    let total = combine_lanes(&lane_stats);
     let ios: u64 = data.lanes.iter().map(|l| l.ios).sum();
     let latencies = total.latencies.len() as u64;
     assert_eq!((total.lanes, total.ios, latencies), (3, ios, ios));

@@ -2,8 +2,7 @@
 
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{
-    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, SimMachine,
-    Wait, World,
+    Activity, EngineSpec, JobPlan, LaneData, RunData, RunError, RunPlan, SimMachine, Wait, World,
 };
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
@@ -68,14 +67,14 @@ pub(crate) fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
 }
 
 pub(crate) fn run(plan: RunPlan) -> Result<RunData, RunError> {
-    run_watched(plan, &mut ())
+    run_watched(plan, &mut |_| {})
 }
 
 pub(crate) fn run_watched(
     plan: RunPlan,
-    observer: &mut (dyn Observer + Send),
+    on_boundary: &mut (dyn FnMut(usize) + Send),
 ) -> Result<RunData, RunError> {
-    q2c_engine::run(plan, observer, &AtomicBool::new(false))
+    q2c_engine::run(plan, on_boundary, &AtomicBool::new(false))
 }
 
 /// The results of one lane.

@@ -80,7 +80,7 @@ fn a_think_time_ends_when_the_run_is_stopped() {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let plan = plan(&[60_000], vec![thinks, raises(&stop, 230)]);
-    let data = q2c_engine::run(plan, &mut (), &stop).expect("a run");
+    let data = q2c_engine::run(plan, &mut |_| {}, &stop).expect("a run");
     assert!(data.stopped && data.lanes[0].ios == 1);
     let end_ns = data.lanes[0].phases[0].end.t_ns - data.start_ns;
     assert!((230 * MS..301 * MS).contains(&end_ns), "{end_ns}");

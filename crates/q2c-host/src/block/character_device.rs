@@ -50,16 +50,16 @@ impl CharacterDevice {
 
     /// Finds the namespace whose character device has the number `dev`; `None` if `dev` is another
     /// kind of device.
-    pub fn of_number(roots: &Roots, dev: DevId) -> Option<CharacterDevice> {
+    pub fn from_number(roots: &Roots, dev: DevId) -> Option<CharacterDevice> {
         let dir = fs::canonicalize(roots.sys(&format!("dev/char/{dev}"))).ok()?;
         let name = attr::name(&dir);
         let namespace = namespace(&name, "ng")?;
-        let block = siblings(&dir).find_map(|disk| is_of(&disk, "nvme", namespace));
+        let block = siblings(&dir).find_map(|disk| namespace_device(&disk, "nvme", namespace));
         Some(CharacterDevice { name, dev, block })
     }
 
     /// Finds the character device of the NVMe namespace `target_disk`.
-    pub fn of_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
+    pub fn from_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
         let Disk { name, dev, dir } = &target_disk.disk;
         let disk = name.clone();
         let Some(namespace) = namespace(name, "nvme") else {
@@ -69,7 +69,7 @@ impl CharacterDevice {
             return Err(NoCharacterDevice::Partition { partition, disk });
         }
         let block = (disk, *dev);
-        match siblings(dir).find_map(|other| is_of(&other, "ng", namespace)) {
+        match siblings(dir).find_map(|other| namespace_device(&other, "ng", namespace)) {
             Some((name, dev)) => Ok(CharacterDevice {
                 name,
                 dev,
@@ -83,9 +83,9 @@ impl CharacterDevice {
 /// The namespace number in a name of the form `prefix`, digits, `n`, digits. `None` for other
 /// names, including those of hidden paths (`nvme0c1n1`).
 fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
-    let (first, namespace) = name.strip_prefix(prefix)?.split_once('n')?;
+    let (controller, namespace) = name.strip_prefix(prefix)?.split_once('n')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (number(first) && number(namespace)).then_some(namespace)
+    (number(controller) && number(namespace)).then_some(namespace)
 }
 
 /// Sibling folders of a device in sysfs. Older kernels put character devices one folder deeper,
@@ -97,13 +97,11 @@ fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
         above = above.parent().unwrap_or(above);
     }
     let folders = ["", "block", "nvme-generic"].map(|below| above.join(below));
-    folders
-        .into_iter()
-        .flat_map(|folder| attr::entries(&folder))
+    folders.into_iter().flat_map(|dir| attr::entries(&dir))
 }
 
 /// Name and number of the device in `dir`, if it has this prefix and namespace number.
-fn is_of(dir: &Path, prefix: &str, wanted: &str) -> Option<(String, DevId)> {
+fn namespace_device(dir: &Path, prefix: &str, wanted: &str) -> Option<(String, DevId)> {
     let name = attr::name(dir);
     let fits = namespace(&name, prefix) == Some(wanted);
     Some((name, number_of(dir).filter(|_| fits)?))

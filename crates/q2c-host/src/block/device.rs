@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Smallest page size in bytes of any architecture, so that [`unsplit`] is never too large.
-const PAGE: u64 = 4096;
+const MIN_PAGE_BYTES: u64 = 4096;
 
 /// Reads the facts of a disk. A fact that cannot be read is `None`; without countable interrupts
 /// `irq_cpus` is empty.
@@ -23,7 +23,7 @@ pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
         firmware: text("device/firmware_rev").or_else(|| text("device/rev")),
         size: attr::value(&dir.join("size")).map(|n| Sectors(n).bytes()),
         logical_block: attr::value(&queue("logical_block_size")).map(Bytes),
-        scheduler: attr::text(&queue("scheduler")).map(|t| attr::selected(&t).to_owned()),
+        scheduler: attr::text(&queue("scheduler")).map(|t| attr::selected_choice(&t).to_owned()),
         nr_requests: attr::value(&queue("nr_requests")),
         hw_queues: count_hardware_queues(dir),
         unsplit: unsplit(dir),
@@ -43,15 +43,15 @@ pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
 pub fn unsplit(dir: &Path) -> Option<Bytes> {
     let limit = |name: &str| attr::value(&dir.join("queue").join(name));
     let (sectors_kb, segments) = (limit("max_sectors_kb")?, limit("max_segments")?);
-    (segments > 0).then(|| as_one(sectors_kb, segments))
+    (segments > 0).then(|| max_unsplit(sectors_kb, segments))
 }
 
 /// The largest power of two, in bytes, within both limits. Each page of a buffer may be a segment,
 /// because pages may lie apart.
-fn as_one(max_sectors_kb: u64, max_segments: u64) -> Bytes {
-    let pages = max_segments.saturating_mul(PAGE);
-    let most = max_sectors_kb.saturating_mul(1024).min(pages);
-    Bytes(1 << most.max(1).ilog2())
+fn max_unsplit(max_sectors_kb: u64, max_segments: u64) -> Bytes {
+    let pages = max_segments.saturating_mul(MIN_PAGE_BYTES);
+    let max_bytes = max_sectors_kb.saturating_mul(1024).min(pages);
+    Bytes(1 << max_bytes.max(1).ilog2())
 }
 
 /// The number of hardware queues, one per folder in `mq`. `None` for a disk without `mq`: it takes
@@ -91,7 +91,7 @@ pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
         hw_queues: count_hardware_queues(&disk.dir),
         queue_types: queue_types(roots, disk),
         nr_requests: text("nr_requests").and_then(|text| text.parse().ok()),
-        scheduler: text("scheduler").map(|text| attr::selected(&text).to_owned()),
+        scheduler: text("scheduler").map(|text| attr::selected_choice(&text).to_owned()),
         io_poll: text("io_poll").map(|text| text == "1"),
     }
 }
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn a_request_is_split_above_the_smaller_of_two_limits() {
         // The emulated NVMe drive of the guests: 128 pages that lie apart are one too many.
-        assert_eq!(as_one(512, 127), Bytes(256 << 10));
-        assert_eq!(as_one(128, 127), Bytes(128 << 10));
-        assert_eq!(as_one(1280, 65_535), Bytes(1 << 20));
+        assert_eq!(max_unsplit(512, 127), Bytes(256 << 10));
+        assert_eq!(max_unsplit(128, 127), Bytes(128 << 10));
+        assert_eq!(max_unsplit(1280, 65_535), Bytes(1 << 20));
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Interrupts {
         let no_header = || io::Error::other("no CPU header in interrupts");
         let mut lines = parse(&text).ok_or_else(no_header)?;
         let disks = target_disk.disks().iter();
-        let chosen = disks.flat_map(|disk| lines_of(roots, disk, &lines));
+        let chosen = disks.flat_map(|disk| irqs_of_disk(roots, disk, &lines));
         let chosen: Vec<u32> = chosen.collect();
         lines.retain(|line| chosen.contains(&line.irq));
         Ok(Interrupts { lines })
@@ -90,8 +90,8 @@ impl Interrupts {
 fn parse(text: &str) -> Option<Vec<IrqLine>> {
     let mut rows = text.lines();
     let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
-    let cpus: Option<Vec<CpuId>> = rows.next()?.split_whitespace().map(cpu).collect();
-    let cpus = cpus?;
+    let header = rows.next()?.split_whitespace();
+    let cpus = header.map(cpu).collect::<Option<Vec<CpuId>>>()?;
     Some(rows.filter_map(|row| line(row, &cpus)).collect())
 }
 
@@ -116,22 +116,22 @@ fn handler(words: &[&str]) -> String {
         let w = w.to_ascii_lowercase();
         ["edge", "level", "fasteoi"].iter().any(|t| w.ends_with(t))
     };
-    let last = words.len().saturating_sub(1);
-    let from = words.iter().position(trigger).map_or(last, |i| i + 1);
+    let last_index = words.len().saturating_sub(1);
+    let from = words.iter().position(trigger).map_or(last_index, |i| i + 1);
     words[from..].join(" ")
 }
 
 /// Interrupt numbers of a disk: those of the nearest sysfs folder, from its own up, that has any.
-fn lines_of(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
+fn irqs_of_disk(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
-    let mut lines = ancestors.map(|dir| lines_at(dir, all_lines));
+    let mut lines = ancestors.map(|dir| irqs_at(dir, all_lines));
     lines.find(|l| !l.is_empty()).unwrap_or_default()
 }
 
 /// Interrupt numbers of one sysfs folder, by the most reliable source: its MSI list, its `irq`, or
 /// the names of handlers.
-fn lines_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
+fn irqs_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {
         let numbers = messages.iter().filter_map(|p| attr::name(p).parse().ok());

@@ -77,7 +77,7 @@ impl DiskStats {
     /// The difference between this reading and an `earlier` one of the same disk.
     pub fn since(&self, earlier: &DiskStats) -> DiskStats {
         let flush = |(now, before): ((u64, u64), (u64, u64))| {
-            (moved(now.0, before.0), moved(now.1, before.1))
+            (increase(now.0, before.0), increase(now.1, before.1))
         };
         DiskStats {
             read: self.read.since(earlier.read),
@@ -85,8 +85,8 @@ impl DiskStats {
             discard: self.discard.zip(earlier.discard).map(|(b, a)| b.since(a)),
             flush: self.flush.zip(earlier.flush).map(flush),
             in_flight: self.in_flight,
-            busy_ms: moved(self.busy_ms, earlier.busy_ms),
-            queue_ms: moved(self.queue_ms, earlier.queue_ms),
+            busy_ms: increase(self.busy_ms, earlier.busy_ms),
+            queue_ms: increase(self.queue_ms, earlier.queue_ms),
         }
     }
 }
@@ -94,17 +94,17 @@ impl DiskStats {
 impl OpStats {
     fn since(self, earlier: OpStats) -> OpStats {
         OpStats {
-            requests: moved(self.requests, earlier.requests),
-            merges: moved(self.merges, earlier.merges),
-            sectors: Sectors(moved(self.sectors.0, earlier.sectors.0)),
-            time_ms: moved(self.time_ms, earlier.time_ms),
+            requests: increase(self.requests, earlier.requests),
+            merges: increase(self.merges, earlier.merges),
+            sectors: Sectors(increase(self.sectors.0, earlier.sectors.0)),
+            time_ms: increase(self.time_ms, earlier.time_ms),
         }
     }
 }
 
 /// The increase of a counter. The kernel keeps times as 32 bits of ms, which wrap after 49.7 days.
 /// No counter decreases, so a smaller number is taken for one wrap.
-fn moved(now: u64, before: u64) -> u64 {
+fn increase(now: u64, before: u64) -> u64 {
     now.checked_sub(before)
         .unwrap_or_else(|| (now + (1 << 32)).saturating_sub(before))
 }

@@ -71,33 +71,33 @@ pub(crate) fn device_number(raw: u64) -> DevId {
 
 /// The disk of a device's path, of the file system of a file, or of a kernel name such as
 /// `nvme0n1`. A name without a slash is a kernel name unless there is a file of this name.
-pub fn of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
+pub fn disk_of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = Path::new(name);
     if !name.contains('/') && !path.exists() {
-        of_disk_name(roots, name)
+        disk_by_name(roots, name)
     } else {
-        of_path(roots, path)
+        disk_of_path(roots, path)
     }
 }
 
 /// The disk of a path: that of a block device, or of the file system that holds the file.
-pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
+pub fn disk_of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
     let meta = fs::metadata(path).map_err(|source| NoDisk::Path {
         path: path.to_owned(),
         source,
     })?;
-    of_metadata(roots, &meta)
+    disk_of_metadata(roots, &meta)
 }
 
 /// The disk of the block device with this metadata, or of the file system that holds the file.
-pub(crate) fn of_metadata(roots: &Roots, meta: &fs::Metadata) -> Result<TargetDisk, NoDisk> {
+pub(crate) fn disk_of_metadata(roots: &Roots, meta: &fs::Metadata) -> Result<TargetDisk, NoDisk> {
     let is_device = meta.file_type().is_block_device();
     let raw = if is_device { meta.rdev() } else { meta.dev() };
-    of_device(roots, device_number(raw))
+    disk_of_device(roots, device_number(raw))
 }
 
 /// The disk of a device number.
-pub fn of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
+pub fn disk_of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
     if dev.major == 0 {
         return Err(NoDisk::Anonymous { dev });
     }
@@ -107,17 +107,17 @@ pub fn of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
         path: link,
         source,
     })?;
-    Ok(of_folder(roots, dir))
+    Ok(disk_of_folder(roots, dir))
 }
 
 /// The disk with a kernel name, such as `nvme0n1`.
-pub fn of_disk_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
+pub fn disk_by_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = roots.sys(&format!("block/{name}"));
     let dir = fs::canonicalize(&path).map_err(|source| NoDisk::Path { path, source })?;
-    Ok(of_folder(roots, dir))
+    Ok(disk_of_folder(roots, dir))
 }
 
-fn of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
+fn disk_of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
     let partition = dir.join("partition").exists().then(|| attr::name(&dir));
     let disk = match (&partition, dir.parent()) {
         (Some(_), Some(parent)) => disk(parent.to_owned()),
@@ -159,7 +159,7 @@ fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
     for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
-        disks.extend_from_slice(of_folder(roots, slave).disks());
+        disks.extend_from_slice(disk_of_folder(roots, slave).disks());
     }
     disks.extend(nvme_paths(roots, &disk.name));
     disks.sort_by(|a, b| a.name.cmp(&b.name));

@@ -67,13 +67,13 @@ impl CpuTimes {
         let by_cpuidle = self.busy_since_by(earlier, BusySource::CpuIdle);
         by_cpuidle
             .filter(|_| is_trusted)
-            .unwrap_or_else(|| self.by_stat(earlier))
+            .unwrap_or_else(|| self.busy_by_stat(earlier))
     }
 
     /// How busy the CPUs were between `earlier` and this reading, by a source of the caller's
     /// choice. `None` if not every CPU has that source.
     pub fn busy_since_by(&self, earlier: &CpuTimes, source: BusySource) -> Option<Busy> {
-        let mut busy = self.by_stat(earlier);
+        let mut busy = self.busy_by_stat(earlier);
         if source == BusySource::CpuIdle {
             for cpu in &mut busy.cpus {
                 let by_cpuidle = cpu.other?;
@@ -85,7 +85,7 @@ impl CpuTimes {
         Some(busy)
     }
 
-    fn by_stat(&self, earlier: &CpuTimes) -> Busy {
+    fn busy_by_stat(&self, earlier: &CpuTimes) -> Busy {
         let window = self.at - earlier.at;
         let busy = |(&cpu, now): (&CpuId, &CpuCounters)| {
             Some(cpu_busy(cpu, earlier.cpus.get(&cpu)?, now, window))
@@ -135,8 +135,8 @@ impl Busy {
     /// that no cost of this process's I/O is counted. `None` where this process's own time could
     /// not be read, or for an empty window.
     pub fn other_programs(&self) -> Option<f64> {
-        let others = self.sum(|c| c.user) - self.own_user?;
-        share(others, self.window.as_secs_f64())
+        let other_user = self.sum(|c| c.user) - self.own_user?;
+        share(other_user, self.window.as_secs_f64())
     }
 
     /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
@@ -249,8 +249,8 @@ mod tests {
         let busy = now.busy_since_by(&before, BusySource::ProcStat).unwrap();
         // At least the time of one CPU, less the rounding of the counts and the time that was
         // stolen or preempted.
-        let most = busy.total() + busy.sum(|c| c.steal) + busy.resolution;
-        assert!(most >= Nanos::from_millis(280), "{busy:?}");
+        let max_busy = busy.total() + busy.sum(|c| c.steal) + busy.resolution;
+        assert!(max_busy >= Nanos::from_millis(280), "{busy:?}");
         assert!(busy.total() <= Nanos(busy.window.0 * busy.cpus.len() as u64));
     }
 }

@@ -136,19 +136,19 @@ pub const REST_LOOKS: usize = 5;
 pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again";
 
 /// Number of busy CPUs while the caller does nothing. It is the least of several looks of length
-/// `look`, because something short may run during one. `None` when it cannot be read.
-pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
-    let mut least = f64::INFINITY;
+/// `interval`, because something short may run during one. `None` when it cannot be read.
+pub fn busy_at_rest(roots: &Roots, interval: Duration) -> Option<f64> {
+    let mut min_busy = f64::INFINITY;
     for _ in 0..REST_LOOKS {
         let begin = CpuTimes::read(roots).ok()?;
-        std::thread::sleep(look);
+        std::thread::sleep(interval);
         let end = CpuTimes::read(roots).ok()?;
-        least = least.min(end.busy_since(&begin).cpus_busy()?);
-        if least <= QUIET_CPUS {
+        min_busy = min_busy.min(end.busy_since(&begin).cpus_busy()?);
+        if min_busy <= QUIET_CPUS {
             break;
         }
     }
-    Some(least)
+    Some(min_busy)
 }
 
 /// Warns that `cpus` were busy before anything was `done` (such as "measured"). `means` says what

@@ -37,15 +37,15 @@ pub struct TaskTimes {
 /// All threads of this process, in ascending order of their ids. A thread that ends while it is
 /// read is left out.
 pub fn tasks(roots: &Roots) -> std::io::Result<Vec<TaskTimes>> {
-    listed(roots, "self")
+    read_tasks(roots, "self")
 }
 
 /// All threads of the process `pid`, in the same way as [`tasks`].
 pub fn tasks_of(roots: &Roots, pid: u32) -> std::io::Result<Vec<TaskTimes>> {
-    listed(roots, &pid.to_string())
+    read_tasks(roots, &pid.to_string())
 }
 
-fn listed(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
+fn read_tasks(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
     let dir = roots.proc(&format!("{process}/task"));
     fs::read_dir(&dir)?;
     let tasks = attr::entries(&dir);
@@ -100,8 +100,8 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
 /// any characters. A process's times include all its threads, ended ones too.
 pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 3]> {
     let text = attr::text(&dir.join("stat"))?;
-    let behind = text.rsplit_once(')')?.1;
-    let mut fields = behind.split_whitespace().skip(11);
+    let after_name = text.rsplit_once(')')?.1;
+    let mut fields = after_name.split_whitespace().skip(11);
     let mut time = || Some(Nanos(fields.next()?.parse::<u64>().ok()? * STAT_UNIT.0));
     Some([time()?, time()?, time()?])
 }

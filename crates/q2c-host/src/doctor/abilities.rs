@@ -6,7 +6,7 @@ use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy};
 use crate::attr;
 use crate::capabilities::{SYS_ADMIN, SYS_NICE, has};
-use q2c_result::doctor::WhyLeft;
+use q2c_result::doctor::LeftReason;
 use std::io::ErrorKind::PermissionDenied;
 
 /// What a part of q2c says about this machine: that it can work, or why not.
@@ -206,7 +206,7 @@ pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
             "few settings can be changed by this user",
         )
         .mend(Remedy::Line(
-            WhyLeft::Program,
+            LeftReason::Program,
             "sudo q2c doctor --fix".into(),
         ))
     })

@@ -6,7 +6,7 @@ use crate::cpu_time::QUIET_CPUS;
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
 
-const PREFERENCE: &str = "cpufreq/energy_performance_preference";
+const EPP: &str = "cpufreq/energy_performance_preference";
 
 pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     let Some(governor) = &facts.machine.governor else {
@@ -24,22 +24,22 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
         "the frequency does not follow the load",
         "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
     );
-    Some(finding.mend(facts.set_cpus("performance", "cpufreq/scaling_governor", &[PREFERENCE])))
+    Some(finding.mend(facts.set_cpus("performance", "cpufreq/scaling_governor", &[EPP])))
 }
 
 /// The only frequency, in kHz, that the limits of all CPUs allow; `None` when they allow more than
 /// one.
 fn fixed_clock(facts: &DoctorFacts) -> Option<String> {
-    let [least, most] =
-        ["min", "max"].map(|end| facts.of_cpus(&format!("cpufreq/scaling_{end}_freq")));
-    let first = least.first()?.clone();
-    let complete = least.len() == facts.online().len() && most.len() == least.len();
-    (complete && least.iter().chain(&most).all(|f| *f == first)).then_some(first)
+    let [mins, maxs] =
+        ["min", "max"].map(|end| facts.cpu_values(&format!("cpufreq/scaling_{end}_freq")));
+    let first = mins.first()?.clone();
+    let complete = mins.len() == facts.online().len() && maxs.len() == mins.len();
+    (complete && mins.iter().chain(&maxs).all(|f| *f == first)).then_some(first)
 }
 
 /// The hint by which the processor itself chooses its clock. Not every governor overrules it.
 pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
-    let mut hints = facts.of_cpus(PREFERENCE);
+    let mut hints = facts.cpu_values(EPP);
     hints.sort();
     hints.dedup();
     let finding = Finding::pass_or_warn(
@@ -48,7 +48,7 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
         "the processor keeps its clock up",
         "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
     );
-    Some(finding.mend(facts.set_cpus("performance", PREFERENCE, &[])))
+    Some(finding.mend(facts.set_cpus("performance", EPP, &[])))
 }
 
 pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
@@ -73,7 +73,7 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
             Finding::unknown("the kernel does not tell", "whether jobs share a core is not known")
         }
         Some(1) => Finding::pass("one thread per core", "jobs do not share a core"),
-        Some(n) if apart(facts) => {
+        Some(n) if have_own_cores(facts) => {
             let cpus = cpu_list::show(&facts.jobs);
             Finding::pass(
                 format!("{n} threads per core; the jobs' CPUs {cpus} are on cores of their own"),
@@ -84,12 +84,12 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
             format!("{n} threads per core"),
             "jobs placed on siblings share a core: a polling one slows its neighbour, and core counts are half",
         )
-        .mend(facts.by_hand("off", "/sys/devices/system/cpu/smt/control")),
+        .mend(facts.manual_remedy("off", "/sys/devices/system/cpu/smt/control")),
     })
 }
 
 /// Whether jobs' CPUs are named and no two of them are on one core.
-fn apart(facts: &DoctorFacts) -> bool {
+fn have_own_cores(facts: &DoctorFacts) -> bool {
     let jobs = &facts.jobs;
     let is_alone = |&job: &CpuId| {
         let core = facts.topology.cpu(job);
@@ -166,7 +166,7 @@ pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 /// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
-const SHALLOW: u64 = 10;
+const SHALLOW_US: u64 = 10;
 
 pub(super) fn idle_states(facts: &DoctorFacts) -> Option<Finding> {
     let states = &facts.machine.idle_states;
@@ -181,7 +181,7 @@ pub(super) fn idle_states(facts: &DoctorFacts) -> Option<Finding> {
         return Some(Finding::pass(finding, "an idle CPU spins"));
     };
     let finding = Finding::pass_or_warn(
-        *latency <= SHALLOW,
+        *latency <= SHALLOW_US,
         format!("deepest state {deepest}, {latency} us to leave it"),
         "waking up costs little",
         "a sleeping CPU wakes late: interrupts and hybrid polling look worse than on a busy machine",
@@ -195,10 +195,10 @@ fn switch_off(facts: &DoctorFacts) -> Remedy {
     let deep = states.filter(|state| {
         let latency = attr::value::<u64>(&state.join("latency"));
         let open = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
-        open && latency.is_some_and(|latency| latency > SHALLOW)
+        open && latency.is_some_and(|latency| latency > SHALLOW_US)
     });
     let settings = deep.map(|state| RemedySetting::new(state.join("disable"), "1"));
-    let line = format!("cpupower idle-set --disable-by-latency {SHALLOW}");
+    let line = format!("cpupower idle-set --disable-by-latency {SHALLOW_US}");
     Remedy::Set(settings.collect(), facts.run_line(&line))
 }
 
@@ -218,8 +218,8 @@ fn switched_off(facts: &DoctorFacts) -> Vec<String> {
 }
 
 pub(super) fn idle_governor(facts: &DoctorFacts) -> Option<Finding> {
-    const SPIN: &str = "module/haltpoll/parameters/guest_halt_poll_ns";
-    let spin_ns = facts.sys(SPIN);
+    const GUEST_POLL: &str = "module/haltpoll/parameters/guest_halt_poll_ns";
+    let spin_ns = facts.sys(GUEST_POLL);
     let Some(governor) = facts.machine.idle_governor.as_deref() else {
         let means = "who chooses idle states cannot be told";
         return Some(Finding::unknown("no cpuidle governor", means));
@@ -236,7 +236,7 @@ pub(super) fn idle_governor(facts: &DoctorFacts) -> Option<Finding> {
             format!("haltpoll, up to {} ns", ns.unwrap_or("an unknown number of")),
             "an idle CPU of this guest spins before it halts: interrupts look faster, and the host pays the CPU",
         )
-        .mend(facts.set_sys("0", SPIN)),
+        .mend(facts.set_sys("0", GUEST_POLL)),
         (other, _) => Finding::warn(
             other,
             "it steps through the states by rule of thumb: wake-ups depend on what ran before",

@@ -61,7 +61,7 @@ impl<'a> DoctorFacts<'a> {
             roots,
             machine: machine::read(roots),
             target,
-            target_disk: name.and_then(|n| block::of_disk_name(roots, &n).ok()),
+            target_disk: name.and_then(|n| block::disk_by_name(roots, &n).ok()),
             ring: None,
             journal: None,
             topology: Topology::read(roots),
@@ -85,7 +85,7 @@ impl<'a> DoctorFacts<'a> {
     }
 
     /// Other facts of the machine whose keys begin with `kind`, as (rest of the key, value).
-    pub(super) fn others(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn other_facts(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
         let facts = self.machine.other.iter();
         facts.filter_map(move |(key, value)| Some((key.strip_prefix(kind)?, value.as_str())))
     }
@@ -122,7 +122,7 @@ impl<'a> DoctorFacts<'a> {
     }
 
     /// The values of an attribute of the online CPUs; CPUs without it are left out.
-    pub(super) fn of_cpus(&self, attribute: &str) -> Vec<String> {
+    pub(super) fn cpu_values(&self, attribute: &str) -> Vec<String> {
         let text = |&cpu: &CpuId| attr::text(&self.roots.cpu(cpu, attribute));
         self.online().iter().filter_map(text).collect()
     }

@@ -3,7 +3,7 @@
 use super::facts::DoctorFacts;
 use crate::attr;
 use q2c_result::CheckVerdict;
-use q2c_result::doctor::WhyLeft;
+use q2c_result::doctor::LeftReason;
 use std::path::PathBuf;
 
 /// The result of one check. The registry adds name and group to make a [`q2c_result::Check`], whose
@@ -92,8 +92,8 @@ pub(super) enum Remedy {
     /// Settings, and the line that writes them.
     Set(Vec<RemedySetting>, String),
     /// A line for the user, and why q2c does not follow it.
-    Line(WhyLeft, String),
-    Nothing(WhyLeft),
+    Line(LeftReason, String),
+    Nothing(LeftReason),
 }
 
 impl Remedy {
@@ -107,7 +107,7 @@ impl Remedy {
     /// The remedy by an option of the kernel or a driver, which takes effect when either starts
     /// again.
     pub(crate) fn boot(line: impl Into<String>) -> Remedy {
-        Remedy::Line(WhyLeft::Boot, line.into())
+        Remedy::Line(LeftReason::Boot, line.into())
     }
 }
 
@@ -126,7 +126,7 @@ impl DoctorFacts<'_> {
     }
 
     pub(super) fn program(&self, command: &str) -> Remedy {
-        Remedy::Line(WhyLeft::Program, self.run_line(command))
+        Remedy::Line(LeftReason::Program, self.run_line(command))
     }
 
     /// The remedy to run `command` as root; `None` if this process is root already.
@@ -150,8 +150,8 @@ impl DoctorFacts<'_> {
     }
 
     /// The remedy to write a value below `/sys` or `/proc`, which q2c leaves to the user.
-    pub(super) fn by_hand(&self, value: &str, path: &str) -> Remedy {
-        Remedy::Line(WhyLeft::Others, self.write_line(value, path))
+    pub(super) fn manual_remedy(&self, value: &str, path: &str) -> Remedy {
+        Remedy::Line(LeftReason::Others, self.write_line(value, path))
     }
 
     /// The remedy that writes a value to an attribute of every online CPU. `resets` are other

@@ -3,7 +3,7 @@ use super::finding::{Remedy, RemedySetting};
 use super::registry;
 use crate::restore::{Guard, RestoreError, value_of};
 use q2c_result::CheckVerdict::{Invalidates, Warn};
-use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
+use q2c_result::doctor::{ChangeState, LeftReason, RefusedReason, SettingChange, UnfixedCheck};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 
@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 pub struct FixPlan {
     steps: Vec<FixStep>,
     /// Findings that are left as they are.
-    pub left: Vec<LeftAsIs>,
+    pub left: Vec<UnfixedCheck>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,14 +35,14 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
             Some(Remedy::Nothing(why)) => (why, None),
             Some(Remedy::Line(why, line)) => (why, Some(line)),
             Some(Remedy::Set(settings, line)) if settings.is_empty() => {
-                (WhyLeft::Program, Some(line))
+                (LeftReason::Program, Some(line))
             }
             Some(Remedy::Set(settings, _)) => {
                 plan.add(check, settings);
                 continue;
             }
         };
-        plan.left.push(LeftAsIs {
+        plan.left.push(UnfixedCheck {
             check: (*check).to_owned(),
             found: finding.found,
             why,
@@ -78,7 +78,7 @@ impl FixPlan {
 
     /// Keeps the steps of these checks, or all if none are named. The error is the first unknown
     /// name.
-    pub fn only(mut self, checks: &[String]) -> Result<FixPlan, String> {
+    pub fn for_checks(mut self, checks: &[String]) -> Result<FixPlan, String> {
         if let Some(unknown) = checks.iter().find(|name| !registry::has(name)) {
             return Err(unknown.clone());
         }
@@ -89,12 +89,12 @@ impl FixPlan {
     }
 
     /// The planned changes. A change whose file cannot be opened for writing is shown as refused.
-    pub fn foreseen(&self) -> Vec<SettingChange> {
-        let foreseen = |step: &FixStep| {
+    pub fn preview(&self) -> Vec<SettingChange> {
+        let preview = |step: &FixStep| {
             let state = step.open().err().map(|error| refused(&error));
             step.change_in_state(state.unwrap_or(ChangeState::Planned))
         };
-        self.steps.iter().map(foreseen).collect()
+        self.steps.iter().map(preview).collect()
     }
 
     /// Makes the changes. A refused change is marked as such, and the rest are made all the same.
@@ -128,7 +128,7 @@ impl FixStep {
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
             Ok(set) => {
                 return Ok(ChangeState::Refused {
-                    why: NotChanged::Kernel,
+                    why: RefusedReason::Kernel,
                     error: format!("it took the value and kept {}", set.old),
                 });
             }
@@ -136,9 +136,9 @@ impl FixStep {
         };
         let reason = match &failure {
             RestoreError::Setting { source, .. } => return Ok(refused(source)),
-            RestoreError::NotKept { .. } => NotChanged::Kernel,
-            RestoreError::Busy { .. } => NotChanged::Held,
-            RestoreError::Pending { .. } => NotChanged::Pending,
+            RestoreError::NotKept { .. } => RefusedReason::Kernel,
+            RestoreError::Busy { .. } => RefusedReason::Held,
+            RestoreError::Pending { .. } => RefusedReason::Pending,
             _ => return Err(failure),
         };
         Ok(ChangeState::Refused {
@@ -151,9 +151,9 @@ impl FixStep {
 fn refused(error: &io::Error) -> ChangeState {
     ChangeState::Refused {
         why: match error.kind() {
-            ErrorKind::PermissionDenied => NotChanged::Permission,
-            ErrorKind::ReadOnlyFilesystem => NotChanged::ReadOnly,
-            _ => NotChanged::Kernel,
+            ErrorKind::PermissionDenied => RefusedReason::Permission,
+            ErrorKind::ReadOnlyFilesystem => RefusedReason::ReadOnly,
+            _ => RefusedReason::Kernel,
         },
         error: error.to_string(),
     }

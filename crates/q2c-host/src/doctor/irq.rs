@@ -7,18 +7,18 @@ use crate::topology::device_node;
 use crate::{attr, cpu_list};
 use itertools::Itertools;
 use q2c_model::CpuId;
-use q2c_result::doctor::WhyLeft;
+use q2c_result::doctor::LeftReason;
 
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let name = &facts.target_disk.as_ref()?.disk.name;
-    let Some(lines) = lines_of(facts) else {
+    let Some(lines) = device_lines(facts) else {
         let means = "whether polled I/O was interrupted cannot be proved by counting";
         return Some(Finding::unknown(
             format!("no interrupt line of {name} was found"),
             means,
         ));
     };
-    let (cpus, how) = routed(facts, &lines);
+    let (cpus, verb) = interrupt_cpus(facts, &lines);
     let which = match cpus.len() {
         0 => "no CPU".to_owned(),
         1 => format!("CPU {}", cpu_list::show(&cpus)),
@@ -26,31 +26,27 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     };
     let irqs = lines.iter().map(|line| line.irq).join(", ");
     let s = if lines.len() == 1 { "" } else { "s" };
-    let reached = reached(facts);
-    let finding = format!("interrupt line{s} {irqs} of {name} {how} {which}{reached}");
+    let reached_iops = reached_iops(facts);
+    let finding = format!("interrupt line{s} {irqs} of {name} {verb} {which}{reached_iops}");
     Some(match cpus[..] {
         [one] if facts.online().len() > 1 => {
             let means = format!(
                 "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
                  verify on one CPU, and put further jobs on the others"
             );
-            Finding::warn(finding, &means).mend(spread(facts, &lines))
+            Finding::warn(finding, &means).mend(spread_remedy(facts, &lines))
         }
         _ => Finding::pass(finding, "the CPU that pays for a completion is on record"),
     })
 }
 
-fn lines_of(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
+pub(super) fn device_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
     let interrupts = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok()?;
     Some(interrupts.lines).filter(|lines| !lines.is_empty())
 }
 
-pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
-    lines_of(facts).is_some()
-}
-
 /// IOPS of interrupt-driven jobs on each CPU that was tried, in words; empty without trials.
-fn reached(facts: &DoctorFacts) -> String {
+fn reached_iops(facts: &DoctorFacts) -> String {
     let trials = facts.target.iter().flat_map(|target| &target.cpu_trials);
     let figures: Vec<String> = trials
         .map(|trial| format!("{:.0} IOPS on {}", trial.interrupt_iops, trial.cpu))
@@ -65,14 +61,14 @@ fn reached(facts: &DoctorFacts) -> String {
 
 /// The CPUs of the lines in use, and the verb for the sentence. They are those to which the kernel
 /// routes the lines, or, if it shows no routes, those that took interrupts so far.
-fn routed(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) {
+fn interrupt_cpus(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) {
     let route = |line: &IrqLine| {
         let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
         cpu_list::parse(&list)
     };
     let used = lines.iter().filter(|line| is_used(line));
     let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
-    let (mut cpus, how) = match routes {
+    let (mut cpus, verb) = match routes {
         Some(routes) if lines.len() == 1 => (routes.concat(), "goes to"),
         Some(routes) => (routes.concat(), "go to"),
         None => {
@@ -82,18 +78,18 @@ fn routed(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) 
     };
     cpus.sort();
     cpus.dedup();
-    (cpus, how)
+    (cpus, verb)
 }
 
 /// The remedy that gives each line in use a CPU of its own, as far as there are CPUs.
-fn spread(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
+fn spread_remedy(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
     let used: Vec<&IrqLine> = lines.iter().filter(|line| is_used(line)).collect();
     if used.len() < 2 {
-        return Remedy::Nothing(WhyLeft::OneLine);
+        return Remedy::Nothing(LeftReason::OneLine);
     }
     let is_fixed = |line: &&IrqLine| is_managed(facts, line) == Some(true);
     if used.iter().all(is_fixed) {
-        return Remedy::Nothing(WhyLeft::Managed);
+        return Remedy::Nothing(LeftReason::Managed);
     }
     let setting = |(line, cpu): (&&IrqLine, &CpuId)| {
         let cpu = cpu.0.to_string();
@@ -120,13 +116,10 @@ pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
     let mut processes = std::fs::read_dir(&facts.roots.proc).ok()?.flatten();
     let running = processes
         .any(|entry| attr::text(&entry.path().join("comm")).is_some_and(|c| c == "irqbalance"));
+    let verb = if running { "runs" } else { "does not run" };
     let finding = Finding::pass_or_warn(
         !running,
-        if running {
-            "irqbalance runs"
-        } else {
-            "irqbalance does not run"
-        },
+        format!("irqbalance {verb}"),
         "interrupts stay where they are",
         "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
     );
@@ -186,7 +179,7 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
 
 /// The lines that took interrupts; `None` where there are none.
 fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
-    let mut lines = lines_of(facts)?;
+    let mut lines = device_lines(facts)?;
     lines.retain(is_used);
     (!lines.is_empty()).then_some(lines)
 }
@@ -211,12 +204,8 @@ pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
             "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
         ));
     };
-    let is_local = |cpu: &CpuId| {
-        facts
-            .topology
-            .cpu(*cpu)
-            .is_some_and(|c| c.node == Some(node))
-    };
+    let topology = &facts.topology;
+    let is_local = |cpu: &CpuId| topology.cpu(*cpu).is_some_and(|c| c.node == Some(node));
     let mut remote = facts.jobs.clone();
     remote.retain(|job| !is_local(job));
     let local: Vec<CpuId> = facts.online().iter().copied().filter(is_local).collect();

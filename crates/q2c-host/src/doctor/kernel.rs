@@ -5,15 +5,15 @@ use super::finding::{Finding, Remedy};
 use crate::attr;
 use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URING};
 use itertools::Itertools;
-use q2c_result::doctor::WhyLeft;
+use q2c_result::doctor::LeftReason;
 
 /// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
 /// which only a try shows.
 pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
-    const GONE: &str =
+    const NO_URING: &str =
         "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
     const URING: &[&str] = &["io_uring", "io_uring_cmd"];
-    let by_sysctl = facts.by_hand("0", "/proc/sys/kernel/io_uring_disabled");
+    let by_sysctl = facts.manual_remedy("0", "/proc/sys/kernel/io_uring_disabled");
     let sysctl = facts.proc("sys/kernel/io_uring_disabled");
     let shown = sysctl.as_deref().map_or("no sysctl".to_owned(), |value| {
         format!("io_uring_disabled={value}")
@@ -24,14 +24,14 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
             "io_uring methods can run",
         ),
         (Some(RingProbe::Refused(why)), Some("1" | "2")) => {
-            Finding::invalidates(URING, format!("{why} ({shown})"), GONE).mend(by_sysctl)
+            Finding::invalidates(URING, format!("{why} ({shown})"), NO_URING).mend(by_sysctl)
         }
         (Some(RingProbe::Refused(why)), _) => {
             let finding =
                 format!("setting up a ring failed: {why} ({shown}); a container's filter?");
-            Finding::invalidates(URING, finding, GONE)
+            Finding::invalidates(URING, finding, NO_URING)
         }
-        (None, Some("2")) => Finding::invalidates(URING, shown, GONE).mend(by_sysctl),
+        (None, Some("2")) => Finding::invalidates(URING, shown, NO_URING).mend(by_sysctl),
         (None, Some("1")) => Finding::unknown(
             format!("{shown}: members of the group io_uring_group and root only"),
             "whether this process may set up a ring was not tried",
@@ -44,19 +44,18 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
             let means = "the kernel is new enough for io_uring; a ring was not tried";
             Finding::unknown(shown, means)
         }
-        (None, _) => Finding::invalidates(URING, facts.release(), GONE),
+        (None, _) => Finding::invalidates(URING, facts.release(), NO_URING),
     })
 }
 
 /// The limit of locked memory. Registered buffers, and rings before Linux 5.12, count against it.
 pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
-    /// Bytes; enough for 1024 buffers of 64 KiB.
-    const ENOUGH: u64 = 64 << 20;
+    /// Enough for 1024 buffers of 64 KiB.
+    const ENOUGH_BYTES: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
-    let soft = attr::line(&limits, "Max locked memory")?
-        .split_whitespace()
-        .next()?;
-    if soft == "unlimited" || soft.parse::<u64>().ok()? >= ENOUGH {
+    let limit = attr::line(&limits, "Max locked memory")?;
+    let soft = limit.split_whitespace().next()?;
+    if soft == "unlimited" || soft.parse::<u64>().ok()? >= ENOUGH_BYTES {
         let finding = format!("locked memory: {soft}");
         return Some(Finding::pass(finding, "buffers can be registered"));
     }
@@ -69,7 +68,7 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
         format!("locked memory: {soft} bytes"),
         "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
     );
-    Some(finding.mend(Remedy::Line(WhyLeft::Program, line.to_owned())))
+    Some(finding.mend(Remedy::Line(LeftReason::Program, line.to_owned())))
 }
 
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
@@ -122,7 +121,7 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let mut states = facts.others("vulnerability ").peekable();
+    let mut states = facts.other_facts("vulnerability ").peekable();
     let is_told = states.peek().is_some();
     let active = states.filter(|(_, state)| state.starts_with("Mitigation"));
     let active = active.map(|(name, _)| name).join(", ");
@@ -142,7 +141,7 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 /// Build options that check every memory access or lock. They multiply the cost of an I/O.
-const HEAVY: [&str; 7] = [
+const HEAVY_CHECKS: [&str; 7] = [
     "KASAN",
     "KCSAN",
     "KMSAN",
@@ -152,7 +151,7 @@ const HEAVY: [&str; 7] = [
     "SLUB_DEBUG_ON",
 ];
 /// Build options that make locks slower.
-const LIGHT: [&str; 5] = [
+const LIGHT_CHECKS: [&str; 5] = [
     "LOCK_STAT",
     "DEBUG_SPINLOCK",
     "DEBUG_MUTEXES",
@@ -173,13 +172,13 @@ pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
         let set = names.iter().filter(|name| config.has(name)).join(", ");
         (!set.is_empty()).then_some(set)
     };
-    Some(if let Some(heavy) = set(&HEAVY) {
+    Some(if let Some(heavy) = set(&HEAVY_CHECKS) {
         Finding::invalidates(
             &["iops", "latency", "cpu", "kiops-per-core"],
             heavy,
             "the kernel checks itself at every access or lock: no number compares with another kernel's",
         )
-    } else if let Some(light) = set(&LIGHT) {
+    } else if let Some(light) = set(&LIGHT_CHECKS) {
         Finding::warn(light, "locks cost more than in other kernels")
     } else {
         let means = "I/O costs what it costs elsewhere";
@@ -265,7 +264,7 @@ pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
         let equals = if value.is_empty() { "" } else { "=" };
         format!("{key}{equals}{value}")
     };
-    let mut items = facts.others("command line ").map(item).join(" ");
+    let mut items = facts.other_facts("command line ").map(item).join(" ");
     if items.is_empty() {
         items.push_str("nothing that changes what is measured");
     }
@@ -286,17 +285,17 @@ pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     } else {
         let means = "SPDK cannot run without huge pages; nothing else needs them";
         Finding::invalidates(&["spdk"], reserved_pages, means)
-            .mend(facts.by_hand("1024", "/proc/sys/vm/nr_hugepages"))
+            .mend(facts.manual_remedy("1024", "/proc/sys/vm/nr_hugepages"))
     })
 }
 
 pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
     /// Free libaio requests: twice those of 128 jobs at depth 128.
-    const ENOUGH: u64 = 32_768;
+    const ENOUGH_REQUESTS: u64 = 32_768;
     let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
     let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
     let finding = Finding::pass_or_warn(
-        limit.saturating_sub(used) >= ENOUGH,
+        limit.saturating_sub(used) >= ENOUGH_REQUESTS,
         format!("{used} of {limit} libaio requests are set aside"),
         "libaio jobs find room",
         "libaio jobs at high depth are refused (EAGAIN at set-up)",

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Columns of results that need poll queues.
-pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
+pub(super) const POLL_USES: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
 
 pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("io_poll")?;
@@ -26,7 +26,8 @@ pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
          the device still interrupts; results say so"
     };
     let finding = format!("{disk}: io_poll={value}, no poll queues");
-    Some(Finding::invalidates(POLLED, finding, means).mend(driver_option(disk).map(Remedy::boot)))
+    let remedy = driver_option(disk).map(Remedy::boot);
+    Some(Finding::invalidates(POLL_USES, finding, means).mend(remedy))
 }
 
 /// The line that tells a disk's driver to make poll queues. It takes effect when the driver is
@@ -64,7 +65,7 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 /// Checks that an attribute of the queue has the wanted value.
-fn should_be(
+fn check_attribute(
     facts: &DoctorFacts,
     (attribute, wanted): (&str, &str),
     good: &str,
@@ -77,7 +78,7 @@ fn should_be(
 }
 
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
-    should_be(
+    check_attribute(
         facts,
         ("nomerges", "2"),
         "no merging: the device sees each request as submitted",
@@ -91,7 +92,7 @@ pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
 }
 
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
-    should_be(
+    check_attribute(
         facts,
         ("iostats", "1"),
         "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
@@ -114,7 +115,7 @@ pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     /// The smallest number with which a queue does not run empty in q2c's sweeps.
-    const FEW: u64 = 64;
+    const MIN_REQUESTS: u64 = 64;
     let (disk, value) = facts.queue("nr_requests")?;
     let setting = format!("{disk}: nr_requests={value}");
     let Ok(number) = value.parse::<u64>() else {
@@ -122,7 +123,7 @@ pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
         return Some(Finding::unknown(setting, means));
     };
     let finding = Finding::pass_or_warn(
-        number >= FEW,
+        number >= MIN_REQUESTS,
         setting,
         "enough requests per hardware queue",
         "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
@@ -142,8 +143,8 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     let disk = &facts.target_disk.as_ref()?.disk;
     let queues = attr::entries(&disk.dir.join("mq"));
     let cpus = facts.online().len();
-    let (name, counted) = (&disk.name, counted(&queues));
-    let queue_summary = format!("{name}: {counted}{}", types(facts, name, &queues));
+    let (name, count_text) = (&disk.name, count_text(&queues));
+    let queue_summary = format!("{name}: {count_text}{}", queue_types(facts, name, &queues));
     Some(match queues.len() {
         0 => Finding::warn(
             format!("{name}: none, it takes bios"),
@@ -163,7 +164,7 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
 
 /// The queues and their tags in words, as `4 queues, 1023 tags each`. It reveals a driver that made
 /// fewer than a sweep requested.
-fn counted(queues: &[PathBuf]) -> String {
+fn count_text(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let tags = tags.dedup().join(" or ");
     let (n, s) = (queues.len(), if queues.len() == 1 { "" } else { "s" });
@@ -175,7 +176,7 @@ fn counted(queues: &[PathBuf]) -> String {
 
 /// The number of queues of each type, in words, from debugfs (root only); empty where debugfs
 /// cannot be read.
-fn types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
+fn queue_types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for number in queues.iter().map(|queue| attr::name(queue)) {
         if let Some(kind) = facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type")) {
@@ -191,7 +192,7 @@ fn types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
 
 const ON_BOOT: &str = "on the kernel command line, and reboot";
 /// File in the controller's folder: the microseconds that the drive may take to wake up.
-const TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
+const TOLERANCE_FILE: &str = "power/pm_qos_latency_tolerance_us";
 
 fn namespace<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
     let name = facts.target_disk.as_ref()?.disk.name.as_str();
@@ -218,7 +219,7 @@ pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
         ("0", false) => {
             let means =
                 "no queue is polled (0 is the default): polled columns are interrupts, or errors";
-            Finding::invalidates(POLLED, parameters, means)
+            Finding::invalidates(POLL_USES, parameters, means)
                 .mend(Remedy::boot(format!("nvme.poll_queues=2 {ON_BOOT}")))
         }
         ("0", true) => Finding::warn(
@@ -233,7 +234,8 @@ pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
             let means =
                 "the parameter was changed after the device came up: it has no poll queues yet";
             let reset = controller_file(facts, disk, "reset_controller");
-            Finding::invalidates(POLLED, parameters, means).mend(facts.by_hand("1", &reset))
+            Finding::invalidates(POLL_USES, parameters, means)
+                .mend(facts.manual_remedy("1", &reset))
         }
     })
 }
@@ -249,7 +251,7 @@ fn controller_file(facts: &DoctorFacts, disk: &str, file: &str) -> String {
 
 pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
     let disk = namespace(facts)?;
-    let file = controller(facts).map(|dir| dir.join(TOLERANCE));
+    let file = controller(facts).map(|dir| dir.join(TOLERANCE_FILE));
     let file = file.and_then(|file| Some((attr::text(&file)?, file)));
     let default = || facts.sys("module/nvme_core/parameters/default_ps_max_latency_us");
     let Some(us) = file.as_ref().map(|(us, _)| us.clone()).or_else(default) else {
@@ -272,7 +274,7 @@ pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding.mend(match file {
         Some((_, file)) => Remedy::Set(
             vec![RemedySetting::new(file, "0")],
-            facts.write_line("0", &controller_file(facts, disk, TOLERANCE)),
+            facts.write_line("0", &controller_file(facts, disk, TOLERANCE_FILE)),
         ),
         None => Remedy::boot(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),
     }))

@@ -158,7 +158,7 @@ const MAKERS: &[&str] = &["mkfs-ext4", "mkfs-xfs", "mkfs-btrfs", "mkfs-f2fs"];
 /// Sorts a report's checks by use, and adds the state of each use. Checks of one use keep their
 /// order.
 #[must_use]
-pub fn by_use(mut report: DoctorReport) -> DoctorReport {
+pub fn sort_by_use(mut report: DoctorReport) -> DoctorReport {
     let state = |(used_for, needs): &(Use, &[&[&str]])| state(*used_for, needs, &report.checks);
     report.uses = USES.iter().map(state).collect();
     report.checks.sort_by_key(|check| {
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    fn sorted(checks: Vec<Check>) -> DoctorReport {
-        by_use(DoctorReport {
+    fn sorted_report(checks: Vec<Check>) -> DoctorReport {
+        sort_by_use(DoctorReport {
             checks,
             ..DoctorReport::default()
         })
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn one_of_two_ways_is_enough() {
         let with = |bpf, tracefs| {
-            let report = sorted(vec![
+            let report = sorted_report(vec![
                 check("bpf", &[Use::Capture, Use::KernelPolling], bpf),
                 check("tracefs", &[Use::Capture], tracefs),
             ]);
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn nothing_is_measured_on_a_busy_machine() {
         let measured = [Use::Measuring, Use::Tune, Use::Bench];
-        let report = sorted(vec![
+        let report = sorted_report(vec![
             check("busy-at-rest", &measured, Invalidates),
             check("io-uring", &[Use::Tune, Use::Bench], Pass),
         ]);
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn every_need_counts_and_checks_stand_where_they_fit_best() {
-        let report = sorted(vec![
+        let report = sorted_report(vec![
             check("hybrid-kernel", &[Use::KernelPolling, Use::Bench], Pass),
             check("governor", &[Use::Measuring], Warn),
             check("bpf", &[Use::Capture, Use::KernelPolling], Invalidates),

@@ -3,9 +3,9 @@
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::irq;
-use super::queue::{self, POLLED};
+use super::queue::{self, POLL_USES};
 use crate::attr;
-use crate::target::{UNASKED, never_written};
+use crate::target::{FILL_UNKNOWN, never_written};
 use q2c_result::TargetKind;
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
             "commands go to the driver: neither file system nor block layer's scheduler and counters are in the way",
         ),
         (_, Some("btrfs")) => Finding::invalidates(
-            POLLED,
+            POLL_USES,
             format!("{path}: file on btrfs"),
             "btrfs has no polled I/O: poll and hybrid in the kernel are impossible on its files",
         ),
@@ -52,7 +52,8 @@ pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
         return Some(Finding::warn(format!("not proved: {unproved}"), means));
     }
     let finding = format!("its I/O goes to {}", device.name);
-    let (irqs, requests) = (irq::are_counted(facts), queue::requests_are_counted(facts));
+    let irqs = irq::device_lines(facts).is_some();
+    let requests = queue::requests_are_counted(facts);
     if !irqs && !requests {
         return Some(Finding::invalidates(
             &["effective-mode"],
@@ -75,10 +76,10 @@ pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
     /// Bytes; larger than the DRAM on consumer and most data-centre drives.
-    const LARGE: u64 = 4 << 30;
+    const LARGE_BYTES: u64 = 4 << 30;
     let target = facts.target?;
     Some(Finding::pass_or_warn(
-        target.size.0 >= LARGE,
+        target.size.0 >= LARGE_BYTES,
         format!("{}: {}", target.path, target.size),
         "larger than what a device keeps in its cache",
         "it may fit into the device's or the host's cache: latencies can be the cache's, not the medium's",
@@ -86,10 +87,10 @@ pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
-    const FRESH: &str = "trimmed or fresh blocks are answered without the medium: fill the device with random data, twice for NAND";
+    const FILL_ADVICE: &str = "trimmed or fresh blocks are answered without the medium: fill the device with random data, twice for NAND";
     let target = facts.target?;
     let path = &target.path;
-    let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
+    let doubt = target.unproved.iter().find(|u| u.starts_with(FILL_UNKNOWN));
     Some(match (&target.kind, doubt) {
         (TargetKind::File, None) => Finding::pass(
             format!("{path}: every extent is mapped and written"),
@@ -101,12 +102,12 @@ pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
         ),
         _ if never_written(target).is_some() => Finding::warn(
             format!("{path}: most blocks looked at hold zeros only"),
-            FRESH,
+            FILL_ADVICE,
         ),
         _ => {
             let finding =
                 format!("{path}: the kernel does not know which blocks were ever written");
-            Finding::unknown(finding, FRESH)
+            Finding::unknown(finding, FILL_ADVICE)
         }
     })
 }

@@ -4,11 +4,11 @@ use crate::attr;
 use std::path::Path;
 
 /// Degrees Celsius. A device that is nearer to its limit than this throttles within a long run.
-const NEAR_LIMIT: i64 = 5;
+const NEAR_LIMIT_C: i64 = 5;
 
 pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
     let [cores, packages] = ["core", "package"]
-        .map(|part| facts.of_cpus(&format!("thermal_throttle/{part}_throttle_count")));
+        .map(|part| facts.cpu_values(&format!("thermal_throttle/{part}_throttle_count")));
     let counts = [cores, packages].concat();
     if counts.is_empty() {
         return Some(Finding::unknown(
@@ -16,10 +16,10 @@ pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
             "whether the clock falls by heat cannot be told",
         ));
     }
-    let most = counts.iter().filter_map(|c| c.parse::<u64>().ok()).max()?;
+    let max_count = counts.iter().filter_map(|c| c.parse::<u64>().ok()).max()?;
     Some(Finding::pass_or_warn(
-        most == 0,
-        format!("most throttle events of a CPU since boot: {most}"),
+        max_count == 0,
+        format!("most throttle events of a CPU since boot: {max_count}"),
         "heat has not slowed a CPU",
         "the processor gets too hot: late points of a sweep look worse than early ones",
     ))
@@ -46,27 +46,25 @@ pub(super) fn device(facts: &DoctorFacts) -> Option<Finding> {
     };
     // The files hold thousandths of a degree Celsius.
     let degrees = |name: &str| attr::value::<i64>(&sensor.join(name)).map(|t| t / 1000);
-    let now = degrees("temp1_input")?;
+    let temp = degrees("temp1_input")?;
     let Some(limit) = degrees("temp1_max").or_else(|| degrees("temp1_crit")) else {
         let means = "whether it is near to throttling cannot be told";
         return Some(Finding::unknown(
-            format!("{name}: {now} C, limit not told"),
+            format!("{name}: {temp} C, limit not told"),
             means,
         ));
     };
     Some(Finding::pass_or_warn(
-        now + NEAR_LIMIT <= limit,
-        format!("{name}: {now} C, limit {limit} C"),
+        temp + NEAR_LIMIT_C <= limit,
+        format!("{name}: {temp} C, limit {limit} C"),
         "far from throttling; a long run heats it",
         "the device throttles or is about to: late points of a sweep look worse than early ones",
     ))
 }
 
 pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
-    let dirs = facts.device_dirs();
-    let dir = dirs
-        .iter()
-        .find(|d| d.join("current_link_speed").exists())?;
+    let mut dirs = facts.device_dirs().into_iter();
+    let dir = dirs.find(|d| d.join("current_link_speed").exists())?;
     let read = |name: &str| attr::text(&dir.join(name)).unwrap_or_default();
     let [speed, best_speed] = ["current_link_speed", "max_link_speed"].map(read);
     let [width, best_width] = ["current_link_width", "max_link_width"].map(read);

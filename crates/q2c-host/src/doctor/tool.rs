@@ -6,7 +6,7 @@ use super::finding::{Finding, Remedy};
 use crate::machine;
 use crate::restore;
 use itertools::Itertools;
-use q2c_result::doctor::WhyLeft;
+use q2c_result::doctor::LeftReason;
 
 pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     const CURRENT: &str = "devices/system/clocksource/clocksource0/current_clocksource";
@@ -35,13 +35,10 @@ pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
     let invariant = facts.machine.tsc_invariant?;
+    let not = if invariant { "" } else { "not " };
     Some(Finding::pass_or_warn(
         invariant,
-        if invariant {
-            "invariant"
-        } else {
-            "not invariant"
-        },
+        format!("{not}invariant"),
         "the TSC measures time on every CPU and in every idle state",
         "the TSC changes its rate or stops in idle states: time stamps come from the kernel's clock instead",
     ))
@@ -50,10 +47,10 @@ pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     /// Nanoseconds per stamp. A loop at depth 1 takes three per I/O, together 1 % of an I/O of 10
     /// us.
-    const CHEAP: f64 = 33.0;
+    const CHEAP_NS: f64 = 33.0;
     let ns = facts.costs?.clock_ns;
     Some(Finding::pass_or_warn(
-        ns <= CHEAP,
+        ns <= CHEAP_NS,
         format!("{ns:.0} ns per time stamp"),
         "three stamps are below 1 % of the fastest device's I/O",
         "three stamps per I/O show in IOPS and CPU of fast devices",
@@ -62,11 +59,11 @@ pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     /// The engine's budget, nanoseconds per I/O with recording on.
-    const BUDGET: f64 = 40.0;
+    const BUDGET_NS: f64 = 40.0;
     let ns = facts.costs?.empty_loop_ns;
     let rate = 1e3 / ns.max(f64::MIN_POSITIVE);
     Some(Finding::pass_or_warn(
-        ns <= BUDGET,
+        ns <= BUDGET_NS,
         format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core"),
         "no device in use is limited by it",
         "the tool costs more than it should: a slow or busy CPU, or a build for debugging",
@@ -74,29 +71,29 @@ pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
-    const SHOWN: usize = 3;
+    const SHOWN_FILES: usize = 3;
     let unknown = |found| {
         let means = "whether a killed run left settings changed is not known";
         Some(Finding::unknown(found, means))
     };
-    let left = match restore::pending(facts.roots, facts.journal.as_ref()?) {
-        Ok(left) => left,
+    let pending = match restore::pending(facts.roots, facts.journal.as_ref()?) {
+        Ok(pending) => pending,
         Err(e) => return unknown(e.to_string()),
     };
-    if left.changes.is_empty() {
-        if left.faults.is_empty() {
+    if pending.changes.is_empty() {
+        if pending.faults.is_empty() {
             let means = "no killed run left a setting changed";
             return Some(Finding::pass("nothing left", means));
         }
-        let lines = left.faults.iter().join(", ");
+        let lines = pending.faults.iter().join(", ");
         return unknown(format!("damaged journal: {lines}"));
     }
     // What the owner itself changed comes first.
-    let mut changes = left.changes;
+    let mut changes = pending.changes;
     changes.sort_by_key(|(change, _)| change.follows.is_some());
     let files = changes.iter().map(|(c, _)| c.file.display().to_string());
-    let first_files = files.take(SHOWN).join(", ");
-    let more = match changes.len().saturating_sub(SHOWN) {
+    let first_files = files.take(SHOWN_FILES).join(", ");
+    let more = match changes.len().saturating_sub(SHOWN_FILES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -104,5 +101,5 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
         format!("changed by `doctor --fix` or a killed run: {first_files}{more}"),
         "the machine is not as its owner set it",
     );
-    Some(finding.mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned())))
+    Some(finding.mend(Remedy::Line(LeftReason::Program, "q2c restore".to_owned())))
 }

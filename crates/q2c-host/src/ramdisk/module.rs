@@ -5,23 +5,23 @@ use crate::ramdisk::record::{block, sectors};
 use crate::{Roots, attr};
 use itertools::Itertools;
 use q2c_model::{Exit, Fault, Nanos, OrFault};
-use q2c_result::ramdisk::{RamDevice, State, Via};
+use q2c_result::ramdisk::{RamDevice, RamDeviceServer, State};
 use q2c_service::ServiceTimes;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 pub(crate) const MODULE: &str = "ramdisk_mq";
-const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
+const BUILD_ADVICE: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
 /// Message for a kernel that loads no modules.
 const NO_MODULES: &str = "this kernel loads no modules; boot one that does, or use a loop device, or a simulated device (sim:) where no block device is needed";
 /// The longest constant service time that the module accepts.
-const LONGEST: Nanos = Nanos(1_000_000_000);
+const MAX_SERVICE_TIME: Nanos = Nanos(1_000_000_000);
 
 /// Why the module cannot make the device; `None` if no reason is known before it is loaded. `file`
 /// is the module's file if it is not installed.
 #[must_use]
-pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
+pub fn obstacle(roots: &Roots, file: Option<&Path>) -> Option<String> {
     if !roots.proc("modules").exists() {
         return Some(NO_MODULES.to_owned());
     }
@@ -38,18 +38,18 @@ pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
             let is_there = tried.is_ok_and(|tried| tried.status.success());
             let release = attr::text(&roots.proc("sys/kernel/osrelease"));
             let release = release.unwrap_or_else(|| "of this machine".into());
-            (!is_there).then(|| format!("Linux {release} has no module {MODULE}; {BUILD}"))
+            (!is_there).then(|| format!("Linux {release} has no module {MODULE}; {BUILD_ADVICE}"))
         }
     }
 }
 
 /// Why the module cannot simulate these service times and servers; `None` if it can.
 #[must_use]
-pub fn unfit(wanted: &RamdiskShape, times: Option<(&ServiceTimes, usize)>) -> Option<String> {
+pub fn misfit(wanted: &RamdiskShape, times: Option<(&ServiceTimes, usize)>) -> Option<String> {
     let (times, servers) = times?;
     let in_flight = (wanted.queues + wanted.poll_queues) as usize * wanted.depth as usize;
     match times {
-        ServiceTimes::Constant(time) if *time == Nanos::ZERO || *time > LONGEST => {
+        ServiceTimes::Constant(time) if *time == Nanos::ZERO || *time > MAX_SERVICE_TIME => {
             Some("the module takes service times from 1 ns to 1 s".into())
         }
         ServiceTimes::Constant(_) if servers < in_flight => Some(format!(
@@ -86,9 +86,9 @@ pub fn load(
     let parameters = parameters.into_iter();
     command.args(parameters.filter_map(|(name, value)| Some(format!("{name}={}", value?))));
     run(&mut command, "load")?;
-    let none = "make a RAM device: the module is loaded and has made no device; dmesg says why";
+    let reason = "make a RAM device: the module is loaded and has made no device; dmesg says why";
     let device = devices(roots).pop();
-    device.ok_or_else(|| Fault::new(Exit::Environment, none))
+    device.ok_or_else(|| Fault::new(Exit::Environment, reason))
 }
 
 /// Unloads the module, which deletes its device. Refuses if it has more than one.
@@ -106,12 +106,12 @@ pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
 
 fn run(command: &mut Command, what: &str) -> Result<(), Fault> {
     let what = format!("{what} the module {MODULE}");
-    let done = command.output().or_fault(Exit::Environment, &what)?;
-    if done.status.success() {
+    let output = command.output().or_fault(Exit::Environment, &what)?;
+    if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let text = format!("{what}: {}; dmesg says why", said.trim());
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let text = format!("{what}: {}; dmesg says why", messages.trim());
     Err(Fault::new(Exit::Environment, text))
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
         |name: &str| attr::text(&roots.sys(&format!("module/{MODULE}/parameters/{name}")));
     let number = |name: &str| parameter(name).and_then(|t| t.parse::<u32>().ok());
     let name = |n: u32| format!("rdmq{n}");
-    let there = |name: &String| roots.sys(&format!("block/{name}")).exists();
-    let names = (0..number("devices").unwrap_or(0)).map(name).filter(there);
+    let exists = |name: &String| roots.sys(&format!("block/{name}")).exists();
+    let names = (0..number("devices").unwrap_or(0)).map(name).filter(exists);
     let times = parameter("service_ns");
     names
         .map(|name| {
@@ -130,7 +130,7 @@ pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
             let queues = fs::read_dir(dir).map_or(0, |entries| entries.count() as u32);
             let poll_queues = number("poll_queues").unwrap_or(0).min(queues);
             RamDevice {
-                via: Via::Module,
+                via: RamDeviceServer::Module,
                 size: sectors(roots, &name).unwrap_or_default(),
                 block: block(roots, &name).unwrap_or_default(),
                 queues: queues - poll_queues,
@@ -155,12 +155,12 @@ mod tests {
     fn a_module_that_is_not_there_is_told_with_the_way_to_build_it() {
         let tree = SysProcTree::new("");
         let roots = tree.roots();
-        assert!(lacking(&roots, None).unwrap().contains("loads no modules"));
+        assert!(obstacle(&roots, None).unwrap().contains("loads no modules"));
         tree.add("proc/modules = nvme");
-        let lacks = lacking(&roots, Some(Path::new("/nonexistent.ko"))).unwrap();
+        let lacks = obstacle(&roots, Some(Path::new("/nonexistent.ko"))).unwrap();
         assert!(lacks.contains("no file /nonexistent.ko"), "{lacks}");
         tree.add("sys/module/ramdisk_mq/");
-        assert!(lacking(&roots, None).unwrap().contains("loaded already"));
+        assert!(obstacle(&roots, None).unwrap().contains("loaded already"));
     }
 
     #[test]
@@ -173,17 +173,17 @@ mod tests {
             depth: 8,
         };
         let time = ServiceTimes::Constant(Nanos(1000));
-        assert_eq!(unfit(&wanted, None), None);
-        assert_eq!(unfit(&wanted, Some((&time, 16))), None);
-        let queued = unfit(&wanted, Some((&time, 15))).unwrap();
+        assert_eq!(misfit(&wanted, None), None);
+        assert_eq!(misfit(&wanted, Some((&time, 16))), None);
+        let queued = misfit(&wanted, Some((&time, 15))).unwrap();
         assert!(queued.contains("servers=16"), "{queued}");
         let drawn = ServiceTimes::Lognormal {
             median: Nanos(1000),
             sigma: 0.1,
         };
-        assert!(unfit(&wanted, Some((&drawn, 16))).is_some());
+        assert!(misfit(&wanted, Some((&drawn, 16))).is_some());
         let slow = ServiceTimes::Constant(Nanos(2_000_000_000));
-        assert!(unfit(&wanted, Some((&slow, 16))).unwrap().contains("1 s"));
+        assert!(misfit(&wanted, Some((&slow, 16))).unwrap().contains("1 s"));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use q2c_model::{Direction, Exit, Fault, Nanos, OrFault};
 use q2c_policy::Io;
 use q2c_service::{Draws, Servers};
 use q2c_sys::clock::monotonic_ns;
-use q2c_sys::ublk::{Control, Queue, UblkMemory, UblkRequest, Wish};
+use q2c_sys::ublk::{Control, Queue, UblkMemory, UblkOp, UblkRequest};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::process::{Child, Command, Stdio};
@@ -24,28 +24,28 @@ pub(crate) fn run(
 ) -> io::Result<()> {
     let mut new: Vec<UblkRequest> = Vec::new();
     // Requests in service: the monotonic ns at which each is complete, its tag, its result.
-    let mut waiting: BinaryHeap<Reverse<(u64, u16, i32)>> = BinaryHeap::new();
+    let mut in_service: BinaryHeap<Reverse<(u64, u16, i32)>> = BinaryHeap::new();
     loop {
-        let longest = waiting
+        let longest = in_service
             .peek()
             .map(|Reverse((end, ..))| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
-        let goes_on = queue.wait(longest, &mut new)?;
+        let has_commands = queue.wait(longest, &mut new)?;
         for request in new.drain(..) {
             let end = service.as_mut().and_then(|service| service.end(&request));
             let result = queue.serve(&request, memory);
             match end {
                 None => queue.commit(request.tag, result)?,
-                Some(end) => waiting.push(Reverse((end, request.tag, result))),
+                Some(end) => in_service.push(Reverse((end, request.tag, result))),
             }
         }
         let now = monotonic_ns();
-        while let Some(&Reverse((end, tag, result))) = waiting.peek()
+        while let Some(&Reverse((end, tag, result))) = in_service.peek()
             && end <= now
         {
-            waiting.pop();
+            in_service.pop();
             queue.commit(tag, result)?;
         }
-        if !goes_on && waiting.is_empty() {
+        if !has_commands && in_service.is_empty() {
             return Ok(());
         }
     }
@@ -55,9 +55,9 @@ impl RamdiskService<'_> {
     /// The monotonic time in ns at which the request is complete; `None` if it takes no time
     /// (flush).
     fn end(&mut self, request: &UblkRequest) -> Option<u64> {
-        let direction = match request.wish {
-            Wish::Read => Direction::Read,
-            Wish::Write => Direction::Write,
+        let direction = match request.op {
+            UblkOp::Read => Direction::Read,
+            UblkOp::Write => Direction::Write,
             _ => return None,
         };
         let bytes = request.bytes;
@@ -67,7 +67,7 @@ impl RamdiskService<'_> {
 }
 
 /// Time between two looks at whether the device still exists.
-const LOOK: Duration = Duration::from_millis(500);
+const EXISTS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until
 /// `stop` is set.
@@ -82,7 +82,7 @@ pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
         Err(e) => !is_gone(&e),
     };
     while !stop.load(Ordering::Acquire) && ours(control.info(id)) {
-        thread::sleep(LOOK);
+        thread::sleep(EXISTS_CHECK_INTERVAL);
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::restore::{Owner, delete_device, wait_until_gone};
 use crate::target::{FileId, refuse_occupied};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, Exit, Fault, OrFault, Sectors};
-use q2c_result::ramdisk::{RamDevice, RamDevices, SCHEMA, State, Via};
+use q2c_result::ramdisk::{RamDevice, RamDeviceServer, RamDevices, SCHEMA, State};
 use q2c_sys::ublk::{Control, DeviceInfo};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,8 +102,8 @@ impl Record {
     pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, Fault> {
         let short = name.strip_prefix("/dev/").unwrap_or(name);
         let mut records = Record::read_all(folder)?.into_iter();
-        let there = "q2c ramdisk list names those that there are";
-        let unknown = || Fault::new(Exit::Target, format!("find the RAM device {name}: {there}"));
+        let hint = "q2c ramdisk list names those that there are";
+        let unknown = || Fault::new(Exit::Target, format!("find the RAM device {name}: {hint}"));
         let record = records.find(|record| record.name() == short);
         record.ok_or_else(unknown)
     }
@@ -122,7 +122,7 @@ pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
         let info = control.as_mut().and_then(|c| c.info(record.id).ok());
         let info = info.filter(|info| info.token == record.token);
         match info {
-            Some(info) => devices.push(served(roots, &record, info)),
+            Some(info) => devices.push(ram_device(roots, &record, info)),
             // `q2c restore` or another program deleted the device after its server had ended.
             None => record.remove(folder),
         }
@@ -131,7 +131,7 @@ pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
     Ok(RamDevices { schema, devices })
 }
 
-fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
+fn ram_device(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
     let name = record.name();
     let alive = record.is_served(roots);
     let state = match (alive, record.holder.is_alive(roots)) {
@@ -140,7 +140,7 @@ fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
         (false, false) => State::Lost,
     };
     RamDevice {
-        via: Via::Ublk,
+        via: RamDeviceServer::Ublk,
         size: sectors(roots, &name).unwrap_or(record.wanted.size),
         block: block(roots, &name).unwrap_or(record.wanted.block),
         queues: u32::from(info.queues),
@@ -161,7 +161,7 @@ pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
     attr::value(&roots.sys(&format!("block/{name}/queue/logical_block_size"))).map(Bytes)
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// Deletes the device `name`, with its data.
 pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
@@ -171,17 +171,17 @@ pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
         return module::unload(roots, short);
     }
     let record = Record::find(folder, name)?;
-    let served = record.is_served(roots);
-    refuse_used(roots, short, served)?;
-    if served {
+    let is_served = record.is_served(roots);
+    refuse_used(roots, short, is_served)?;
+    if is_served {
         // The server deletes the device when it ends.
         signal(record.server.pid);
-        wait_for_the_end(&record)?;
+        wait_until_deleted(&record)?;
     } else {
-        delete_left(&record)?;
+        delete_unserved(&record)?;
     }
     record.remove(folder);
-    if !served && record.holder.is_alive(roots) {
+    if !is_served && record.holder.is_alive(roots) {
         signal(record.holder.pid);
     }
     Ok(())
@@ -210,17 +210,17 @@ fn signal(pid: u32) {
 }
 
 /// Deletes a device whose server has ended.
-fn delete_left(record: &Record) -> Result<(), Fault> {
+fn delete_unserved(record: &Record) -> Result<(), Fault> {
     let tried = format!("delete {}", record.name());
     let mut control = Control::open().or_fault(Exit::Environment, &tried)?;
-    let deleted = delete_device(&mut control, record.id, Instant::now() + PATIENCE);
+    let deleted = delete_device(&mut control, record.id, Instant::now() + MAX_WAIT);
     deleted.or_fault(Exit::Environment, tried)?;
-    wait_for_the_end(record)
+    wait_until_deleted(record)
 }
 
-fn wait_for_the_end(record: &Record) -> Result<(), Fault> {
+fn wait_until_deleted(record: &Record) -> Result<(), Fault> {
     let file = PathBuf::from(format!("/dev/ublkc{}", record.id));
-    if wait_until_gone(&file, Instant::now() + PATIENCE) {
+    if wait_until_gone(&file, Instant::now() + MAX_WAIT) {
         return Ok(());
     }
     let name = record.name();

@@ -2,11 +2,11 @@
 
 use crate::ramdisk::queue::{self, RamdiskService};
 use crate::ramdisk::{RamdiskShape, Record};
-use crate::restore::{Guard, Owner, RestoreError, patiently};
+use crate::restore::{Guard, Owner, RestoreError, retry};
 use crate::{Roots, attr};
 use q2c_model::{Exit, Fault, OrFault};
 use q2c_service::{Draws, Servers, ServiceTimes};
-use q2c_sys::thread::{least_timer_slack, pin};
+use q2c_sys::thread::{minimize_timer_slack, pin};
 use q2c_sys::ublk::{Control, Queue, UblkMemory, UblkShape};
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags};
 use std::fs::File;
@@ -20,11 +20,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time that a step of the kernel may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between two looks at the stop flag and the queues' threads.
-const LOOK: Duration = Duration::from_millis(50);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Device numbers below this one are tried for a free one.
-const MOST_DEVICES: u32 = 64;
+const MAX_DEVICES: u32 = 64;
 
 /// What a server serves.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Server<'_> {
             service: self.request.service.clone(),
             journal: self.request.journal.clone(),
             server: Owner::current(&self.roots)?,
-            holder: Owner::of_process(&self.roots, holder.id())?,
+            holder: Owner::from_process(&self.roots, holder.id())?,
             fd: data.as_raw_fd(),
         };
         Ok(ServedDevice {
@@ -136,14 +136,14 @@ impl Server<'_> {
             depth: wanted.depth as u16,
             token,
         };
-        for id in (0..MOST_DEVICES).filter(|id| !path('c', *id).exists()) {
+        for id in (0..MAX_DEVICES).filter(|id| !device_path('c', *id).exists()) {
             // Another server that is just making this number holds its lock.
-            match self.guard.device(&path('c', id), token) {
+            match self.guard.device(&device_path('c', id), token) {
                 Err(RestoreError::Busy { .. }) => continue,
                 other => other?,
             }
             match self.control.add(id, &shape) {
-                Err(e) if e.raw_os_error() == Some(17) => self.guard.not_made()?,
+                Err(e) if e.raw_os_error() == Some(17) => self.guard.cancel_last()?,
                 added => {
                     let tried = format_args!("add the ublk device {id}");
                     return added.map(|()| id).or_fault(Exit::Environment, tried);
@@ -151,7 +151,7 @@ impl Server<'_> {
             }
         }
         let text = format!(
-            "make a RAM device: expected a free number of a ublk device below {MOST_DEVICES}, found none"
+            "make a RAM device: expected a free number of a ublk device below {MAX_DEVICES}, found none"
         );
         Err(Fault::new(Exit::Environment, text))
     }
@@ -179,12 +179,13 @@ impl Server<'_> {
         let data = data.map_err(|e| lost(&e.to_string()))?;
         let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
         // The kernel answers EBUSY while it is still ending the old server.
-        let begun = patiently(Instant::now() + PATIENCE, || {
+        let begun = retry(Instant::now() + STEP_TIMEOUT, || {
             self.control.begin_recovery(record.id)
         });
         begun.or_fault(Exit::Environment, format_args!("take over {name}"))?;
         // From here on an error deletes the device.
-        self.guard.device(&path('c', record.id), record.token)?;
+        self.guard
+            .device(&device_path('c', record.id), record.token)?;
         record.server = Owner::current(&self.roots)?;
         Ok(ServedDevice {
             record,
@@ -201,14 +202,13 @@ impl Server<'_> {
         ready: impl FnOnce(&Record),
     ) -> Result<(), Fault> {
         let (id, control, request) = (served.record.id, &mut self.control, self.request);
-        let file = path('c', id);
+        let file = device_path('c', id);
         let open = || attr::open(&file, true, OFlags::CLOEXEC);
-        let device = patiently(Instant::now() + PATIENCE, open)
+        let device = retry(Instant::now() + STEP_TIMEOUT, open)
             .or_fault(Exit::Environment, format_args!("open {}", file.display()))?;
         let device = Arc::new(device);
-        let info = control
-            .info(id)
-            .or_fault(Exit::Environment, "ask about the device")?;
+        let info = control.info(id);
+        let info = info.or_fault(Exit::Environment, "ask about the device")?;
         let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
         thread::scope(|scope| {
             let (sender, opened) = mpsc::channel();
@@ -223,7 +223,7 @@ impl Server<'_> {
                 let memory = &served.memory;
                 threads.push(scope.spawn(move || {
                     cpu.map(pin);
-                    least_timer_slack().ok();
+                    minimize_timer_slack().ok();
                     let queue = Queue::open(&device, number, info.depth);
                     drop(device);
                     let (opened, queue) = match queue {
@@ -247,7 +247,7 @@ impl Server<'_> {
             if up.is_ok() {
                 ready(&served.record);
                 while !stop.load(Ordering::Acquire) && !threads.iter().any(|t| t.is_finished()) {
-                    thread::sleep(LOOK);
+                    thread::sleep(STOP_CHECK_INTERVAL);
                 }
             }
             // Queues end when the kernel takes their requests back.
@@ -272,6 +272,6 @@ fn data(wanted: &RamdiskShape) -> io::Result<File> {
     Ok(File::from(data))
 }
 
-fn path(kind: char, id: u32) -> PathBuf {
+fn device_path(kind: char, id: u32) -> PathBuf {
     format!("/dev/ublk{kind}{id}").into()
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::io;
 
 /// The largest block of a RAM device: a page.
-const LARGEST_BLOCK: u64 = 4096;
+const MAX_BLOCK_BYTES: u64 = 4096;
 /// The most requests per hardware queue that ublk allows.
-const DEEPEST: u32 = 4096;
+const MAX_DEPTH: u32 = 4096;
 
 /// The requested shape of a RAM device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
     let refused =
         |exit, reason: String| Err(Fault::new(exit, format!("make a RAM device{reason}")));
     let wrong = |reason: String| refused(Exit::Usage, format!(": expected {reason}"));
-    if !block.0.is_power_of_two() || !(512..=LARGEST_BLOCK).contains(&block.0) {
+    if !block.0.is_power_of_two() || !(512..=MAX_BLOCK_BYTES).contains(&block.0) {
         return wrong(format!(
             "a block size that is a power of two from 512 B to 4 KiB, found {block}"
         ));
@@ -45,17 +45,19 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
     if wanted.queues == 0 {
         return wrong("at least one hardware queue, found --queues 0".into());
     }
-    if !(1..=DEEPEST).contains(&depth) {
-        return wrong(format!("a depth from 1 to {DEEPEST}, found {depth}"));
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        return wrong(format!("a depth from 1 to {MAX_DEPTH}, found {depth}"));
     }
-    let most = wanted.queues.max(wanted.poll_queues);
-    if most > cpus {
+    let max_queues = wanted.queues.max(wanted.poll_queues);
+    if max_queues > cpus {
         let reason = format!(
-            ": expected at most one hardware queue per CPU, found {most} for {cpus} CPUs; name fewer"
+            ": expected at most one hardware queue per CPU, found {max_queues} for {cpus} CPUs; name fewer"
         );
         return refused(Exit::Environment, reason);
     }
-    if let Some(available) = machine::of_memory(roots, "MemAvailable").filter(|left| size > *left) {
+    if let Some(available) =
+        machine::memory_field(roots, "MemAvailable").filter(|left| size > *left)
+    {
         let reason = format!(
             " of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
         );
@@ -68,7 +70,7 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
 pub fn check_ublk() -> Result<(), Fault> {
     let reason = match Control::open() {
         Ok(mut control) => {
-            if control.fits() {
+            if control.has_needed_features() {
                 return Ok(());
             }
             "expected a ublk with USER_COPY and USER_RECOVERY_REISSUE (Linux 6.5 and later), found an older one".to_owned()
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
     use crate::tree::SysProcTree;
 
-    const GOOD: RamdiskShape = RamdiskShape {
+    const VALID: RamdiskShape = RamdiskShape {
         size: Bytes(1 << 20),
         block: Bytes(512),
         queues: 2,
@@ -121,7 +123,7 @@ mod tests {
     fn refused(wanted: RamdiskShape, exit: Exit, words: &str) {
         let tree = SysProcTree::new(r"proc/meminfo = MemTotal: 9999 kB\nMemAvailable:    2048 kB");
         let roots = tree.roots();
-        check(&roots, &GOOD, 2).unwrap();
+        check(&roots, &VALID, 2).unwrap();
         let error = check(&roots, &wanted, 2).unwrap_err();
         assert_eq!(error.exit(), exit, "{error}");
         assert!(error.to_string().contains(words), "{error}");
@@ -151,7 +153,7 @@ mod tests {
             (|s| s.size = Bytes(1000), Exit::Usage, "whole blocks"),
         ];
         for (change, exit, words) in wrong {
-            let mut shape = GOOD;
+            let mut shape = VALID;
             change(&mut shape);
             refused(shape, exit, words);
         }

@@ -54,12 +54,12 @@ pub struct RestoreChange {
     /// The setting whose change makes the kernel reset this one; `None` where the owner itself
     /// changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follows: Option<Followed>,
+    pub follows: Option<LeaderSetting>,
 }
 
 /// A setting whose change may make the kernel reset others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Followed {
+pub struct LeaderSetting {
     /// The setting's file, with links resolved.
     pub file: PathBuf,
     /// The setting's value before the change.
@@ -177,11 +177,11 @@ pub struct Owner {
 impl Owner {
     /// The running process itself.
     pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
-        Owner::of_process(roots, std::process::id())
+        Owner::from_process(roots, std::process::id())
     }
 
     /// The running process `pid`.
-    pub(crate) fn of_process(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
+    pub(crate) fn from_process(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
         let fail = |path, what: &str| {
             RestoreError::Owner(path, io::Error::new(io::ErrorKind::InvalidData, what))
         };
@@ -194,13 +194,13 @@ impl Owner {
         })
     }
 
-    pub(crate) fn of_this_boot(&self, roots: &Roots) -> bool {
+    pub(crate) fn is_of_this_boot(&self, roots: &Roots) -> bool {
         attr::text(&roots.proc("sys/kernel/random/boot_id")).as_ref() == Some(&self.boot_id)
     }
 
     /// Whether the process still runs: a process of the present boot has its id and its start time.
     pub fn is_alive(&self, roots: &Roots) -> bool {
-        self.of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
+        self.is_of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
     }
 }
 

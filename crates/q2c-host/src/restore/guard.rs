@@ -1,6 +1,6 @@
 mod tasks;
 
-use super::entry::{Followed, RestoreChange, RestoreLine};
+use super::entry::{LeaderSetting, RestoreChange, RestoreLine};
 use super::journal::{Journal, SettingLock};
 use super::{
     ChangeKind, Owner, RestoreError, UndoOutcome, made, setting_file, sweep, task_affinity,
@@ -24,21 +24,21 @@ pub struct Guard {
     /// `None` until the first change is announced.
     journal: Option<Journal>,
     /// The changes that are not undone, in the order in which they were made.
-    applied: Vec<Applied>,
+    applied: Vec<AppliedChange>,
     /// Settings that [`Guard::hold`] locked, with their locks.
-    held: Vec<(PathBuf, SettingLock)>,
-    next: u64,
+    held_locks: Vec<(PathBuf, SettingLock)>,
+    next_seq: u64,
     lines: usize,
     /// A signal must let the changes be undone.
     _orderly: Orderly,
 }
 
 #[derive(Debug)]
-struct Applied {
+struct AppliedChange {
     change: RestoreChange,
     /// Further values that this guard wrote, or that the kernel made of a written one.
-    others: Vec<String>,
-    /// `None` when `held` or an earlier change of the same setting has the lock.
+    values: Vec<String>,
+    /// `None` when `held_locks` or an earlier change of the same setting has the lock.
     _lock: Option<SettingLock>,
 }
 
@@ -62,8 +62,8 @@ impl Guard {
             roots: roots.clone(),
             journal: None,
             applied: Vec::new(),
-            held: Vec::new(),
-            next: 0,
+            held_locks: Vec::new(),
+            next_seq: 0,
             lines: 0,
             _orderly: Orderly::begin(),
         })
@@ -72,9 +72,9 @@ impl Guard {
     /// Locks the setting in `file` without changing it: until [`Guard::undo`] or the drop no other
     /// run can change it.
     pub fn hold(&mut self, file: &Path) -> Result<(), RestoreError> {
-        let file = find(file)?;
+        let file = resolve(file)?;
         if let Some(lock) = self.lock(&file)? {
-            self.held.push((file, lock));
+            self.held_locks.push((file, lock));
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Guard {
     /// even to the journal. After an error the setting is as before, unless the journal's disk
     /// failed after the change: then it is undone with the others.
     pub fn set(&mut self, file: &Path, value: &str) -> Result<SetOutcome, RestoreError> {
-        let file = find(file)?;
+        let file = resolve(file)?;
         let lock = self.lock(&file)?;
         // Read under the lock: until then another run may have been putting its old value back.
         let old = setting_file::read(&file)?;
@@ -95,7 +95,7 @@ impl Guard {
         }
         self.apply(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
         if let Err(refused) = setting_file::write(&file, value) {
-            self.not_made()?;
+            self.cancel_last()?;
             return Err(refused);
         }
         let now = setting_file::read(&file)?;
@@ -107,12 +107,12 @@ impl Guard {
     /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
     /// again.
     pub(crate) fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
-        let (file, leader) = (find(file)?, find(leader)?);
+        let (file, leader) = (resolve(file)?, resolve(leader)?);
         let lock = self.lock(&file)?;
         let old = setting_file::read(&file)?;
         let mut change = self.change(ChangeKind::Setting, &file, &old, &old);
         let old = setting_file::read(&leader)?;
-        change.follows = Some(Followed { file: leader, old });
+        change.follows = Some(LeaderSetting { file: leader, old });
         self.apply(change, lock)
     }
 
@@ -142,12 +142,12 @@ impl Guard {
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.
     pub fn vary(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
-        let real_path = find(file)?;
-        let same = |a: &Applied| a.change.file == real_path;
-        let Some(at) = self.applied.iter().position(same) else {
+        let real_path = resolve(file)?;
+        let is_of_file = |a: &AppliedChange| a.change.file == real_path;
+        let Some(index) = self.applied.iter().position(is_of_file) else {
             return self.set(file, value).map(drop);
         };
-        self.add_value(at, value)?;
+        self.add_value(index, value)?;
         setting_file::write(&real_path, value)
     }
 
@@ -155,7 +155,7 @@ impl Guard {
     /// device `file`, or to take it over from a server that has ended. [`Guard::undo`] deletes the
     /// device if it still exists.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
-        self.make(ChangeKind::UblkDevice, file, &made::words(token))
+        self.make(ChangeKind::UblkDevice, file, &made::token_text(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
@@ -184,11 +184,11 @@ impl Guard {
         _lock: Option<SettingLock>,
     ) -> Result<(), RestoreError> {
         self.log(&RestoreLine::Change(change.clone()))?;
-        self.next += 1;
-        let others = Vec::new();
-        self.applied.push(Applied {
+        self.next_seq += 1;
+        let values = Vec::new();
+        self.applied.push(AppliedChange {
             change,
-            others,
+            values,
             _lock,
         });
         Ok(())
@@ -196,19 +196,19 @@ impl Guard {
 
     /// Notes that the last module that [`Guard::module`] announced is loaded now, so that it is not
     /// taken for one that somebody loads later.
-    pub fn module_is_loaded(&mut self) -> Result<(), RestoreError> {
-        let Some(at) = self.applied.len().checked_sub(1) else {
+    pub fn note_loaded_module(&mut self) -> Result<(), RestoreError> {
+        let Some(index) = self.applied.len().checked_sub(1) else {
             return Ok(());
         };
-        let path = &self.applied[at].change.file;
-        let word = made::module_words(path).map_err(RestoreError::setting("find", path))?;
-        self.add_value(at, &word)
+        let path = &self.applied[index].change.file;
+        let word = made::module_text(path).map_err(RestoreError::setting("find", path))?;
+        self.add_value(index, &word)
     }
 
     /// Writes a further value of a change to the journal before it is made.
-    fn add_value(&mut self, at: usize, value: &str) -> Result<(), RestoreError> {
-        let Applied { change, others, .. } = &self.applied[at];
-        if change.written == value || others.iter().any(|other| other == value) {
+    fn add_value(&mut self, index: usize, value: &str) -> Result<(), RestoreError> {
+        let AppliedChange { change, values, .. } = &self.applied[index];
+        if change.written == value || values.iter().any(|other| other == value) {
             return Ok(());
         }
         let (seq, value) = (change.seq, value.to_owned());
@@ -216,12 +216,12 @@ impl Guard {
             seq,
             value: value.clone(),
         })?;
-        self.applied[at].others.push(value);
+        self.applied[index].values.push(value);
         Ok(())
     }
 
     /// Notes that the change that was announced last was not made.
-    pub fn not_made(&mut self) -> Result<(), RestoreError> {
+    pub fn cancel_last(&mut self) -> Result<(), RestoreError> {
         let Some(applied) = self.applied.pop() else {
             return Ok(());
         };
@@ -236,11 +236,11 @@ impl Guard {
         let mut all_final = true;
         let mut tasks = Vec::new();
         while let Some(applied) = self.applied.pop() {
-            let Applied { change, others, .. } = applied;
-            let outcome = sweep::put_back(&self.roots, &change, &others);
+            let AppliedChange { change, values, .. } = applied;
+            let outcome = sweep::put_back(&self.roots, &change, &values);
             let (file, seq) = (change.file.clone(), change.seq);
             if change.kind == ChangeKind::TaskAffinity {
-                tasks.push((change, others));
+                tasks.push((change, values));
             }
             if outcome.is_final() {
                 // If this line cannot be written, a later restore finds the old value and does
@@ -251,7 +251,7 @@ impl Guard {
             outcomes.push((file, outcome));
         }
         task_affinity::free_heirs(&self.roots, &tasks);
-        self.held.clear();
+        self.held_locks.clear();
         if all_final && let Some(journal) = self.journal.take() {
             // A journal that cannot be removed has no change left to undo; `restore_all` removes it
             // later.
@@ -263,8 +263,8 @@ impl Guard {
     /// Locks a setting; `None` when this guard has the lock already. A change that a killed run
     /// left is an error.
     fn lock(&self, file: &Path) -> Result<Option<SettingLock>, RestoreError> {
-        let held = self.held.iter().any(|(path, _)| path == file);
-        if held || self.applied.iter().any(|a| a.change.file == file) {
+        let is_held = self.held_locks.iter().any(|(path, _)| path == file);
+        if is_held || self.applied.iter().any(|a| a.change.file == file) {
             return Ok(None);
         }
         let lock = SettingLock::take(&self.dir, file)?;
@@ -280,7 +280,7 @@ impl Guard {
     fn change(&self, kind: ChangeKind, file: &Path, old: &str, value: &str) -> RestoreChange {
         RestoreChange {
             kind,
-            seq: self.next,
+            seq: self.next_seq,
             owner: self.owner.clone(),
             file: file.to_owned(),
             old: old.to_owned(),
@@ -297,7 +297,7 @@ impl Guard {
             return Ok(());
         };
         let (seq, value) = (last.change.seq, now.to_owned());
-        last.others.push(value.clone());
+        last.values.push(value.clone());
         self.log(&RestoreLine::Settled { seq, value })
     }
 
@@ -312,7 +312,7 @@ impl Guard {
 }
 
 /// Resolves the links of a setting's path, so that one setting has one name.
-fn find(file: &Path) -> Result<PathBuf, RestoreError> {
+fn resolve(file: &Path) -> Result<PathBuf, RestoreError> {
     fs::canonicalize(file).map_err(RestoreError::setting("find", file))
 }
 

@@ -63,12 +63,12 @@ fn create_locked(path: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(e)) => return Err(e),
         other => other.is_ok(),
     };
-    let ours = locked && is_at(&file, path)?;
+    let ours = locked && is_file_at(&file, path)?;
     sync_folder(path.parent().unwrap_or(path))?;
     Ok(ours.then_some(file))
 }
 
-pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
     let opened = id(file.metadata()?);
     Ok(fs::metadata(path).is_ok_and(|present| id(present) == opened))
@@ -164,14 +164,14 @@ pub(super) fn check_folder(dir: &Path) -> Result<(), RestoreError> {
 /// Makes a folder that only its owner may enter, with its parents.
 pub(super) fn make_folder(dir: &Path) -> Result<(), RestoreError> {
     check_folder(dir)?;
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
-    made.map_err(|e| RestoreError::Journal(dir.to_owned(), e))
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    created.map_err(|e| RestoreError::Journal(dir.to_owned(), e))
 }
 
 /// Removes a journal and waits until that is on the disk.
 pub(super) fn remove(path: &Path) -> Result<(), RestoreError> {
-    let done = fs::remove_file(path).and_then(|()| sync_folder(path.parent().unwrap_or(path)));
-    done.map_err(|e| RestoreError::Journal(path.to_owned(), e))
+    let removed = fs::remove_file(path).and_then(|()| sync_folder(path.parent().unwrap_or(path)));
+    removed.map_err(|e| RestoreError::Journal(path.to_owned(), e))
 }
 
 pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {

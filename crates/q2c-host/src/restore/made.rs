@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 /// How long the kernel may take to end a server and to delete its device.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(50);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The text of a token in the journal.
-pub(super) fn words(token: u64) -> String {
+pub(super) fn token_text(token: u64) -> String {
     format!("ublk:{token:016x}")
 }
 
 /// The number in a path such as `/dev/ublkc7`.
-fn number(file: &Path) -> Option<u32> {
+fn device_number(file: &Path) -> Option<u32> {
     file.to_str()?.strip_prefix("/dev/ublkc")?.parse().ok()
 }
 
 /// Deletes the device of `change` where it is still the one that was made, and no other process
 /// serves it.
 pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
-    let Some(id) = number(&change.file) else {
+    let Some(id) = device_number(&change.file) else {
         return UndoOutcome::failed("the journal names no ublk device");
     };
     let mut control = match Control::open() {
@@ -37,18 +37,18 @@ pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
         Err(e) => return UndoOutcome::failed(&e),
         Ok(info) => info,
     };
-    let present = words(info.token);
+    let present = token_text(info.token);
     if present != change.written {
         return UndoOutcome::Foreign(present);
     }
-    if let Some(server) = info
-        .server
-        .filter(|&pid| info.live && pid != change.owner.pid)
+    if let Some(server) = info.server
+        && info.live
+        && server != change.owner.pid
         && roots.proc(&format!("{server}/stat")).exists()
     {
         return UndoOutcome::Served(server);
     }
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + DELETE_TIMEOUT;
     match delete_device(&mut control, id, end) {
         Ok(()) if wait_until_gone(&change.file, end) => UndoOutcome::Deleted,
         Ok(()) => UndoOutcome::failed("some process still has its file open"),
@@ -64,7 +64,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 /// Deletes a ublk device. While the kernel is still ending the device's server, it refuses to stop
 /// the device, so the step is repeated until `end`.
 pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io::Result<()> {
-    patiently(end, || {
+    retry(end, || {
         match control.stop(id).and_then(|()| control.delete(id)) {
             Err(e) if is_gone(&e) => Ok(()),
             done => done,
@@ -73,11 +73,11 @@ pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io:
 }
 
 /// Repeats a step until it succeeds, or until `end`, and then returns the last error.
-pub(crate) fn patiently<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn retry<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match step() {
             Err(e) if Instant::now() >= end => return Err(e),
-            Err(_) => thread::sleep(LOOK),
+            Err(_) => thread::sleep(RETRY_INTERVAL),
             done => return done,
         }
     }
@@ -86,41 +86,41 @@ pub(crate) fn patiently<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>
 /// Waits until the file of a device is gone. Returns false if it still exists at `end`.
 pub(crate) fn wait_until_gone(file: &Path, end: Instant) -> bool {
     while file.exists() && Instant::now() < end {
-        thread::sleep(LOOK);
+        thread::sleep(RETRY_INTERVAL);
     }
     !file.exists()
 }
 
 /// How long others, such as udev, may still look at a device that was closed a moment ago.
-const OTHERS: Duration = Duration::from_secs(5);
+const UNLOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The value in the journal until the module is loaded.
 pub(super) const LOADING: &str = "loading";
 
 /// The text of a loaded module in the journal: sysfs gives its folder a new inode at each loading.
-pub(super) fn module_words(folder: &Path) -> io::Result<String> {
+pub(super) fn module_text(folder: &Path) -> io::Result<String> {
     Ok(format!("module:{}", fs::metadata(folder)?.ino()))
 }
 
-/// Unloads the module of `change` if it is still the one that was loaded. `others` hold the text of
+/// Unloads the module of `change` if it is still the one that was loaded. `values` hold the text of
 /// that one, unless the owner ended before writing it.
-pub(super) fn unload(change: &RestoreChange, others: &[String]) -> UndoOutcome {
-    let present = match module_words(&change.file) {
+pub(super) fn unload(change: &RestoreChange, values: &[String]) -> UndoOutcome {
+    let present = match module_text(&change.file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
         Err(e) => return UndoOutcome::failed(&e),
         Ok(present) => present,
     };
-    if !others.is_empty() && !others.contains(&present) {
+    if !values.is_empty() && !values.contains(&present) {
         return UndoOutcome::Foreign(present);
     }
     let Some(name) = change.file.file_name() else {
         return UndoOutcome::failed("the journal names no module");
     };
-    let removed = patiently(Instant::now() + OTHERS, || {
-        let done = Command::new("rmmod").arg(name).output();
-        let done = done.map_err(|error| io::Error::other(format!("run rmmod: {error}")))?;
-        let complaint = || io::Error::other(String::from_utf8_lossy(&done.stderr).trim());
-        done.status.success().then_some(()).ok_or_else(complaint)
+    let removed = retry(Instant::now() + UNLOAD_TIMEOUT, || {
+        let output = Command::new("rmmod").arg(name).output();
+        let output = output.map_err(|error| io::Error::other(format!("run rmmod: {error}")))?;
+        let complaint = || io::Error::other(String::from_utf8_lossy(&output.stderr).trim());
+        output.status.success().then_some(()).ok_or_else(complaint)
     });
     match removed {
         Ok(()) => UndoOutcome::Deleted,
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn only_paths_of_ublk_devices_have_a_number() {
-        assert_eq!(number(Path::new("/dev/ublkc12")), Some(12));
+        assert_eq!(device_number(Path::new("/dev/ublkc12")), Some(12));
         for wrong in ["/dev/ublkb1", "/dev/ublkc", "/dev/sda1", "ublkc1"] {
-            assert_eq!(number(Path::new(wrong)), None, "{wrong}");
+            assert_eq!(device_number(Path::new(wrong)), None, "{wrong}");
         }
     }
 
@@ -156,11 +156,11 @@ mod tests {
 
         fs::create_dir_all(&module_folder).unwrap();
         guard.module(&module_folder).unwrap();
-        guard.module_is_loaded().unwrap();
+        guard.note_loaded_module().unwrap();
         // While the first folder is there, the next one has another inode.
         fs::rename(&module_folder, dir.path().join("earlier")).unwrap();
         fs::create_dir_all(&module_folder).unwrap();
-        let present = module_words(&module_folder).unwrap();
+        let present = module_text(&module_folder).unwrap();
         let expected = [(module_folder, UndoOutcome::Foreign(present))];
         assert_eq!(guard.undo(), expected);
         assert!(restore_all(&roots, &journal).unwrap().is_complete());

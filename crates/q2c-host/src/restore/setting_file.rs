@@ -1,5 +1,5 @@
 use super::RestoreError;
-use super::entry::Followed;
+use super::entry::LeaderSetting;
 use crate::attr;
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
     let text = fs::read_to_string(path).map_err(RestoreError::setting("read", path))?;
     let is_choice = text.contains('[');
     let value = if is_choice {
-        attr::selected(&text)
+        attr::selected_choice(&text)
     } else {
         text.trim()
     };
@@ -96,7 +96,7 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
 
 /// Writes `old` back to a setting that the kernel changed together with its leader `followed`. If
 /// the leader no longer has its old value, somebody else set it, and this setting is left alone.
-pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> UndoOutcome {
+pub(super) fn put_back_after(followed: &LeaderSetting, path: &Path, old: &str) -> UndoOutcome {
     match (read(&followed.file), read(path)) {
         (_, Err(_)) => UndoOutcome::Gone,
         (Ok(leader), _) if leader != followed.old => UndoOutcome::Foreign(leader),

@@ -68,20 +68,20 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
         };
         let faults = faults.into_iter().filter(|fault| !fault.truncated);
         pending.faults.extend(faults);
-        let ended = |c: &RestoreChange| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
-        let left = open.into_iter().map(|(c, _)| c).filter(ended);
-        pending.changes.extend(left.map(|c| (c, path.clone())));
+        let ended = |c: &RestoreChange| c.owner.is_of_this_boot(roots) && !c.owner.is_alive(roots);
+        let abandoned = open.into_iter().map(|(c, _)| c).filter(ended);
+        pending.changes.extend(abandoned.map(|c| (c, path.clone())));
     }
     Ok(pending)
 }
 
 /// Finishes the journals of killed owners in which CPUs of tasks are left changed.
 pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreError> {
-    let mut left = pending(roots, dir)?.changes;
-    left.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
-    left.dedup_by(|(_, a), (_, b)| a == b);
+    let mut open = pending(roots, dir)?.changes;
+    open.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
+    open.dedup_by(|(_, a), (_, b)| a == b);
     let mut report = RestoreReport::default();
-    left.iter()
+    open.iter()
         .try_for_each(|(_, path)| finish(roots, dir, path, &mut report))
 }
 
@@ -95,7 +95,7 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
         other => other.map_err(|e| RestoreError::Unlisted(dir.to_owned(), e))?,
     };
     files.retain(|p| p.extension().is_some_and(|e| e == "jsonl"));
-    attr::sort(&mut files);
+    attr::sort_by_number(&mut files);
     Ok(files)
 }
 
@@ -118,20 +118,20 @@ fn finish(
     // The owner may have removed the file since it was opened here, and even made another journal
     // under its name. If the file is still there now, nobody else removes it while it is locked
     // here.
-    if !journal::is_at(&file, path).map_err(fail)? {
+    if !journal::is_file_at(&file, path).map_err(fail)? {
         return Ok(());
     }
     let Contents { open, faults } = Contents::read_open(&file, path)?;
     let mut all_final = free;
     let mut tasks = Vec::new();
-    for (change, others) in open.into_iter().rev() {
+    for (change, values) in open.into_iter().rev() {
         let outcome = match (free, change.owner.is_alive(roots)) {
             (_, true) => UndoOutcome::OwnerAlive,
-            (true, false) => undo(roots, dir, &change, &others),
+            (true, false) => undo(roots, dir, &change, &values),
             (false, false) => UndoOutcome::AtWork,
         };
         if change.kind == ChangeKind::TaskAffinity && outcome.is_final() {
-            tasks.push((change.clone(), others));
+            tasks.push((change.clone(), values));
         }
         all_final &= outcome.is_final();
         // A served device need not be undone: its server may run on.
@@ -160,14 +160,14 @@ fn finish(
     journal::sync_folder(path.parent().unwrap_or(path)).map_err(fail)
 }
 
-fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) -> UndoOutcome {
-    if !change.owner.of_this_boot(roots) {
+fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, values: &[String]) -> UndoOutcome {
+    if !change.owner.is_of_this_boot(roots) {
         return UndoOutcome::OtherBoot;
     }
     // A new server may hold the device's lock; the token tells whether the device is the owner's.
     // The name of a folder is unique and needs no lock.
     if matches!(change.kind, ChangeKind::UblkDevice | ChangeKind::Folder) {
-        return put_back(roots, change, others);
+        return put_back(roots, change, values);
     }
     let lock = match change.kind {
         ChangeKind::TaskAffinity => task_affinity::lock_name(),
@@ -178,15 +178,15 @@ fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) ->
         Err(RestoreError::Busy { holder, .. }) => return UndoOutcome::Busy(holder),
         Err(e) => return UndoOutcome::failed(&e),
     };
-    put_back(roots, change, others)
+    put_back(roots, change, values)
 }
 
-/// Undoes a change of any kind. `others` are the further values of its owner.
-pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
+/// Undoes a change of any kind. `values` are the further values of its owner.
+pub(super) fn put_back(roots: &Roots, change: &RestoreChange, values: &[String]) -> UndoOutcome {
     match change.kind {
         ChangeKind::UblkDevice => made::delete(roots, change),
-        ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
-        ChangeKind::Module => made::unload(change, others),
+        ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, values),
+        ChangeKind::Module => made::unload(change, values),
         ChangeKind::Folder => match fs::remove_dir(&change.file) {
             Ok(()) => UndoOutcome::Restored,
             Err(e) if e.kind() == NotFound => UndoOutcome::AlreadyOld,
@@ -196,7 +196,7 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
             if let Some(followed) = &change.follows {
                 return setting_file::put_back_after(followed, &change.file, &change.old);
             }
-            let ours = others.iter().chain([&change.written]);
+            let ours = values.iter().chain([&change.written]);
             let ours: Vec<&str> = ours.map(String::as_str).collect();
             setting_file::put_back(&change.file, &change.old, &ours)
         }

@@ -44,8 +44,8 @@ impl TaskId {
     }
 
     pub(super) fn allowed(self, roots: &Roots) -> Option<Vec<CpuId>> {
-        let now = thread(roots, self.pid, self.tid)?;
-        (now.start_time == self.start_time).then_some(())?;
+        let present = thread(roots, self.pid, self.tid)?;
+        (present.start_time == self.start_time).then_some(())?;
         allowed(roots, self.pid, self.tid)
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn allow(task: TaskId, cpus: &[CpuId]) -> io::Result<()> {
 }
 
 /// Gives a thread its old CPUs back, if it still has those that the owner of the change gave it.
-pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
+pub(super) fn put_back(roots: &Roots, change: &RestoreChange, values: &[String]) -> UndoOutcome {
     let Some((task, old)) = TaskId::read(change).zip(cpu_list::parse(&change.old)) else {
         return UndoOutcome::failed("the journal names no task and its CPUs");
     };
@@ -71,7 +71,7 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
     if present == change.old {
         return UndoOutcome::AlreadyOld;
     }
-    if !is_ours(&present, change, others, &machine::online(roots)) {
+    if !is_ours(&present, change, values, &machine::online(roots)) {
         return UndoOutcome::Foreign(present);
     }
     match allow(task, &old) {
@@ -82,13 +82,13 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
 }
 
 /// Whether the owner of the change gave these CPUs. procfs does not show the offline ones.
-fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[CpuId]) -> bool {
+fn is_ours(present: &str, change: &RestoreChange, values: &[String], online: &[CpuId]) -> bool {
     let shown = |given: &String| {
         let mut cpus = cpu_list::parse(given)?;
         cpus.retain(|cpu| online.contains(cpu));
         Some(cpu_list::show(&cpus))
     };
-    let mut given = others.iter().chain([&change.written]);
+    let mut given = values.iter().chain([&change.written]);
     given.any(|given| given == present || shown(given).as_deref() == Some(present))
 }
 
@@ -108,12 +108,10 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]
     for thread in &all_threads {
         let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
         let mut changed = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
-        if let Some((change, others)) = changed.next()
-            && change
-                .started
-                .is_some_and(|start| thread.start_time >= start)
+        if let Some((change, values)) = changed.next()
+            && change.started.is_some_and(|t| thread.start_time >= t)
             && let Some(present) = allowed(roots, thread.pid, thread.tid)
-            && is_ours(&cpu_list::show(&present), change, others, &online)
+            && is_ours(&cpu_list::show(&present), change, values, &online)
             && let Some(old) = cpu_list::parse(&change.old)
         {
             allow(TaskId::from_thread(thread), &old).ok();

@@ -15,21 +15,21 @@ pub struct Alignment {
     pub offset: Bytes,
     /// True if the kernel reported both (statx, Linux 6.1 and later, or the NVMe namespace). Else
     /// both are the device's logical block size, or 4096.
-    pub told: bool,
+    pub is_reported: bool,
 }
 
 impl Alignment {
-    pub(super) fn of_blocks(block: Bytes, told: bool) -> Alignment {
+    pub(super) fn from_block(block: Bytes, is_reported: bool) -> Alignment {
         Alignment {
             memory: block,
             offset: block,
-            told,
+            is_reported,
         }
     }
 }
 
 /// An alignment that is safe where nothing is known: no sector or page in use is larger.
-const SAFE: Bytes = Bytes(4096);
+const SAFE_ALIGNMENT: Bytes = Bytes(4096);
 
 /// Asks the kernel for the alignment, and falls back to the device's logical block size. Fails if
 /// the file system has no direct I/O for this file.
@@ -38,8 +38,8 @@ pub(super) fn alignment(
     path: &Path,
     device: Option<&Device>,
 ) -> Result<Alignment, TargetError> {
-    let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
-    match asked.filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
+    let status = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
+    match status.filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
         Some(s) if s.stx_dio_offset_align == 0 => {
             let reason = "the file system does not offer it for this file".into();
             Err(TargetError::NoDirect(path.to_owned(), reason))
@@ -47,11 +47,12 @@ pub(super) fn alignment(
         Some(s) => Ok(Alignment {
             memory: Bytes(s.stx_dio_mem_align.into()),
             offset: Bytes(s.stx_dio_offset_align.into()),
-            told: true,
+            is_reported: true,
         }),
         None => {
-            let block = device.and_then(|d| d.logical_block).unwrap_or(SAFE);
-            Ok(Alignment::of_blocks(block, false))
+            let block = device.and_then(|d| d.logical_block);
+            let block = block.unwrap_or(SAFE_ALIGNMENT);
+            Ok(Alignment::from_block(block, false))
         }
     }
 }
@@ -93,7 +94,7 @@ impl AlignedBuffer {
     /// a page. The page is for zram of Linux 6.18, which says that it takes any multiple of 512
     /// bytes, but reads whole pages around a buffer that begins within a page.
     pub(crate) fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
-        let (length, alignment) = (length.0 as usize, alignment.max(SAFE).0 as usize);
+        let (length, alignment) = (length.0 as usize, alignment.max(SAFE_ALIGNMENT).0 as usize);
         let memory = vec![0; length + alignment];
         let start = memory.as_ptr().align_offset(alignment);
         AlignedBuffer {

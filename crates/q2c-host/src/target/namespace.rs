@@ -5,7 +5,7 @@
 //! namespace. Therefore, before commands may write, the block device has to pass all checks for
 //! writing. It is held exclusively as long as the character device is open for writing.
 
-use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
+use super::{FileId, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied};
 use crate::block::{self, CharacterDevice, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId, Sectors};
@@ -36,9 +36,9 @@ impl OpenNamespace {
 }
 
 /// Opens the character device that `wanted.path` names.
-pub(super) fn of_path(
+pub(super) fn open_at_path(
     roots: &Roots,
-    wanted: &Wanted,
+    wanted: &TargetRequirements,
     character_device: CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<OpenNamespace, TargetError> {
@@ -46,7 +46,7 @@ pub(super) fn of_path(
     let hold = || hold_exclusively(roots, path, &character_device, leave);
     let held_device = wanted.write.then(hold).transpose()?;
     let file = open_device(path, wanted.write, character_device.dev)?;
-    checked(roots, path, file, character_device, held_device)
+    check_against_block(roots, path, file, character_device, held_device)
 }
 
 /// Opens the character device of a namespace whose block device `id` is open as the target already.
@@ -62,10 +62,10 @@ pub fn open_namespace(
     let (FileId::Device(_), Some(target_disk)) = (id, target_disk) else {
         return Err(TargetError::NoNamespace(path.into()));
     };
-    let character_device = CharacterDevice::of_disk(target_disk)?;
+    let character_device = CharacterDevice::from_disk(target_disk)?;
     let path = character_device.path();
     let file = open_device(&path, write, character_device.dev)?;
-    checked(roots, &path, file, character_device, None)
+    check_against_block(roots, &path, file, character_device, None)
 }
 
 /// Does the checks that [`open()`] makes of a block device to be written, on the namespace's block
@@ -95,7 +95,7 @@ fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError
 }
 
 /// Asks the controller for the namespace, and checks it against the block device.
-fn checked(
+fn check_against_block(
     roots: &Roots,
     path: &Path,
     file: File,
@@ -132,5 +132,5 @@ fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
 /// The disk of the namespace's block device, for counters and facts.
 pub(super) fn target_disk(roots: &Roots, character_device: &CharacterDevice) -> Option<TargetDisk> {
     let (_, dev) = character_device.block.as_ref()?;
-    block::of_device(roots, *dev).ok()
+    block::disk_of_device(roots, *dev).ok()
 }

@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
-    let users = Users::read(roots, path)?;
+    let users = DeviceUsers::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
     let usage = if let FileId::Device(dev) = id {
         refuse_read_only(roots, path, dev)?;
-        match users.of_family(&family(roots, path, dev)?) {
-            None => below(roots, path, dev, users)?,
+        match users.family_use(&family(roots, path, dev)?) {
+            None => use_below(roots, path, dev, users)?,
             used => used,
         }
     } else {
-        users.of_file(id).map(|used| format!("it {used}"))
+        users.file_use(id).map(|used| format!("it {used}"))
     };
     usage.map_or(Ok(()), |usage| {
         Err(TargetError::Occupied(path.to_owned(), usage))
@@ -37,20 +37,20 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
 
 /// Who else uses the file or device under the loop device `dev`, in words. `None` if nobody does,
 /// or if `dev` is neither a loop device nor a partition of one.
-fn below(
+fn use_below(
     roots: &Roots,
     path: &Path,
     dev: DevId,
-    mut users: Users,
+    mut users: DeviceUsers,
 ) -> Result<Option<String>, TargetError> {
-    let mut at = whole_disk(roots, dev);
+    let mut disk = whole_disk(roots, dev);
     // A loop device may stand on another one. Each is left out once it was looked at, so that a
     // chain has an end.
-    while let Some(under) = users.loops.under(at) {
-        users.loops.forget(at);
+    while let Some(under) = users.loops.under(disk) {
+        users.loops.forget(disk);
         let used = match under {
-            FileId::Device(device) => users.of_family(&family(roots, path, device)?),
-            _ => users.of_file(under).map(|used| format!("its file {used}")),
+            FileId::Device(device) => users.family_use(&family(roots, path, device)?),
+            _ => users.file_use(under).map(|used| format!("its file {used}")),
         };
         if let Some(used) = used {
             return Ok(Some(format!("stands on what is in use: {used}")));
@@ -58,7 +58,7 @@ fn below(
         let FileId::Device(device) = under else {
             break;
         };
-        at = whole_disk(roots, device);
+        disk = whole_disk(roots, device);
     }
     Ok(None)
 }
@@ -79,19 +79,20 @@ fn disk_of_partition(dir: &Path) -> Option<&Path> {
 }
 
 /// All mounts, swap areas and loop devices that the kernel names.
-struct Users {
+struct DeviceUsers {
     mounts: Vec<(DevId, String)>,
     swaps: Vec<FileId>,
     loops: Loops,
 }
 
-impl Users {
-    fn read(roots: &Roots, target: &Path) -> Result<Users, TargetError> {
+impl DeviceUsers {
+    fn read(roots: &Roots, target: &Path) -> Result<DeviceUsers, TargetError> {
         let text = |name: &str| {
             let file = roots.proc(name);
             fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
         };
-        let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
+        let mounts = text("self/mountinfo")?;
+        let mounts = mounts.lines().flat_map(mount_use).collect();
         // A kernel without swap has no file `swaps`.
         let swaps = match text("swaps") {
             Err(TargetError::UnknownUse { source, .. }) if source.kind() == NotFound => {
@@ -101,26 +102,26 @@ impl Users {
         };
         let blocks = roots.sys("block");
         fs::read_dir(&blocks).map_err(|e| unknown(target, blocks.display(), e))?;
-        Ok(Users {
+        Ok(DeviceUsers {
             mounts,
             swaps: swaps.lines().skip(1).filter_map(swap).collect(),
             loops: Loops::read(roots, &attr::entries(&blocks)),
         })
     }
 
-    fn of_device(&self, dev: DevId) -> Option<String> {
+    fn device_use(&self, dev: DevId) -> Option<String> {
         let mount = self.mounts.iter().find(|(d, _)| *d == dev);
         let used = mount.map(|(_, used)| used.clone());
-        used.or_else(|| self.of_file(FileId::Device(dev)))
+        used.or_else(|| self.file_use(FileId::Device(dev)))
     }
 
     /// The use of one of these devices, in words.
-    fn of_family(&self, family: &[(DevId, String)]) -> Option<String> {
+    fn family_use(&self, family: &[(DevId, String)]) -> Option<String> {
         let mut family = family.iter();
-        family.find_map(|(dev, name)| Some(format!("{name} {}", self.of_device(*dev)?)))
+        family.find_map(|(dev, name)| Some(format!("{name} {}", self.device_use(*dev)?)))
     }
 
-    fn of_file(&self, id: FileId) -> Option<String> {
+    fn file_use(&self, id: FileId) -> Option<String> {
         if self.swaps.contains(&id) {
             return Some("is in use as swap".to_owned());
         }
@@ -130,7 +131,7 @@ impl Users {
 
 /// The devices that a line of mountinfo names, with the use. It names the device twice: as a
 /// number, which is anonymous for btrfs, and as the mount's source.
-fn mounted(line: &str) -> Vec<(DevId, String)> {
+fn mount_use(line: &str) -> Vec<(DevId, String)> {
     let fields: Vec<&str> = line.split(' ').collect();
     let (Some(number), Some(point)) = (fields.get(2), fields.get(4)) else {
         return Vec::new();
@@ -227,7 +228,7 @@ fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> Ta
 }
 
 /// What the kernel appends to the name of a file that was removed.
-const REMOVED: &[u8] = b" (deleted)";
+const REMOVED_SUFFIX: &[u8] = b" (deleted)";
 
 /// The loop devices with a backing file, and what is known of that file.
 #[derive(Default)]
@@ -261,9 +262,11 @@ impl Loops {
             let name = attr::name(disk);
             let by_name = || FileId::from_path(Path::new(OsStr::from_bytes(backing)));
             let dev = number_of(disk);
-            match ask(roots, dev, &name).or_else(by_name) {
+            match backing_file_of(roots, dev, &name).or_else(by_name) {
                 Some(under) => loops.devices.push(LoopDevice { under, name, dev }),
-                None if backing.ends_with(REMOVED) => loops.unclear.push((name, least(disk))),
+                None if backing.ends_with(REMOVED_SUFFIX) => {
+                    loops.unclear.push((name, min_size(disk)))
+                }
                 // The name is one of another mount namespace.
                 None => {}
             }
@@ -294,7 +297,7 @@ impl Loops {
             return Ok(());
         };
         let size = fs::metadata(path).map_or(u64::MAX, |meta| meta.len());
-        let Some((name, _)) = self.unclear.iter().find(|(_, least)| size >= *least) else {
+        let Some((name, _)) = self.unclear.iter().find(|(_, min)| size >= *min) else {
             return Ok(());
         };
         let reason =
@@ -305,7 +308,7 @@ impl Loops {
 }
 
 /// Asks the loop device; `None` where its node cannot be opened or is another device's.
-fn ask(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
+fn backing_file_of(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
     let node = File::open(roots.dev.join(name)).ok()?;
     let opened = device_number(node.metadata().ok()?.rdev());
     let Backing { dev, ino, rdev } = backing(&node).ok().filter(|_| Some(opened) == number)?;
@@ -317,7 +320,7 @@ fn ask(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
 }
 
 /// Smallest possible size in bytes of the file under a loop device: its offset plus its size.
-fn least(disk: &Path) -> u64 {
+fn min_size(disk: &Path) -> u64 {
     let value = |name: &str| attr::value::<u64>(&disk.join(name)).unwrap_or(0);
     let sectors = value("size");
     value("loop/offset").saturating_add(sectors.saturating_mul(512))
@@ -338,7 +341,7 @@ mod tests {
         let line = "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/q2c-none rw";
         let (major, minor) = (98, 0);
         let used = "is mounted at /mnt 2".to_owned();
-        assert_eq!(mounted(line), [(DevId { major, minor }, used)]);
-        assert!(mounted("").is_empty());
+        assert_eq!(mount_use(line), [(DevId { major, minor }, used)]);
+        assert!(mount_use("").is_empty());
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What a run needs of a target.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct TargetRequirements {
     /// The path as the user named it.
     pub path: PathBuf,
     /// Whether the run will write to it.
@@ -47,18 +47,22 @@ pub struct OpenTarget {
 }
 
 /// Checks a target and opens it. The error is the first check that failed; nothing was written.
-pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTarget, TargetError> {
+pub fn open(
+    roots: &Roots,
+    wanted: &TargetRequirements,
+    leave: &WriteLeave,
+) -> Result<OpenTarget, TargetError> {
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
-    let looked = fs::metadata(path).map_err(|e| call("find the target", path, e))?;
-    let id = FileId::from_metadata(&looked);
+    let metadata = fs::metadata(path).map_err(|e| call("find the target", path, e))?;
+    let id = FileId::from_metadata(&metadata);
     if let FileId::Character(dev) = id
-        && let Some(character_device) = CharacterDevice::of_number(roots, dev)
+        && let Some(character_device) = CharacterDevice::from_number(roots, dev)
     {
         return open_namespace(roots, wanted, character_device, leave);
     }
-    let kind = kind(path, &looked)?;
+    let kind = kind(path, &metadata)?;
     if wanted.write {
         if !leave.covers(id) {
             return Err(TargetError::NoLeave(path.clone()));
@@ -72,7 +76,7 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     }
     let size = size(&file, path)?;
     check_size(wanted, size)?;
-    let disk = block::of_metadata(roots, &meta);
+    let disk = block::disk_of_metadata(roots, &meta);
     let mut facts = Target {
         path: path.display().to_string(),
         kind,
@@ -91,9 +95,8 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         facts.file_system = file_system(roots, &meta);
         facts.unproved.extend(written::check(&file, path, size.0)?);
     } else if !wanted.write {
-        facts
-            .unproved
-            .extend(written::zeros(&file, size.0, alignment));
+        let zeros = written::find_zeros(&file, size.0, alignment);
+        facts.unproved.extend(zeros);
     }
     Ok(OpenTarget {
         file,
@@ -107,14 +110,14 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
 
 fn open_namespace(
     roots: &Roots,
-    wanted: &Wanted,
+    wanted: &TargetRequirements,
     character_device: CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<OpenTarget, TargetError> {
-    let open = namespace::of_path(roots, wanted, character_device, leave)?;
+    let open = namespace::open_at_path(roots, wanted, character_device, leave)?;
     check_size(wanted, open.size())?;
     let block = Bytes(open.namespace.block.into());
-    let alignment = Alignment::of_blocks(block, true);
+    let alignment = Alignment::from_block(block, true);
     check_block(wanted, alignment)?;
     let target_disk = namespace::target_disk(roots, &open.character_device);
     let facts = Target {
@@ -199,7 +202,7 @@ fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     })
 }
 
-fn open_direct(wanted: &Wanted, kind: TargetKind) -> Result<File, TargetError> {
+fn open_direct(wanted: &TargetRequirements, kind: TargetKind) -> Result<File, TargetError> {
     let mut flags = OFlags::DIRECT | OFlags::CLOEXEC;
     if wanted.write && kind == TargetKind::Block {
         // O_EXCL without O_CREAT on a block device: the call fails while a file system or another
@@ -239,13 +242,13 @@ pub(super) fn hold_exclusively(
 /// The size of a target, from the position of its end, which works for block devices as well as for
 /// files.
 fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
-    file.seek(SeekFrom::End(0))
-        .map(Bytes)
+    let end = file.seek(SeekFrom::End(0));
+    end.map(Bytes)
         .map_err(|e| call("find the size of", path, e))
 }
 
 /// Checks that a target of the size `found` holds the blocks that are wanted.
-pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
+pub fn check_size(wanted: &TargetRequirements, found: Bytes) -> Result<(), TargetError> {
     let needed = Bytes(wanted.blocks.max(1).saturating_mul(wanted.block.0));
     if found >= needed {
         return Ok(());
@@ -259,7 +262,7 @@ pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
     })
 }
 
-fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError> {
+fn check_block(wanted: &TargetRequirements, alignment: Alignment) -> Result<(), TargetError> {
     let fits = |b: Bytes| b.0 > 0 && b.0.is_multiple_of(alignment.offset.0);
     let mut blocks = [wanted.smallest_block, wanted.block].into_iter();
     let Some(block) = blocks.find(|b| !fits(*b)) else {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes written by one call.
-const CHUNK: Bytes = Bytes(1 << 20);
+const CHUNK_SIZE: Bytes = Bytes(1 << 20);
 /// An alignment that direct I/O accepts on every device.
 const ALIGNMENT: Bytes = Bytes(4096);
 
@@ -79,18 +79,18 @@ impl Scratch {
         seed: u64,
         progress: &mut dyn FnMut(Bytes) -> bool,
     ) -> Result<(), TargetError> {
-        let mut buffer = AlignedBuffer::new(CHUNK, ALIGNMENT);
+        let mut buffer = AlignedBuffer::new(CHUNK_SIZE, ALIGNMENT);
         let mut random = SplitMix(seed);
-        let mut done = 0;
-        while done < size.0 {
+        let mut offset = 0;
+        while offset < size.0 {
             random.fill(buffer.bytes());
             // The last chunk is written whole, as direct I/O takes no odd lengths; the file is cut
             // afterwards.
-            let written = file.write_all_at(buffer.bytes(), done);
+            let written = file.write_all_at(buffer.bytes(), offset);
             written.map_err(|e| call("write the scratch file", self.path(), e))?;
-            done = (done + CHUNK.0).min(size.0);
-            if !progress(Bytes(done)) {
-                return Err(TargetError::Stopped(self.path().to_owned(), Bytes(done)));
+            offset = (offset + CHUNK_SIZE.0).min(size.0);
+            if !progress(Bytes(offset)) {
+                return Err(TargetError::Stopped(self.path().to_owned(), Bytes(offset)));
             }
         }
         let end = file.set_len(size.0).and_then(|()| file.sync_all());

@@ -9,22 +9,22 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Start of the reason for a file that may not be fully written; the doctor looks for it.
-pub(crate) const UNASKED: &str = "whether the file is fully written";
+pub(crate) const FILL_UNKNOWN: &str = "whether the file is fully written";
 /// Start of the reason for a device that seems to hold zeros only.
-const ZEROS: &str = "that it holds written data";
-/// The most blocks of a device that [`zeros`] reads.
-const LOOKED: u64 = 32;
+const ONLY_ZEROS: &str = "that it holds written data";
+/// The most blocks of a device that [`find_zeros`] reads.
+const MAX_SAMPLED_BLOCKS: u64 = 32;
 /// Flags of data that are stored within metadata: reads do not go to blocks of the file's own.
-const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
+const METADATA_FLAGS: u32 = Extent::INLINE | Extent::TAIL;
 /// Flags of data that have no place on the device yet.
-const UNPLACED: u32 = Extent::DELALLOC | Extent::UNKNOWN;
+const UNPLACED_FLAGS: u32 = Extent::DELALLOC | Extent::UNKNOWN;
 
 /// Refuses a file of `size` bytes that has a hole, an unwritten extent or data without a place on
 /// the device. Data without a place are written back first. Returns, in words, further reasons why
 /// the file's I/O is not plainly that of the device.
 pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
     let mut extents = fiemap::extents(file);
-    let unplaced = |extents: &Vec<Extent>| extents.iter().any(|e| e.has(UNPLACED));
+    let unplaced = |extents: &Vec<Extent>| extents.iter().any(|e| e.has(UNPLACED_FLAGS));
     if extents.as_ref().is_ok_and(unplaced) {
         file.sync_all().map_err(|e| call("write back", path, e))?;
         extents = fiemap::extents(file);
@@ -33,42 +33,43 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
         Ok(extents) => extents,
         Err(e) => {
             return Ok(vec![format!(
-                "{UNASKED}: its file system does not tell where it lies ({e})"
+                "{FILL_UNKNOWN}: its file system does not tell where it lies ({e})"
             )]);
         }
     };
     let Some((what, at)) = gap(&extents, size) else {
-        return Ok(transformed(&extents));
+        return Ok(transformations(&extents));
     };
     let path = path.to_owned();
     Err(TargetError::NotWritten { path, what, at })
 }
 
-/// Reads up to [`LOOKED`] blocks spread over a device. If at least half of them are zeros, they
-/// were probably never written or were discarded, and many devices answer such reads without their
-/// medium. Returns this in words, or `None`.
-pub(super) fn zeros(file: &File, size: u64, alignment: Alignment) -> Option<String> {
+/// Reads up to [`MAX_SAMPLED_BLOCKS`] blocks spread over a device. If at least half of them are
+/// zeros, they were probably never written or were discarded, and many devices answer such reads
+/// without their medium. Returns this in words, or `None`.
+pub(super) fn find_zeros(file: &File, size: u64, alignment: Alignment) -> Option<String> {
     let mut buffer = AlignedBuffer::new(alignment.offset.max(Bytes(4096)), alignment.memory);
     let length = buffer.bytes().len() as u64;
     let blocks = size / length;
     let (mut read, mut zero) = (0, 0);
-    for n in 0..LOOKED.min(blocks) {
+    for n in 0..MAX_SAMPLED_BLOCKS.min(blocks) {
         // Multiples of the golden ratio are spread evenly.
-        let at = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks * length;
-        if file.read_exact_at(buffer.bytes(), at).is_ok() {
+        let offset = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks * length;
+        if file.read_exact_at(buffer.bytes(), offset).is_ok() {
             read += 1;
             zero += u64::from(buffer.bytes().iter().all(|byte| *byte == 0));
         }
     }
     (zero > 0 && zero * 2 >= read)
-        .then(|| format!("{ZEROS}: of {read} blocks all over it {zero} hold zeros only"))
+        .then(|| format!("{ONLY_ZEROS}: of {read} blocks all over it {zero} hold zeros only"))
 }
 
 /// The warning that a device seems to hold zeros only; `None` where that was not found.
 #[must_use]
 pub fn never_written(target: &Target) -> Option<Warning> {
-    let unproved = target.unproved.iter().find(|u| u.starts_with(ZEROS))?;
-    let detail = unproved.trim_start_matches(ZEROS).trim_start_matches(": ");
+    let unproved = target.unproved.iter().find(|u| u.starts_with(ONLY_ZEROS))?;
+    let detail = unproved.trim_start_matches(ONLY_ZEROS);
+    let detail = detail.trim_start_matches(": ");
     Some(Warning::new(
         "never-written",
         format!("{}: {detail}", target.path),
@@ -85,7 +86,7 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
         if extent.logical > covered {
             return hole(covered, extent.logical);
         }
-        if let Some(what) = unfit(extent) {
+        if let Some(what) = unfit_kind(extent) {
             let what = format!("{what} of {}", Bytes(extent.length));
             return Some((what, extent.logical));
         }
@@ -95,22 +96,22 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
 }
 
 /// What makes an extent unfit as a target, in words; `None` for a fit one.
-fn unfit(extent: &Extent) -> Option<&'static str> {
+fn unfit_kind(extent: &Extent) -> Option<&'static str> {
     const NO_PLACE: &str = "data without a place on the device, even after a write-back,";
     let kinds = [
         (Extent::UNWRITTEN, "an unwritten extent"),
-        (ELSEWHERE, "data within the metadata"),
-        (UNPLACED, NO_PLACE),
+        (METADATA_FLAGS, "data within the metadata"),
+        (UNPLACED_FLAGS, NO_PLACE),
     ];
     // An encoded extent's place is "unknown" on some file systems although it is written.
     let encoded = extent.has(Extent::ENCODED | Extent::ENCRYPTED) && !extent.has(Extent::DELALLOC);
-    let is_of = |flag| extent.has(flag) && !(encoded && flag == UNPLACED);
+    let is_of = |flag| extent.has(flag) && !(encoded && flag == UNPLACED_FLAGS);
     let (_, what) = kinds.into_iter().find(|(flag, _)| is_of(*flag))?;
     Some(what)
 }
 
 /// Sentences about data that the device does not hold as they are read: each kind once.
-fn transformed(extents: &[Extent]) -> Vec<String> {
+fn transformations(extents: &[Extent]) -> Vec<String> {
     let kinds = [
         (Extent::ENCRYPTED, "encrypted: reads include the decryption"),
         (
@@ -125,8 +126,8 @@ fn transformed(extents: &[Extent]) -> Vec<String> {
     // An encrypted extent is flagged encoded as well.
     let hidden = |e: &Extent, flag| flag == Extent::ENCODED && e.has(Extent::ENCRYPTED);
     let any = |flag| extents.iter().any(|e| e.has(flag) && !hidden(e, flag));
-    let said = kinds.iter().filter(|(flag, _)| any(*flag));
-    said.map(|(_, what)| format!("that its I/O is the device's: the file is {what}"))
+    let hits = kinds.iter().filter(|(flag, _)| any(*flag));
+    hits.map(|(_, what)| format!("that its I/O is the device's: the file is {what}"))
         .collect()
 }
 
@@ -174,11 +175,11 @@ mod tests {
 
     #[test]
     fn transformed_data_are_said_once() {
-        assert!(transformed(&[extent(0, 1, 0)]).is_empty());
-        let both = transformed(&[extent(0, 1, Extent::ENCODED | Extent::ENCRYPTED)]);
+        assert!(transformations(&[extent(0, 1, 0)]).is_empty());
+        let both = transformations(&[extent(0, 1, Extent::ENCODED | Extent::ENCRYPTED)]);
         assert_eq!(both.len(), 1);
         assert!(both[0].contains("encrypted"));
-        assert!(transformed(&[extent(0, 1, Extent::ENCODED)])[0].contains("compressed"));
+        assert!(transformations(&[extent(0, 1, Extent::ENCODED)])[0].contains("compressed"));
     }
 
     proptest! {

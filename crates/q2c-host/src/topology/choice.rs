@@ -70,7 +70,7 @@ impl AllowedCpus {
         unnamed: UnnamedCpus<'_>,
     ) -> Result<ChosenCpus, Fault> {
         let Some(named) = named else {
-            return Ok(self.unnamed(unnamed));
+            return Ok(self.choose_unnamed(unnamed));
         };
         let each_once = matches!(unnamed, UnnamedCpus::ByTopology { .. });
         for (at, &cpu) in named.iter().enumerate() {
@@ -102,11 +102,11 @@ impl AllowedCpus {
     /// possible one that is not `avoided`. `None` when every allowed CPU is busy.
     pub fn spare(&self, busy: &[CpuId], avoided: &[CpuId]) -> Option<CpuId> {
         let mut free = self.0.iter().rev().filter(|cpu| !busy.contains(cpu));
-        let last = free.clone().next();
-        free.find(|cpu| !avoided.contains(cpu)).or(last).copied()
+        let spare = free.clone().next();
+        free.find(|cpu| !avoided.contains(cpu)).or(spare).copied()
     }
 
-    fn unnamed(&self, order: UnnamedCpus<'_>) -> ChosenCpus {
+    fn choose_unnamed(&self, order: UnnamedCpus<'_>) -> ChosenCpus {
         match order {
             UnnamedCpus::AwayFrom(interrupted) => {
                 let mut cpus: Vec<CpuId> = self.0.iter().rev().copied().collect();
@@ -121,13 +121,13 @@ impl AllowedCpus {
                 topology,
                 node,
                 first,
-            } => self.by_topology(cpu_order(topology, node, &self.0, first)),
+            } => self.add_unplaced(cpu_order(topology, node, &self.0, first)),
         }
     }
 
     /// Appends allowed CPUs that sysfs does not list: the kernel lets this process run on them,
     /// too.
-    fn by_topology(&self, mut order: ChosenCpus) -> ChosenCpus {
+    fn add_unplaced(&self, mut order: ChosenCpus) -> ChosenCpus {
         let mut unplaced = self.0.clone();
         unplaced.retain(|cpu| !order.cpus.contains(cpu));
         if !unplaced.is_empty() {
@@ -145,7 +145,7 @@ impl AllowedCpus {
         order
     }
 
-    /// At most `most` CPUs worth a short trial. `interrupted` take a device's interrupts, the
+    /// At most `max_count` CPUs worth a short trial. `interrupted` take a device's interrupts, the
     /// busiest first. After `preferred` and the first allowed one of these come one CPU each that
     /// shares a core, a socket or nothing with the busiest, then the rest.
     pub fn candidates(
@@ -153,10 +153,10 @@ impl AllowedCpus {
         topology: &Topology,
         preferred: CpuId,
         interrupted: &[CpuId],
-        most: usize,
+        max_count: usize,
     ) -> Vec<CpuId> {
         let near = interrupted.first().and_then(|&cpu| topology.cpu(cpu));
-        let place = |cpu: CpuId| match (near, topology.cpu(cpu)) {
+        let distance = |cpu: CpuId| match (near, topology.cpu(cpu)) {
             (Some(near), Some(other)) if near.siblings.contains(&other.id) => 0,
             (Some(near), Some(other)) if near.package == other.package => 1,
             _ => 2,
@@ -165,12 +165,12 @@ impl AllowedCpus {
         let mut candidates = vec![preferred];
         candidates.extend(interrupted.take(1).filter(|&&cpu| cpu != preferred));
         for wanted in (0..3).map(Some).chain(self.0.iter().map(|_| None)) {
-            let fits = |cpu: CpuId| wanted.is_none_or(|kind| kind == place(cpu));
+            let fits = |cpu: CpuId| wanted.is_none_or(|kind| kind == distance(cpu));
             let mut more = self.0.iter().copied();
             let next = more.find(|&cpu| fits(cpu) && !candidates.contains(&cpu));
             candidates.extend(next);
         }
-        candidates.truncate(most);
+        candidates.truncate(max_count);
         candidates
     }
 }

@@ -42,16 +42,16 @@ pub struct Topology {
     /// The nodes by number; empty on a kernel without NUMA.
     pub nodes: BTreeMap<u32, NumaNode>,
     /// Facts that are missing in sysfs, in words.
-    pub untold: Vec<String>,
+    pub missing_facts: Vec<String>,
 }
 
 impl Topology {
-    /// Reads the topology. A missing fact is named in `untold`, never guessed.
+    /// Reads the topology. A missing fact is named in `missing_facts`, never guessed.
     pub fn read(roots: &Roots) -> Topology {
         let nodes = nodes(roots);
         let online = machine::online(roots);
         let mut cpus: Vec<TopologyCpu> = online.iter().map(|&id| cpu(roots, id, &nodes)).collect();
-        let untold = untold(roots, &cpus);
+        let missing_facts = missing_facts(roots, &cpus);
         for cpu in &mut cpus {
             cpu.siblings.retain(|s| online.contains(s));
             if !cpu.siblings.contains(&cpu.id) {
@@ -61,12 +61,12 @@ impl Topology {
         Topology {
             cpus,
             nodes,
-            untold,
+            missing_facts,
         }
     }
 
     /// A topology of one socket in which each of these CPUs is a core.
-    pub fn of_cores(cpus: &[CpuId]) -> Topology {
+    pub fn from_cores(cpus: &[CpuId]) -> Topology {
         let core = |&id: &CpuId| TopologyCpu {
             id,
             siblings: vec![id],
@@ -87,8 +87,8 @@ impl Topology {
 
     /// Distance between two nodes; `None` where sysfs does not show it.
     pub(crate) fn distance(&self, from: u32, to: u32) -> Option<u32> {
-        let at = self.nodes.keys().position(|&n| n == to)?;
-        self.nodes.get(&from)?.distances.get(at).copied()
+        let index = self.nodes.keys().position(|&n| n == to)?;
+        self.nodes.get(&from)?.distances.get(index).copied()
     }
 }
 
@@ -103,9 +103,9 @@ pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
         let number = ancestors.find_map(|d| attr::value::<i64>(&d.join("numa_node")));
         number.and_then(|n| u32::try_from(n).ok())
     };
-    let first = node(&disks.first()?.dir)?;
-    let is_one = disks.iter().all(|d| node(&d.dir) == Some(first));
-    is_one.then_some(first)
+    let first_node = node(&disks.first()?.dir)?;
+    let is_one = disks.iter().all(|d| node(&d.dir) == Some(first_node));
+    is_one.then_some(first_node)
 }
 
 fn nodes(roots: &Roots) -> BTreeMap<u32, NumaNode> {
@@ -152,15 +152,15 @@ fn last_level_cache(roots: &Roots, id: CpuId) -> Option<CpuId> {
     Some(first)
 }
 
-fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
+fn missing_facts(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
     let without = |missing: fn(&TopologyCpu) -> bool, fact: &str| {
         let ids: Vec<CpuId> = cpus.iter().filter(|c| missing(c)).map(|c| c.id).collect();
         (!ids.is_empty()).then(|| format!("{fact} of CPUs {}", cpu_list::show(&ids)))
     };
     let online = roots.sys("devices/system/cpu/online");
-    let none = || format!("which CPUs are online ({})", online.display());
+    let no_cpus = || format!("which CPUs are online ({})", online.display());
     let parts = [
-        cpus.is_empty().then(none),
+        cpus.is_empty().then(no_cpus),
         without(|c| c.siblings.is_empty(), "SMT siblings"),
         without(|c| c.package.is_none(), "socket"),
         without(|c| c.node.is_none(), "NUMA node"),
@@ -250,8 +250,8 @@ fn describe(groups: &[&[CpuPlace]], device_node: Option<u32>, topology: &Topolog
     if device_node.is_none() && topology.nodes.len() > 1 {
         parts.push("the device's node is not known".to_owned());
     }
-    if !topology.untold.is_empty() {
-        parts.push(format!("not told: {}", topology.untold.join(", ")));
+    if !topology.missing_facts.is_empty() {
+        parts.push(format!("not told: {}", topology.missing_facts.join(", ")));
     }
     parts.join("; ")
 }

@@ -42,7 +42,7 @@ fn below(disk: &block::TargetDisk) -> Vec<&str> {
 #[test]
 fn a_partition_leads_to_its_disk() {
     let tree = SysProcTree::new(PCI);
-    let target_disk = block::of_device(&tree.roots(), dev(254, 1)).unwrap();
+    let target_disk = block::disk_of_device(&tree.roots(), dev(254, 1)).unwrap();
     assert_eq!(target_disk.disk.name, "vda");
     assert_eq!(target_disk.disk.dev, dev(254, 0));
     assert_eq!(target_disk.partition.as_deref(), Some("vda1"));
@@ -54,7 +54,7 @@ fn a_partition_leads_to_its_disk() {
 #[test]
 fn facts_of_a_disk() {
     let tree = SysProcTree::new(PCI);
-    let target_disk = block::of_device(&tree.roots(), dev(254, 0)).unwrap();
+    let target_disk = block::disk_of_device(&tree.roots(), dev(254, 0)).unwrap();
     let facts = block::device(&tree.roots(), &target_disk);
     assert_eq!(facts.size, Some(Bytes(2048 * 512)));
     assert_eq!(facts.logical_block, Some(Bytes(512)));
@@ -71,7 +71,7 @@ fn facts_of_a_disk() {
 fn interrupts_by_adapter_and_by_name() {
     let tree = SysProcTree::new(PCI);
     let roots = tree.roots();
-    let target_disk = block::of_disk_name(&roots, "vda").unwrap();
+    let target_disk = block::disk_by_name(&roots, "vda").unwrap();
     let lines = Interrupts::read(&roots, &target_disk).unwrap();
     let irqs: Vec<u32> = lines.lines.iter().map(|l| l.irq).collect();
     assert_eq!(irqs, [36, 37]);
@@ -90,7 +90,7 @@ fn stacked_disks_say_what_is_not_proved() {
     let tree = SysProcTree::new(PCI);
     tree.add(DM);
     let roots = tree.roots();
-    let target_disk = block::of_device(&roots, dev(252, 0)).unwrap();
+    let target_disk = block::disk_of_device(&roots, dev(252, 0)).unwrap();
     assert_eq!(target_disk.disk.name, "dm-0");
     assert_eq!(below(&target_disk), ["vda"]);
     let unproved = &target_disk.unproved;
@@ -114,7 +114,7 @@ fn nvme_multipath_heads_stand_on_their_paths() {
         proc/interrupts = CPU0\\n 50: 12 PCI-MSI 1-edge nvme1q1
         ",
     );
-    let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
+    let target_disk = block::disk_by_name(&tree.roots(), "nvme0n1").unwrap();
     assert_eq!(below(&target_disk), ["nvme0c1n1"]);
     let counted = Interrupts::read(&tree.roots(), &target_disk).unwrap();
     assert_eq!(counted.total(), 12);
@@ -123,10 +123,10 @@ fn nvme_multipath_heads_stand_on_their_paths() {
 #[test]
 fn numbers_without_a_disk() {
     let tree = SysProcTree::new(PCI);
-    let anonymous = block::of_device(&tree.roots(), dev(0, 45)).unwrap_err();
+    let anonymous = block::disk_of_device(&tree.roots(), dev(0, 45)).unwrap_err();
     assert!(matches!(anonymous, NoDisk::Anonymous { .. }));
     assert!(anonymous.to_string().contains("0:45"));
-    let unknown = block::of_device(&tree.roots(), dev(8, 0)).unwrap_err();
+    let unknown = block::disk_of_device(&tree.roots(), dev(8, 0)).unwrap_err();
     assert!(matches!(unknown, NoDisk::NotInSysfs { .. }));
 }
 
@@ -137,11 +137,14 @@ fn this_machine_agrees_with_its_own_listing() {
         return crate::skip("no /sys/block");
     };
     for name in entries.map(|e| e.unwrap().file_name().into_string().unwrap()) {
-        let by_name = block::of_disk_name(&roots, &name).unwrap();
+        let by_name = block::disk_by_name(&roots, &name).unwrap();
         assert_eq!(by_name.disk.name, name);
-        assert_eq!(block::of_path_or_name(&roots, &name).unwrap(), by_name);
+        assert_eq!(block::disk_of_path_or_name(&roots, &name).unwrap(), by_name);
         if by_name.disk.dev.major != 0 {
-            assert_eq!(block::of_device(&roots, by_name.disk.dev).unwrap(), by_name);
+            assert_eq!(
+                block::disk_of_device(&roots, by_name.disk.dev).unwrap(),
+                by_name
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::tree::SysProcTree;
 use q2c_host::block::{self, CharacterDevice, NoCharacterDevice};
-use q2c_host::target::{TargetError, Wanted, WriteLeave, open};
+use q2c_host::target::{TargetError, TargetRequirements, WriteLeave, open};
 use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
@@ -50,22 +50,22 @@ fn both_devices_of_a_namespace_find_each_other() {
             dev: character,
             block: Some((disk.to_owned(), number)),
         };
-        let device = CharacterDevice::of_number(&roots, character);
+        let device = CharacterDevice::from_number(&roots, character);
         assert_eq!(device.as_ref(), Some(&wanted));
-        let target_disk = block::of_device(&roots, number).unwrap();
-        assert_eq!(CharacterDevice::of_disk(&target_disk).unwrap(), wanted);
+        let target_disk = block::disk_of_device(&roots, number).unwrap();
+        assert_eq!(CharacterDevice::from_disk(&target_disk).unwrap(), wanted);
         assert_eq!(wanted.path(), PathBuf::from(format!("/dev/{name}")));
     }
-    assert_eq!(CharacterDevice::of_number(&roots, dev(1, 5)), None);
-    assert_eq!(CharacterDevice::of_number(&roots, dev(1, 9)), None);
+    assert_eq!(CharacterDevice::from_number(&roots, dev(1, 5)), None);
+    assert_eq!(CharacterDevice::from_number(&roots, dev(1, 9)), None);
 }
 
 #[test]
 fn what_has_no_such_device_is_told_why() {
     let tree = SysProcTree::new(NVME);
     let refused = |number| {
-        let target_disk = block::of_device(&tree.roots(), number).unwrap();
-        CharacterDevice::of_disk(&target_disk).unwrap_err()
+        let target_disk = block::disk_of_device(&tree.roots(), number).unwrap();
+        CharacterDevice::from_disk(&target_disk).unwrap_err()
     };
     assert!(matches!(refused(dev(7, 0)), NoCharacterDevice::OtherDriver(name) if name == "loop0"));
     let partition = refused(dev(259, 5)).to_string();
@@ -79,7 +79,7 @@ fn what_has_no_such_device_is_told_why() {
 }
 
 fn refused(tree: &SysProcTree, write: bool, leave: &[&str]) -> TargetError {
-    let wanted = Wanted {
+    let wanted = TargetRequirements {
         path: "/dev/null".into(),
         write,
         block: Bytes(4096),

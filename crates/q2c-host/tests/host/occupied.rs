@@ -1,7 +1,9 @@
 use crate::loop_device::TestLoopDevice;
 use crate::tree::SysProcTree;
 use q2c_host::Roots;
-use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
+use q2c_host::target::{
+    FileId, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied,
+};
 use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::{Exit, TargetKind};
 use std::path::{Path, PathBuf};
@@ -30,23 +32,23 @@ const DISKS: &str = "
 ";
 
 /// Why `device` may not be written while `mounted` is mounted; `None` if it may.
-fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
+fn obstacle_while_mounted(mounted: &str, device: (u32, u32)) -> Option<String> {
     let tree = SysProcTree::new(DISKS);
     tree.add(&format!(
         "proc/self/mountinfo = 27 1 {mounted} / /data\\040dir rw - ext4 /dev/q2c-none rw"
     ));
     let (major, minor) = device;
-    user(&tree, FileId::Device(DevId { major, minor }))
+    obstacle(&tree, FileId::Device(DevId { major, minor }))
 }
 
 /// Why the file may not be written; `None` if it may.
-fn refused(roots: &Roots, path: &Path) -> Option<String> {
+fn refusal(roots: &Roots, path: &Path) -> Option<String> {
     let id = FileId::from_path(path).unwrap();
-    let refused = refuse_occupied(roots, path, id);
-    refused.err().map(|error| error.to_string())
+    let result = refuse_occupied(roots, path, id);
+    result.err().map(|error| error.to_string())
 }
 
-fn user(tree: &SysProcTree, id: FileId) -> Option<String> {
+fn obstacle(tree: &SysProcTree, id: FileId) -> Option<String> {
     match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
         Ok(()) => None,
         Err(TargetError::Occupied(_, found)) => Some(found),
@@ -57,16 +59,16 @@ fn user(tree: &SysProcTree, id: FileId) -> Option<String> {
 #[test]
 fn a_mounted_device_and_its_relatives() {
     let mounted = |name| Some(format!("{name} is mounted at /data dir"));
-    assert_eq!(found("8:1", (8, 1)), mounted("sda1"));
-    assert_eq!(found("8:1", (8, 0)), mounted("sda1"));
-    assert_eq!(found("8:0", (8, 1)), mounted("sda"));
+    assert_eq!(obstacle_while_mounted("8:1", (8, 1)), mounted("sda1"));
+    assert_eq!(obstacle_while_mounted("8:1", (8, 0)), mounted("sda1"));
+    assert_eq!(obstacle_while_mounted("8:0", (8, 1)), mounted("sda"));
     // A mounted partition does not forbid writing to another one of the same disk.
-    assert_eq!(found("8:1", (8, 2)), None);
+    assert_eq!(obstacle_while_mounted("8:1", (8, 2)), None);
     // dm-0 stands on md0, md0 on sda2.
-    assert_eq!(found("252:0", (8, 2)), mounted("dm-0"));
-    assert_eq!(found("252:0", (8, 0)), mounted("dm-0"));
-    assert_eq!(found("252:0", (9, 0)), mounted("dm-0"));
-    assert_eq!(found("252:0", (8, 16)), None);
+    assert_eq!(obstacle_while_mounted("252:0", (8, 2)), mounted("dm-0"));
+    assert_eq!(obstacle_while_mounted("252:0", (8, 0)), mounted("dm-0"));
+    assert_eq!(obstacle_while_mounted("252:0", (9, 0)), mounted("dm-0"));
+    assert_eq!(obstacle_while_mounted("252:0", (8, 16)), None);
 }
 
 #[test]
@@ -74,17 +76,17 @@ fn swap_and_loop_files() {
     let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     tree.add("swap file = x\n looped = x\n free = x");
-    let refused = |name: &str| refused(&tree.roots(), &tree.path(name));
-    assert_eq!(refused("swap file"), None);
+    let refusal = |name: &str| refusal(&tree.roots(), &tree.path(name));
+    assert_eq!(refusal("swap file"), None);
     let named = |name: &str| tree.path(name).display().to_string();
     let swap = named("swap file").replace(' ', "\\040");
     tree.add(&format!("proc/swaps = Filename Type\\n{swap} file 1 0 -2"));
     let looped = named("looped");
     tree.add(&format!("sys/block/loop0/loop/backing_file = {looped}"));
-    assert!(refused("swap file").unwrap().contains("in use as swap"));
-    let looped = refused("looped").unwrap();
+    assert!(refusal("swap file").unwrap().contains("in use as swap"));
+    let looped = refusal("looped").unwrap();
     assert!(looped.contains("backs the loop device loop0"));
-    assert_eq!(refused("free"), None);
+    assert_eq!(refusal("free"), None);
 }
 
 /// A backing file's name may end in a blank. Where the loop device can be asked, it reports the
@@ -99,8 +101,8 @@ fn loop_files_of_other_names() {
     std::fs::create_dir(&looped).unwrap();
     let line = format!("{}\n", blank.display());
     std::fs::write(looped.join("backing_file"), line).unwrap();
-    let refused = |path: &Path| refused(&tree.roots(), path).unwrap_or_default();
-    let message = refused(&blank);
+    let refusal = |path: &Path| refusal(&tree.roots(), path).unwrap_or_default();
+    let message = refusal(&blank);
     assert!(message.contains("backs the loop device loop0"), "{message}");
     // Here the device cannot be asked. A file that is too small is not the one under it.
     let other = tree.path("other");
@@ -109,10 +111,10 @@ fn loop_files_of_other_names() {
         "sys/block/loop0/size = 8
          sys/block/loop0/loop/backing_file = /removed (deleted)",
     );
-    let message = refused(&other);
+    let message = refusal(&other);
     assert!(message.contains("/dev/loop0"), "{message}");
     tree.add("sys/block/loop0/loop/offset = 1");
-    assert_eq!(refused(&other), "");
+    assert_eq!(refusal(&other), "");
 }
 
 /// Two loop devices over one file, the second of which is mounted, and a third over a file of its
@@ -136,7 +138,7 @@ fn a_loop_device_over_what_another_one_has() {
         let target = format!("../devices/virtual/block/loop{n}");
         std::os::unix::fs::symlink(target, link).unwrap();
     }
-    let device_user = |minor| user(&tree, FileId::Device(DevId { major: 7, minor }));
+    let device_user = |minor| obstacle(&tree, FileId::Device(DevId { major: 7, minor }));
     assert_eq!(device_user(0).unwrap(), "loop0 is mounted at /data");
     let expected = "stands on what is in use: its file backs the loop device loop0";
     assert_eq!(device_user(1).unwrap(), expected);
@@ -152,10 +154,10 @@ fn a_loop_device_over_one_that_is_in_use() {
     };
     let node = |device: &TestLoopDevice| PathBuf::from(format!("/dev/{}", device.name));
     let upper = TestLoopDevice::over(&node(&lower)).expect("a loop device over another one");
-    let refused = || refused(&Roots::live(), &node(&upper));
-    assert_eq!(refused(), None);
+    let refusal = || refusal(&Roots::live(), &node(&upper));
+    assert_eq!(refusal(), None);
     let second = TestLoopDevice::over(&node(&lower)).expect("a second one over it");
-    let message = refused().expect("a refusal");
+    let message = refusal().expect("a refusal");
     let expected = format!("{} backs the loop device {}", lower.name, second.name);
     assert!(message.contains("stands on"), "{message}");
     assert!(message.contains(&expected), "{message}");
@@ -171,12 +173,12 @@ fn a_removed_name_hides_no_loop_device() {
     let (backing, second) = (dir.path().join("backing"), dir.path().join("second"));
     std::fs::hard_link(&backing, &second).unwrap();
     std::fs::remove_file(&backing).unwrap();
-    let message = refused(&Roots::live(), &second).expect("a refusal");
+    let message = refusal(&Roots::live(), &second).expect("a refusal");
     let expected = format!("backs the loop device {}", device.name);
     assert!(message.contains(&expected), "{message}");
     // Another file is free.
     std::fs::write(&backing, vec![0; 1 << 20]).unwrap();
-    assert_eq!(refused(&Roots::live(), &backing), None);
+    assert_eq!(refusal(&Roots::live(), &backing), None);
 }
 
 #[test]
@@ -196,25 +198,25 @@ fn a_read_only_device_is_unfit() {
     let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:32 / / rw - ext4 /dev/q2c-none rw");
     tree.add("sys/devices/b/block/sdb/ro = 1\n sys/devices/a/block/sda/ro = 0");
-    let refused = |major, minor| {
+    let check = |major, minor| {
         let id = FileId::Device(DevId { major, minor });
-        let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id);
-        refused.map_err(|error| {
+        let result = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id);
+        result.map_err(|error| {
             let fault = Fault::from(error);
             (fault.exit(), fault.to_string())
         })
     };
-    assert_eq!(refused(8, 1), Ok(()));
-    let (exit, message) = refused(8, 16).unwrap_err();
+    assert_eq!(check(8, 1), Ok(()));
+    let (exit, message) = check(8, 16).unwrap_err();
     assert_eq!(exit, Exit::Target);
     assert!(message.contains("sdb as read-only"), "{message}");
     tree.add("sys/devices/a/block/sda/ro = 1");
-    let (_, message) = refused(8, 1).unwrap_err();
+    let (_, message) = check(8, 1).unwrap_err();
     assert!(message.contains("sda as read-only"), "{message}");
 }
 
-fn to_write(path: &Path) -> Wanted {
-    Wanted {
+fn write_requirements(path: &Path) -> TargetRequirements {
+    TargetRequirements {
         path: path.to_owned(),
         write: true,
         block: Bytes(4096),
@@ -236,32 +238,32 @@ fn a_real_device_mounted_and_free() {
     };
     let path = PathBuf::from("/dev").join(&device.name);
     let roots = Roots::live();
-    let refused = open(&roots, &to_write(&path), &WriteLeave::none()).unwrap_err();
+    let refused = open(&roots, &write_requirements(&path), &WriteLeave::none()).unwrap_err();
     assert!(matches!(refused, TargetError::NoLeave { .. }), "{refused}");
     // Leave is for the device, by whatever name it was given.
     let link = dir.path().join("named otherwise");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let leave = WriteLeave::for_paths(&[link]).unwrap();
-    let target = open(&roots, &to_write(&path), &leave).unwrap();
+    let target = open(&roots, &write_requirements(&path), &leave).unwrap();
     assert_eq!(target.facts.kind, TargetKind::Block);
     assert_eq!(target.facts.size, Bytes(8 << 20));
     let unproved = &target.facts.unproved;
     assert!(unproved[0].contains("loop device"), "{unproved:?}");
     // The device is held exclusively, so a second run is refused.
-    let second = open(&roots, &to_write(&path), &leave).unwrap_err();
+    let second = open(&roots, &write_requirements(&path), &leave).unwrap_err();
     assert!(matches!(second, TargetError::Occupied { .. }), "{second}");
     drop(target);
     let backing = dir.path().join("backing");
     let leave_for_file = WriteLeave::for_paths(std::slice::from_ref(&backing)).unwrap();
-    let file = open(&roots, &to_write(&backing), &leave_for_file).unwrap_err();
+    let file = open(&roots, &write_requirements(&backing), &leave_for_file).unwrap_err();
     assert!(file.to_string().contains(&device.name), "{file}");
     let mount = dir.path().join("mount");
     std::fs::create_dir(&mount).unwrap();
     if !run("mkfs.ext4", &[&path]) || !run("mount", &[&path, &mount]) {
         return crate::skip("no mkfs.ext4 or mount");
     }
-    let mounted = open(&roots, &to_write(&path), &leave).unwrap_err();
+    let mounted = open(&roots, &write_requirements(&path), &leave).unwrap_err();
     assert!(run("umount", &[&mount]));
     assert!(mounted.to_string().contains("is mounted at"), "{mounted}");
-    open(&roots, &to_write(&path), &leave).unwrap();
+    open(&roots, &write_requirements(&path), &leave).unwrap();
 }

@@ -481,7 +481,7 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     assert!(matches!(other, Err(RestoreError::Busy { .. })), "{other:?}");
 
     // The same journal of a server that has ended.
-    guard.not_made().unwrap();
+    guard.cancel_last().unwrap();
     drop(guard);
     let left = bench.leave_ended(&written);
     assert_eq!(bench.outcomes(), [UndoOutcome::Gone]);

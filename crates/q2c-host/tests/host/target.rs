@@ -1,5 +1,5 @@
 use q2c_host::Roots;
-use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
+use q2c_host::target::{OpenTarget, Scratch, TargetError, TargetRequirements, WriteLeave, open};
 use q2c_model::{Bytes, Fault};
 use q2c_result::{Exit, TargetKind};
 use rustix::fs::FallocateFlags;
@@ -12,8 +12,8 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn wanted(path: &Path, write: bool) -> Wanted {
-    Wanted {
+fn requirements(path: &Path, write: bool) -> TargetRequirements {
+    TargetRequirements {
         path: path.to_owned(),
         write,
         block: Bytes(16384),
@@ -22,8 +22,12 @@ fn wanted(path: &Path, write: bool) -> Wanted {
     }
 }
 
-fn read(path: &Path) -> Result<OpenTarget, TargetError> {
-    open(&Roots::live(), &wanted(path, false), &WriteLeave::none())
+fn open_to_read(path: &Path) -> Result<OpenTarget, TargetError> {
+    open(
+        &Roots::live(),
+        &requirements(path, false),
+        &WriteLeave::none(),
+    )
 }
 
 fn scratch(dir: &Path) -> Scratch {
@@ -35,7 +39,7 @@ fn scratch(dir: &Path) -> Scratch {
 fn scratch_files_are_fit_targets() {
     let dir = folder();
     let made = scratch(dir.path());
-    let target = read(made.path()).unwrap();
+    let target = open_to_read(made.path()).unwrap();
     assert_eq!(target.facts.kind, TargetKind::File);
     assert_eq!(target.facts.size, Bytes(3 * (1 << 20) + 4096));
     assert!(target.facts.file_system.is_some());
@@ -115,17 +119,19 @@ fn things_that_are_no_target() {
         (&fifo, "fifo"),
         (null, "character device"),
     ] {
-        let refused = read(path).unwrap_err();
+        let refused = open_to_read(path).unwrap_err();
         let message = refused.to_string();
         assert!(message.contains(&format!("it is a {name}")), "{message}");
         assert_eq!(Fault::from(refused).exit(), Exit::Target);
     }
-    let missing = read(&dir.path().join("missing")).unwrap_err().to_string();
+    let missing = open_to_read(&dir.path().join("missing"))
+        .unwrap_err()
+        .to_string();
     assert!(missing.starts_with("find the target"), "{missing}");
 }
 
 /// Whether the file system here has FIEMAP; without it the checks that need it are left out.
-fn fiemap_here(dir: &Path) -> bool {
+fn has_fiemap(dir: &Path) -> bool {
     let made = scratch(dir);
     let has_fiemap = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
     if !has_fiemap {
@@ -137,22 +143,22 @@ fn fiemap_here(dir: &Path) -> bool {
 #[test]
 fn files_not_fully_written() {
     let dir = folder();
-    if !fiemap_here(dir.path()) {
+    if !has_fiemap(dir.path()) {
         return;
     }
     let path = dir.path().join("f");
     let file = File::create(&path).unwrap();
     file.set_len(1 << 20).unwrap();
-    let hole = read(&path).unwrap_err().to_string();
+    let hole = open_to_read(&path).unwrap_err().to_string();
     assert!(hole.contains("a hole of 1 MiB at byte 0"), "{hole}");
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, 1 << 20).unwrap();
-    let unwritten = read(&path).unwrap_err().to_string();
+    let unwritten = open_to_read(&path).unwrap_err().to_string();
     assert!(unwritten.contains("an unwritten extent"), "{unwritten}");
     // Data that are written but have no place on the device yet are written back; then the file is
     // fit.
     let mut again = File::create(&path).unwrap();
     again.write_all(&vec![5; 1 << 20]).unwrap();
-    read(&path).unwrap();
+    open_to_read(&path).unwrap();
 }
 
 #[test]
@@ -160,13 +166,13 @@ fn sizes_and_alignment() {
     let dir = folder();
     let made = scratch(dir.path());
     let with = |block, smallest_block, blocks| {
-        let wanted = Wanted {
+        let requirements = TargetRequirements {
             block: Bytes(block),
             smallest_block: Bytes(smallest_block),
             blocks,
-            ..wanted(made.path(), false)
+            ..requirements(made.path(), false)
         };
-        open(&Roots::live(), &wanted, &WriteLeave::none())
+        open(&Roots::live(), &requirements, &WriteLeave::none())
     };
     // The file has 3 MiB and 4 KiB, which are 769 blocks of 4 KiB.
     with(4096, 4096, 769).unwrap();
@@ -183,7 +189,7 @@ fn files_are_written_only_with_leave() {
     let made = scratch(dir.path());
     let other = dir.path().join("other");
     fs::write(&other, "x").unwrap();
-    let write = |leave: &WriteLeave| open(&Roots::live(), &wanted(made.path(), true), leave);
+    let write = |leave: &WriteLeave| open(&Roots::live(), &requirements(made.path(), true), leave);
     let none = write(&WriteLeave::none()).unwrap_err();
     assert!(none.to_string().contains("--allow-write"), "{none}");
     let wrong = write(&WriteLeave::for_paths(&[other]).unwrap()).unwrap_err();

@@ -29,7 +29,7 @@ impl Drop for ScriptShell {
     }
 }
 
-fn cpus(task: TaskId) -> Vec<CpuId> {
+fn cpus_of(task: TaskId) -> Vec<CpuId> {
     allowed(&Roots::live(), task.pid, task.tid).expect("a live task")
 }
 
@@ -52,13 +52,13 @@ fn a_task_gets_its_cpus_back() {
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
     guard.hold_tasks().unwrap();
     assert!(guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap());
-    assert_eq!(cpus(task), own_cpus[..1]);
+    assert_eq!(cpus_of(task), own_cpus[..1]);
     assert!(guard.allow(task, &own_cpus, &own_cpus[1..2]).unwrap());
     assert_eq!(guard.give_back(task).unwrap(), Some(UndoOutcome::Restored));
-    assert_eq!(cpus(task), own_cpus);
+    assert_eq!(cpus_of(task), own_cpus);
     guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
     drop(guard);
-    assert_eq!(cpus(task), own_cpus);
+    assert_eq!(cpus_of(task), own_cpus);
     let left = std::fs::read_dir(folder.path()).unwrap();
     let mut left = left.map(|entry| entry.unwrap().path());
     assert!(!left.any(|path| path.is_file()));
@@ -85,7 +85,7 @@ fn a_task_that_ended_or_was_placed_by_somebody_else_is_left_alone() {
     q2c_sys::thread::allow_other(task.tid, &own_cpus[1..2]).unwrap();
     let foreign = guard.give_back(task).unwrap();
     assert!(matches!(foreign, Some(UndoOutcome::Foreign { .. })));
-    assert_eq!(cpus(task), own_cpus[1..2]);
+    assert_eq!(cpus_of(task), own_cpus[1..2]);
     drop(shell);
     let is_alive = guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
     assert!(!is_alive);
@@ -107,9 +107,9 @@ fn heirs_get_the_old_cpus_as_well() {
     BufReader::new(out).read_line(&mut line).unwrap();
     let pid: u32 = line.trim().parse().unwrap();
     let heir = TaskId::from_thread(&thread(&Roots::live(), pid, pid).unwrap());
-    assert_eq!(cpus(heir), own_cpus[..1]);
+    assert_eq!(cpus_of(heir), own_cpus[..1]);
     drop(guard);
-    assert_eq!((cpus(task), cpus(heir)), (own_cpus.clone(), own_cpus));
+    assert_eq!((cpus_of(task), cpus_of(heir)), (own_cpus.clone(), own_cpus));
     Command::new("kill").arg(pid.to_string()).status().unwrap();
 }
 
@@ -136,6 +136,6 @@ fn what_a_killed_owner_left_is_put_back() {
     let report = restore_all(&Roots::live(), other.path()).unwrap();
     let outcomes: Vec<&UndoOutcome> = report.items.iter().map(|item| &item.outcome).collect();
     assert_eq!(outcomes, [&UndoOutcome::Restored]);
-    assert_eq!(cpus(task), own_cpus);
+    assert_eq!(cpus_of(task), own_cpus);
     guard.forget(task).unwrap();
 }

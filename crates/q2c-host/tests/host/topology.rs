@@ -19,7 +19,7 @@ fn numbers(order: &ChosenCpus) -> Vec<u32> {
 }
 
 /// Adds the topology files of one CPU.
-fn cpu(tree: &SysProcTree, id: u32, siblings: &str, core: u32, package: i32) {
+fn add_cpu(tree: &SysProcTree, id: u32, siblings: &str, core: u32, package: i32) {
     let dir = format!("sys/devices/system/cpu/cpu{id}/topology");
     tree.add(&format!("{dir}/core_cpus_list = {siblings}"));
     tree.add(&format!("{dir}/core_id = {core}"));
@@ -33,7 +33,7 @@ fn desktop() -> SysProcTree {
          sys/devices/system/node/node0/cpulist = 0-3
          sys/devices/system/node/node0/distance = 10",
     );
-    (0..4).for_each(|id| cpu(&tree, id, &id.to_string(), id, 0));
+    (0..4).for_each(|id| add_cpu(&tree, id, &id.to_string(), id, 0));
     tree
 }
 
@@ -54,7 +54,7 @@ fn server() -> SysProcTree {
     for id in 0..8 {
         let first = id % 4;
         let siblings = format!("{first},{}", first + 4);
-        cpu(&tree, id, &siblings, first / 2, (id % 2) as i32);
+        add_cpu(&tree, id, &siblings, first / 2, (id % 2) as i32);
     }
     tree
 }
@@ -72,7 +72,7 @@ fn one_socket_without_smt() {
 #[test]
 fn two_sockets_with_smt_and_a_device_on_the_second() {
     let tree = server();
-    let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
+    let target_disk = block::disk_by_name(&tree.roots(), "nvme0n1").unwrap();
     let node = device_node(&tree.roots(), &target_disk);
     assert_eq!(node, Some(1));
     let cpu_order = order(&tree, node, &[0, 1, 2, 3, 4, 5, 6, 7]);
@@ -117,7 +117,7 @@ fn nearer_nodes_come_first() {
          sys/devices/system/node/node1/cpulist = 1
          sys/devices/system/node/node2/cpulist = 2",
     );
-    (0..3).for_each(|id| cpu(&tree, id, &id.to_string(), 0, id as i32));
+    (0..3).for_each(|id| add_cpu(&tree, id, &id.to_string(), 0, id as i32));
     assert_eq!(numbers(&order(&tree, Some(0), &[0, 1, 2])), [0, 2, 1]);
     // Node 1 shows no distances, so the other nodes follow by number.
     assert_eq!(numbers(&order(&tree, Some(1), &[0, 1, 2])), [1, 0, 2]);
@@ -128,7 +128,7 @@ fn offline_cpus_are_left_out() {
     let tree = server();
     tree.add("sys/devices/system/cpu/online = 0-3,5-7");
     // The kernel keeps only online threads in the list of siblings; the node's list may lag behind.
-    cpu(&tree, 0, "0", 0, 0);
+    add_cpu(&tree, 0, "0", 0, 0);
     let topology = Topology::read(&tree.roots());
     assert_eq!(topology.cpus.len(), 7);
     assert_eq!(topology.cpu(CpuId(0)).unwrap().siblings, cpus(&[0]));
@@ -146,13 +146,15 @@ fn what_is_missing_is_said() {
         "socket of CPUs 0-1",
         "NUMA node of CPUs 0-1",
     ];
-    assert_eq!(bare.untold, wanted);
+    assert_eq!(bare.missing_facts, wanted);
     let placed = cpu_order(&bare, None, &cpus(&[0, 1]), None);
     assert_eq!(numbers(&placed), [0, 1]);
     let begin = "0-1 (cores); not told: SMT siblings of CPUs 0-1,";
     assert!(placed.words.starts_with(begin));
     let nothing = Topology::read(&SysProcTree::new("proc/").roots());
-    assert!(nothing.cpus.is_empty() && nothing.untold[0].starts_with("which CPUs are online"));
+    assert!(
+        nothing.cpus.is_empty() && nothing.missing_facts[0].starts_with("which CPUs are online")
+    );
 }
 
 #[test]
@@ -162,7 +164,7 @@ fn nodes_of_devices() {
     tree.add("sys/devices/virtual/block/md0/slaves/nvme0n1 -> ../../../../pci/0000:c1/nvme/nvme0/nvme0n1");
     let node = |name: &str, dir: &str| {
         tree.add(&format!("sys/block/{name} -> ../devices/{dir}"));
-        let disk = block::of_disk_name(&tree.roots(), name).unwrap();
+        let disk = block::disk_by_name(&tree.roots(), name).unwrap();
         device_node(&tree.roots(), &disk)
     };
     assert_eq!(node("loop0", "virtual/block/loop0"), None);
@@ -172,7 +174,7 @@ fn nodes_of_devices() {
     assert_eq!(node("nvme1n1", "pci/0000:c2/nvme/nvme1/nvme1n1"), None);
     // A stacked disk over disks on two nodes has no node.
     tree.add("sys/devices/virtual/block/md0/slaves/nvme1n1 -> ../../../../pci/0000:c2/nvme/nvme1/nvme1n1");
-    let md0 = block::of_disk_name(&tree.roots(), "md0").unwrap();
+    let md0 = block::disk_by_name(&tree.roots(), "md0").unwrap();
     assert_eq!(md0.below.len(), 2);
     assert_eq!(device_node(&tree.roots(), &md0), None);
 }

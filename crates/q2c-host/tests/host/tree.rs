@@ -23,17 +23,17 @@ impl SysProcTree {
     pub(crate) fn add(&self, lines: &str) {
         for line in lines.lines().map(str::trim).filter(|l| !l.is_empty()) {
             if let Some((path, value)) = line.split_once(" = ") {
-                let path = self.make(path);
+                let path = self.make_parent(path);
                 fs::write(path, value.replace("\\n", "\n") + "\n").unwrap();
             } else if let Some((path, target)) = line.split_once(" -> ") {
-                symlink(target, self.make(path)).unwrap();
+                symlink(target, self.make_parent(path)).unwrap();
             } else {
                 fs::create_dir_all(self.path(line)).unwrap();
             }
         }
     }
 
-    fn make(&self, path: &str) -> PathBuf {
+    fn make_parent(&self, path: &str) -> PathBuf {
         let path = self.path(path.trim());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path

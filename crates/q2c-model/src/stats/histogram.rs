@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Classes per octave. A class is at most 1.6 % wide, and its middle is at most 0.8 % off. Below
-/// 128, each value has its own class.
-pub(crate) const STEPS: u64 = 64;
-const BITS: u32 = STEPS.trailing_zeros();
+/// A class is at most 1.6 % wide, and its middle is at most 0.8 % off. Below 128, each value has
+/// its own class.
+pub(crate) const CLASSES_PER_OCTAVE: u64 = 64;
 const CLASSES: usize = class(u64::MAX) + 1;
 
 /// Counts values in classes of equal relative width. Sum, least and greatest value are exact.
@@ -21,15 +20,15 @@ pub struct Histogram {
 
 #[inline]
 const fn class(value: u64) -> usize {
-    let octave = (value | (STEPS - 1)).ilog2() + 1 - BITS;
+    let octave = (value | (CLASSES_PER_OCTAVE - 1)).ilog2() + 1 - CLASSES_PER_OCTAVE.ilog2();
     let shift = octave.saturating_sub(1);
-    (shift as u64 * STEPS + (value >> shift)) as usize
+    (shift as u64 * CLASSES_PER_OCTAVE + (value >> shift)) as usize
 }
 
-fn middle(class: usize) -> f64 {
+fn class_middle(class: usize) -> f64 {
     let class = class as u64;
-    let shift = (class / STEPS).saturating_sub(1);
-    let first = (class - shift * STEPS) << shift;
+    let shift = (class / CLASSES_PER_OCTAVE).saturating_sub(1);
+    let first = (class - shift * CLASSES_PER_OCTAVE) << shift;
     first as f64 + ((1u64 << shift) - 1) as f64 / 2.0
 }
 
@@ -53,13 +52,13 @@ struct StoredHistogram {
 }
 
 impl From<Histogram> for StoredHistogram {
-    fn from(of: Histogram) -> Self {
-        let numbered = (0..).zip(of.counts.iter().copied());
+    fn from(histogram: Histogram) -> Self {
+        let classes = (0..).zip(histogram.counts);
         StoredHistogram {
-            classes: numbered.filter(|(_, n)| *n > 0).collect(),
-            sum: of.sum,
-            least: of.least,
-            greatest: of.greatest,
+            classes: classes.filter(|(_, n)| *n > 0).collect(),
+            sum: histogram.sum,
+            least: histogram.least,
+            greatest: histogram.greatest,
         }
     }
 }
@@ -80,29 +79,29 @@ impl TryFrom<StoredHistogram> for Histogram {
 
     /// The limit leaves room for merging: the sums of several parts do not overflow.
     fn try_from(stored: StoredHistogram) -> Result<Self, HistogramError> {
-        const MANY: u64 = 1 << 56;
-        let mut made = Histogram::default();
-        let mut total: u64 = 0;
+        const MAX_VALUES: u64 = 1 << 56;
+        let (mut histogram, mut total) = (Histogram::default(), 0_u64);
         for (class, n) in stored.classes {
-            let count = made.counts.get_mut(class as usize);
+            let count = histogram.counts.get_mut(class as usize);
             let count = count.ok_or(HistogramError::Class(class))?;
             total = total.saturating_add(n);
-            if total > MANY {
+            if total > MAX_VALUES {
                 return Err(HistogramError::TooMany);
             }
             *count += n;
         }
-        if stored.sum > u128::from(MANY) << 64 {
+        if stored.sum > u128::from(MAX_VALUES) << 64 {
             return Err(HistogramError::TooMany);
         }
-        (made.sum, made.least, made.greatest) = (stored.sum, stored.least, stored.greatest);
-        Ok(made)
+        histogram.sum = stored.sum;
+        (histogram.least, histogram.greatest) = (stored.least, stored.greatest);
+        Ok(histogram)
     }
 }
 
 impl Histogram {
     /// The largest relative error of a percentile: half the width of a class; 0 below 128.
-    pub const ERROR: f64 = 0.5 / STEPS as f64;
+    pub const ERROR: f64 = 0.5 / CLASSES_PER_OCTAVE as f64;
 
     /// Counts one value.
     #[inline]
@@ -131,8 +130,9 @@ impl Histogram {
     /// The values' [`HistogramStep`]s that are not empty, in rising order.
     pub fn steps(&self) -> Vec<HistogramStep> {
         let mut steps: Vec<HistogramStep> = Vec::new();
-        for (at, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-            let number = HistogramStep::of_class(at as u64);
+        for (class, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let from_64 = (class as u64).checked_sub(CLASSES_PER_OCTAVE);
+            let number = from_64.map_or(0, |n| 1 + n / (CLASSES_PER_OCTAVE / STEPS_PER_OCTAVE));
             match steps.last_mut() {
                 Some(last) if last.number == number => last.count += count,
                 _ => steps.push(HistogramStep { number, count }),
@@ -186,7 +186,7 @@ impl Histogram {
             seen += n;
             seen >= rank
         });
-        let value = middle(reached.unwrap_or(CLASSES - 1));
+        let value = class_middle(reached.unwrap_or(CLASSES - 1));
         value.max(self.least as f64).min(self.greatest as f64)
     }
 }
@@ -201,55 +201,48 @@ pub struct HistogramStep {
     pub count: u64,
 }
 
-const PARTS: u64 = 4;
+const STEPS_PER_OCTAVE: u64 = 4;
 /// log2 of 64, where the second step begins.
-const OCTAVE: u64 = STEPS.ilog2() as u64;
+const FIRST_OCTAVE: u64 = CLASSES_PER_OCTAVE.ilog2() as u64;
 
-fn begin(number: u64) -> u64 {
+fn step_start(number: u64) -> u64 {
     let Some(n) = number.checked_sub(1) else {
         return 0;
     };
-    match OCTAVE + n / PARTS - u64::from(PARTS.ilog2()) {
-        shift @ ..=61 => (PARTS + n % PARTS) << shift,
+    match FIRST_OCTAVE + n / STEPS_PER_OCTAVE - u64::from(STEPS_PER_OCTAVE.ilog2()) {
+        shift @ ..=61 => (STEPS_PER_OCTAVE + n % STEPS_PER_OCTAVE) << shift,
         _ => u64::MAX,
     }
 }
 
 impl HistogramStep {
-    pub(crate) fn of_class(class: u64) -> u64 {
-        match class.checked_sub(STEPS) {
-            None => 0,
-            Some(from_64) => 1 + from_64 / (STEPS / PARTS),
-        }
-    }
-
     /// The step that begins at `from`; `None` if no step begins there.
-    pub fn that_begins_at(from: u64, count: u64) -> Option<HistogramStep> {
+    pub fn from_start(from: u64, count: u64) -> Option<HistogramStep> {
         let number = match from.checked_ilog2() {
             None => 0,
-            Some(octave) if u64::from(octave) >= OCTAVE => {
-                let part = (from >> (octave - PARTS.ilog2())) % PARTS;
-                1 + (u64::from(octave) - OCTAVE) * PARTS + part
+            Some(octave) if u64::from(octave) >= FIRST_OCTAVE => {
+                let part = (from >> (octave - STEPS_PER_OCTAVE.ilog2())) % STEPS_PER_OCTAVE;
+                1 + (u64::from(octave) - FIRST_OCTAVE) * STEPS_PER_OCTAVE + part
             }
             _ => return None,
         };
-        (begin(number) == from).then_some(HistogramStep { number, count })
+        (step_start(number) == from).then_some(HistogramStep { number, count })
     }
 
     /// The least value of the step.
-    pub fn from(&self) -> u64 {
-        begin(self.number)
+    pub fn start(&self) -> u64 {
+        step_start(self.number)
     }
 
     /// The exclusive upper end: the least number above the step.
-    pub fn below(&self) -> u64 {
-        begin(self.number + 1)
+    pub fn end(&self) -> u64 {
+        step_start(self.number + 1)
     }
 }
 
-/// Joins rising `steps` to adjacent ranges (begin, exclusive end, count). There are at most `most`
-/// (or 2), as narrow as that allows: from a quarter of an octave to several octaves.
-pub fn coarser(steps: &[HistogramStep], most: usize) -> Vec<(u64, u64, u64)> {
+/// Joins rising `steps` to adjacent ranges (begin, exclusive end, count). There are at most
+/// `max_ranges` (or 2), as narrow as that allows: from a quarter of an octave to several octaves.
+pub fn join_steps(steps: &[HistogramStep], max_ranges: usize) -> Vec<(u64, u64, u64)> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         return Vec::new();
     };
@@ -257,13 +250,13 @@ pub fn coarser(steps: &[HistogramStep], most: usize) -> Vec<(u64, u64, u64)> {
     let group = |number: u64, width: u64| number.div_ceil(width);
     let mut width = 1;
     let rows = |width| group(last.number, width) - group(first.number, width) + 1;
-    while rows(width) > most.max(2) as u64 {
+    while rows(width) > max_ranges.max(2) as u64 {
         width *= 2;
     }
     let from = group(first.number, width);
     let range = |index: u64| match index.checked_sub(1) {
-        None => (0, begin(1), 0),
-        Some(before) => (begin(before * width + 1), begin(index * width + 1), 0),
+        None => (0, step_start(1), 0),
+        Some(i) => (step_start(i * width + 1), step_start(index * width + 1), 0),
     };
     let mut ranges: Vec<_> = (from..=group(last.number, width)).map(range).collect();
     for step in steps {
@@ -290,15 +283,15 @@ mod tests {
             if value < 20_000 {
                 assert!(class <= last + 1, "{value}");
             }
-            let off = (middle(class) - value as f64).abs();
+            let off = (class_middle(class) - value as f64).abs();
             assert!(
                 off <= Histogram::ERROR * value as f64,
                 "{value}: {}",
-                middle(class)
+                class_middle(class)
             );
             last = class;
         }
-        assert_eq!(middle(class(127)), 127.0);
+        assert_eq!(class_middle(class(127)), 127.0);
     }
 
     #[test]
@@ -342,13 +335,13 @@ mod tests {
         ) {
             let value = |(bits, random): &(u32, u64)| (1u64 << bits) + random % (1 << bits);
             let values: Vec<u64> = drawn.iter().map(value).collect();
-            let mut made = Histogram::default();
-            values.iter().for_each(|value| made.record(*value));
-            let steps = made.steps();
-            prop_assert_eq!(steps.iter().map(|step| step.count).sum::<u64>(), made.count());
-            prop_assert!(steps.windows(2).all(|two| two[0].below() <= two[1].from()));
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|value| histogram.record(*value));
+            let steps = histogram.steps();
+            prop_assert_eq!(steps.iter().map(|step| step.count).sum::<u64>(), histogram.count());
+            prop_assert!(steps.windows(2).all(|two| two[0].end() <= two[1].start()));
             for step in steps {
-                let within = |value: &&u64| (step.from()..step.below()).contains(*value);
+                let within = |value: &&u64| (step.start()..step.end()).contains(*value);
                 let wanted = values.iter().filter(within).count() as u64;
                 prop_assert_eq!(step.count, wanted, "{:?}", step);
             }
@@ -356,9 +349,9 @@ mod tests {
 
         #[test]
         fn what_is_stored_comes_back(values in prop::collection::vec(any::<u64>(), 0..50)) {
-            let mut made = Histogram::default();
-            values.iter().for_each(|value| made.record(*value));
-            prop_assert_eq!(Histogram::try_from(StoredHistogram::from(made.clone())), Ok(made));
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|value| histogram.record(*value));
+            prop_assert_eq!(Histogram::try_from(StoredHistogram::from(histogram.clone())), Ok(histogram));
         }
 
         /// Merging parts in any order gives the whole, and the error of a percentile is as stated.
@@ -407,19 +400,19 @@ mod tests {
     }
 
     fn steps_of(values: &[u64]) -> Vec<HistogramStep> {
-        let mut made = Histogram::default();
-        values.iter().for_each(|value| made.record(*value));
-        made.steps()
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram.steps()
     }
 
     #[test]
     fn steps_are_quarters_of_octaves() {
-        let begins: Vec<u64> = (0..10).map(begin).collect();
+        let begins: Vec<u64> = (0..10).map(step_start).collect();
         assert_eq!(begins, [0, 64, 80, 96, 112, 128, 160, 192, 224, 256]);
         for number in 0..140 {
             let step = HistogramStep { number, count: 3 };
-            assert_eq!(HistogramStep::that_begins_at(step.from(), 3), Some(step));
-            assert_eq!(HistogramStep::that_begins_at(step.from() + 1, 3), None);
+            assert_eq!(HistogramStep::from_start(step.start(), 3), Some(step));
+            assert_eq!(HistogramStep::from_start(step.start() + 1, 3), None);
         }
     }
 
@@ -437,7 +430,7 @@ mod tests {
             (192, 224, 0),
             (224, 256, 1),
         ];
-        assert_eq!(coarser(&steps, 9), quarters);
+        assert_eq!(join_steps(&steps, 9), quarters);
         let halves = [
             (0, 64, 1),
             (64, 96, 1),
@@ -445,23 +438,23 @@ mod tests {
             (128, 192, 1),
             (192, 256, 1),
         ];
-        assert_eq!(coarser(&steps, 8), halves);
+        assert_eq!(join_steps(&steps, 8), halves);
         let octaves = [(0, 64, 1), (64, 128, 2), (128, 256, 2)];
-        assert_eq!(coarser(&steps, 3), octaves);
-        assert_eq!(coarser(&steps, 2), [(0, 64, 1), (64, 256, 4)]);
-        assert_eq!(coarser(&[], 5), []);
+        assert_eq!(join_steps(&steps, 3), octaves);
+        assert_eq!(join_steps(&steps, 2), [(0, 64, 1), (64, 256, 4)]);
+        assert_eq!(join_steps(&[], 5), []);
     }
 
     proptest! {
         #[test]
         fn nothing_is_lost(
             drawn in prop::collection::vec((0u32..42, any::<u64>()), 1..100),
-            most in 2usize..40,
+            max_steps in 2usize..40,
         ) {
             let value = |(bits, random): &(u32, u64)| (1u64 << bits) + random % (1 << bits);
             let values: Vec<u64> = drawn.iter().map(value).collect();
-            let ranges = coarser(&steps_of(&values), most);
-            prop_assert!(ranges.len() <= most);
+            let ranges = join_steps(&steps_of(&values), max_steps);
+            prop_assert!(ranges.len() <= max_steps);
             prop_assert!(ranges.windows(2).all(|two| two[0].1 == two[1].0));
             for (from, below, count) in ranges {
                 let wanted = values.iter().filter(|v| (from..below).contains(*v)).count();

@@ -86,12 +86,12 @@ impl Interval {
     }
 
     /// True if all of this interval is above `other`.
-    pub fn above(&self, other: &Interval) -> bool {
+    pub fn is_above(&self, other: &Interval) -> bool {
         self.min > other.max
     }
 
     /// The probability that two equal sides with these numbers of trials do not overlap.
-    pub fn above_by_chance(&self, other: &Interval) -> f64 {
+    pub fn chance_above(&self, other: &Interval) -> f64 {
         let few = self.trials.min(other.trials);
         let many = f64::from(self.trials.max(other.trials));
         // C(few + many, few) is the product of (many + i) / i. No factor is below 2, so after 1,024
@@ -123,7 +123,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
         return None;
     }
     let mut rng = Rng::new(seed);
-    let mut draw = |values: &[f64]| drawn_median(values, &mut rng);
+    let mut draw = |values: &[f64]| resampled_median(values, &mut rng);
     let ratios: Vec<f64> = (0..2_000).map(|_| draw(&a) / draw(&b)).collect();
     let ResampledRange { low, high } = ResampledRange::from_draws(&ratios)?;
     Some(Ratio {
@@ -134,7 +134,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
 }
 
 /// The median of as many values as there are, drawn with replacement.
-pub(crate) fn drawn_median(values: &[f64], rng: &mut Rng) -> f64 {
+pub(crate) fn resampled_median(values: &[f64], rng: &mut Rng) -> f64 {
     let pick = |_: &f64| values[rng.below(values.len() as u64) as usize];
     let picks: Vec<f64> = values.iter().map(pick).collect();
     median(&sorted(&picks))
@@ -197,7 +197,7 @@ mod tests {
     fn few_trials_lie_above_others_by_chance() {
         let chance = |n: usize, m: usize| {
             let interval_of = |n| Interval::from_samples(&vec![1.0; n]);
-            interval_of(n).above_by_chance(&interval_of(m))
+            interval_of(n).chance_above(&interval_of(m))
         };
         assert!((chance(4, 4) - 2.0 / 70.0).abs() < 1e-12);
         assert!((chance(3, 3) - 0.1).abs() < 1e-12);
@@ -208,10 +208,10 @@ mod tests {
             ..Interval::default()
         };
         let most = trials(u32::MAX);
-        assert_eq!(most.above_by_chance(&most), 0.0);
+        assert_eq!(most.chance_above(&most), 0.0);
         // C(2^32, 1) is 2^32.
         let one_of_most = 2.0 / 4_294_967_296.0;
-        assert_eq!(most.above_by_chance(&trials(1)), one_of_most);
+        assert_eq!(most.chance_above(&trials(1)), one_of_most);
     }
 
     #[test]

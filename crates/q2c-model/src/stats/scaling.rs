@@ -10,8 +10,8 @@ mod shape;
 mod usl;
 
 use serde::{Deserialize, Serialize};
-pub use shape::{Bad, KNEE_SHARE, ScalingPoint, ScalingShape, ScalingStep};
-pub use usl::{Fit, Fitted, Intervals, Refused, Usl, fit};
+pub use shape::{CurveError, KNEE_SHARE, ScalingPoint, ScalingShape, ScalingStep};
+pub use usl::{Fit, FitError, FittedPoint, Intervals, Usl, fit};
 
 /// The analysis of one curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,15 +29,15 @@ impl Scaling {
     /// of jobs before the topology's first step. `None` fits all points. `seed` is for resampling.
     ///
     /// # Errors
-    /// See [`Bad`].
+    /// See [`CurveError`].
     pub fn from_points(
         points: &[ScalingPoint],
         border: Option<u32>,
         seed: u64,
-    ) -> Result<Scaling, Bad> {
-        let points = shape::in_order(points)?;
-        let within = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
-        let (usl, usl_refused) = match usl::fit(&points[..within], seed) {
+    ) -> Result<Scaling, CurveError> {
+        let points = shape::sorted_points(points)?;
+        let fitted = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
+        let (usl, usl_refused) = match usl::fit(&points[..fitted], seed) {
             Ok(fit) => (Some(fit), None),
             Err(reason) => (None, Some(reason.to_string())),
         };

@@ -2,7 +2,7 @@
 
 use crate::{law, noisy, single};
 use proptest::prelude::*;
-use q2c_model::stats::scaling::{Bad, Scaling, ScalingPoint, ScalingShape, Usl};
+use q2c_model::stats::scaling::{CurveError, Scaling, ScalingPoint, ScalingShape, Usl};
 use q2c_testkit::SPDK_3097;
 
 #[test]
@@ -94,18 +94,21 @@ fn a_start_above_one_job_is_counted_per_job() {
 #[test]
 fn data_that_are_no_curve() {
     let bad = |points: &[ScalingPoint]| ScalingShape::from_points(points).unwrap_err();
-    assert_eq!(bad(&[]), Bad::Empty);
+    assert_eq!(bad(&[]), CurveError::Empty);
     for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let points = single(&[(1, 1.0), (2, x)]);
-        assert_eq!(bad(&points), Bad::NotPositive { jobs: 2 });
+        assert_eq!(bad(&points), CurveError::NotPositive { jobs: 2 });
     }
     assert_eq!(
         bad(&[ScalingPoint::new(3, &[])]),
-        Bad::NotPositive { jobs: 3 }
+        CurveError::NotPositive { jobs: 3 }
     );
-    assert_eq!(bad(&single(&[(0, 1.0)])), Bad::NotPositive { jobs: 0 });
+    assert_eq!(
+        bad(&single(&[(0, 1.0)])),
+        CurveError::NotPositive { jobs: 0 }
+    );
     let twice = single(&[(2, 1.0), (1, 1.0), (2, 1.0)]);
-    assert_eq!(bad(&twice), Bad::Twice { jobs: 2 });
+    assert_eq!(bad(&twice), CurveError::Twice { jobs: 2 });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{law, noisy, single};
 use proptest::prelude::*;
-use q2c_model::stats::scaling::{Bad, Fit, Refused, ScalingPoint, Usl, fit};
+use q2c_model::stats::scaling::{CurveError, Fit, FitError, ScalingPoint, Usl, fit};
 use q2c_testkit::SPDK_3097;
 
 const JOBS: [u32; 9] = [1, 2, 4, 8, 16, 32, 48, 64, 96];
@@ -101,16 +101,19 @@ fn the_seed_decides_the_ranges() {
 #[test]
 fn too_few_points_are_refused() {
     let refused = |curve: &[(u32, f64)]| fit(&single(curve), 1).unwrap_err();
-    assert_eq!(refused(&SPDK_3097[..5]), Refused::FewPoints { found: 5 });
+    assert_eq!(refused(&SPDK_3097[..5]), FitError::FewPoints { found: 5 });
     let rising: Vec<(u32, f64)> = (1..=8).map(|n| (n, f64::from(n))).collect();
     let only_up = refused(&rising);
-    assert_eq!(only_up, Refused::NothingBehindPeak { peak: 8 });
+    assert_eq!(only_up, FitError::NothingBehindPeak { peak: 8 });
     assert!(only_up.to_string().contains("kappa is not identified"));
     let falling: Vec<(u32, f64)> = (2..=8).map(|n| (n, 10.0 - f64::from(n))).collect();
-    assert_eq!(refused(&falling), Refused::NothingBeforePeak { peak: 2 });
+    assert_eq!(refused(&falling), FitError::NothingBeforePeak { peak: 2 });
     let mut holed = SPDK_3097;
     holed[3].1 = 0.0;
-    assert_eq!(refused(&holed), Refused::Bad(Bad::NotPositive { jobs: 10 }));
+    assert_eq!(
+        refused(&holed),
+        FitError::Curve(CurveError::NotPositive { jobs: 10 })
+    );
 }
 
 #[test]

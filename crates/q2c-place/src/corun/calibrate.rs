@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The least share of its speed that C must lose beside C in every trial; clocks cost less.
-const LEAST_LOSS: f64 = 0.05;
+const MIN_LOSS: f64 = 0.05;
 
 /// The trials of a calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,7 @@ fn cells(polling: &[Work]) -> Vec<PairCell> {
 }
 
 /// Number of trials that [`measure`] makes in all.
-pub fn trials_of_all(machine: &impl PairMachine, trials: u32) -> usize {
+pub fn trial_count(machine: &impl PairMachine, trials: u32) -> usize {
     cells(&machine.polling()).len() * trials as usize
 }
 
@@ -90,7 +90,7 @@ pub fn measure(
 ) -> Result<(Vec<Pair>, Speeds), Fault> {
     let cells = cells(&machine.polling());
     let pairs = pairs(machine, &cells, cpus, plan, stop)?;
-    let speeds = table(&pairs);
+    let speeds = speeds_from_pairs(&pairs);
     Ok((pairs, speeds))
 }
 
@@ -105,8 +105,8 @@ pub fn shared_pipeline(
     plan: CalibrationPlan,
     stop: &AtomicBool,
 ) -> Result<Interval, Fault> {
-    let both = |work| [(work, None, false), (work, Some(work), false)];
-    let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both).collect();
+    let both_cells = |work| [(work, None, false), (work, Some(work), false)];
+    let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both_cells).collect();
     let pairs = pairs(machine, &cells, cpus, plan, stop)?;
     let speeds = pairs.into_iter().map(|pair| pair.speed);
     let slowest = speeds.min_by(|a, b| a.max.total_cmp(&b.max));
@@ -158,18 +158,18 @@ fn pairs(
         }
     });
     let pairs: Vec<Pair> = pairs.collect();
-    tell_apart(&pairs)?;
+    check_loss(&pairs)?;
     Ok(pairs)
 }
 
 /// Checks that C beside C is slower than C alone. The class that loses most decides.
-fn tell_apart(pairs: &[Pair]) -> Result<(), Fault> {
+fn check_loss(pairs: &[Pair]) -> Result<(), Fault> {
     let beside_own =
         |pair: &&Pair| !pair.same_cpu && pair.neighbour == Some(pair.own) && !pair.own.polls();
     // Every trial of a class must show the loss, so its fastest one decides.
     let fastest = pairs.iter().filter(beside_own).map(|pair| pair.speed.max);
     let least = fastest.fold(f64::INFINITY, f64::min);
-    if least <= 1.0 - LEAST_LOSS {
+    if least <= 1.0 - MIN_LOSS {
         return Ok(());
     }
     let percent = 100.0 * least;
@@ -179,7 +179,7 @@ fn tell_apart(pairs: &[Pair]) -> Result<(), Fault> {
     Err(Fault::new(Exit::Environment, text))
 }
 
-fn table(pairs: &[Pair]) -> Speeds {
+fn speeds_from_pairs(pairs: &[Pair]) -> Speeds {
     let mean_speed = |polls: bool, beside: bool| {
         let fits = |pair: &&Pair| {
             let neighbour = pair.neighbour.map(Work::polls);
@@ -197,7 +197,7 @@ fn table(pairs: &[Pair]) -> Speeds {
 }
 
 /// The widest spread (max - min) of the trials of a pair, divided by its median; for a warning.
-pub fn widest(pairs: &[Pair]) -> f64 {
+pub fn widest_spread(pairs: &[Pair]) -> f64 {
     let spread = |pair: &Pair| (pair.speed.max - pair.speed.min) / pair.speed.median;
     let spreads: Vec<f64> = pairs.iter().map(spread).collect();
     sorted(&spreads).last().copied().unwrap_or(0.0)

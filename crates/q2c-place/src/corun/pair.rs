@@ -60,41 +60,47 @@ impl PairMachine for Siblings {
 
     fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
         let other = if same_cpu { self.own } else { self.other };
-        let both = Barrier::new(1 + usize::from(neighbour.is_some()));
-        let over = AtomicBool::new(false);
+        let gate = Barrier::new(1 + usize::from(neighbour.is_some()));
+        let stop = AtomicBool::new(false);
+        let work = (own, self.device.as_ref());
         thread::scope(|scope| {
-            let beside = neighbour.map(|work| {
-                let (both, over) = (&both, &over);
+            let neighbour = neighbour.map(|work| {
+                let (gate, stop) = (&gate, &stop);
                 let device = self.device.as_ref();
-                scope.spawn(move || run_neighbour((work, device), other, both, over))
+                scope.spawn(move || run_neighbour((work, device), other, gate, stop))
             });
-            let measures =
-                scope.spawn(|| measured((own, self.device.as_ref()), self.own, self.trial, &both));
-            let rate = measures.join();
-            over.store(true, Ordering::Relaxed);
-            let beside = beside.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
+            let rate = scope.spawn(|| measure_rate(work, self.own, self.trial, &gate));
+            let rate = rate.join();
+            stop.store(true, Ordering::Relaxed);
+            let neighbour = neighbour.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
             let panicked = |_| io::Error::other("a measuring thread panicked");
-            beside.map_err(panicked)??;
+            neighbour.map_err(panicked)??;
             rate.map_err(panicked)?
         })
     }
 }
 
-type On<'a> = (Work, Option<&'a PolledDevice>);
+/// A work, and the device that it polls.
+type WorkOn<'a> = (Work, Option<&'a PolledDevice>);
 
 /// Pins this thread and makes its task. Even after a failure it joins the other at the barrier.
-fn ready((work, device): On<'_>, seed: u64, cpu: CpuId, both: &Barrier) -> io::Result<CorunTask> {
+fn start(
+    (work, device): WorkOn<'_>,
+    seed: u64,
+    cpu: CpuId,
+    gate: &Barrier,
+) -> io::Result<CorunTask> {
     let task = pin(cpu).and_then(|()| match (work, device) {
         (Work::Iopoll, Some(device)) => CorunTask::polling(device, seed),
         (Work::Iopoll, None) => Err(io::Error::other("there is no device to poll for")),
         _ => Ok(CorunTask::new(work, seed)),
     });
-    both.wait();
+    gate.wait();
     task
 }
 
-fn measured(on: On<'_>, cpu: CpuId, trial: Duration, both: &Barrier) -> io::Result<f64> {
-    let mut task = ready(on, 1, cpu, both)?;
+fn measure_rate(on: WorkOn<'_>, cpu: CpuId, trial: Duration, gate: &Barrier) -> io::Result<f64> {
+    let mut task = start(on, 1, cpu, gate)?;
     // A tenth of the trial brings caches and clocks to where they stay.
     let warm = Instant::now();
     while warm.elapsed() < trial / 10 {
@@ -109,9 +115,9 @@ fn measured(on: On<'_>, cpu: CpuId, trial: Duration, both: &Barrier) -> io::Resu
     Ok(blocks as f64 / began.elapsed().as_secs_f64())
 }
 
-fn run_neighbour(on: On<'_>, cpu: CpuId, both: &Barrier, over: &AtomicBool) -> io::Result<()> {
-    let mut task = ready(on, 2, cpu, both)?;
-    while !over.load(Ordering::Relaxed) {
+fn run_neighbour(on: WorkOn<'_>, cpu: CpuId, gate: &Barrier, stop: &AtomicBool) -> io::Result<()> {
+    let mut task = start(on, 2, cpu, gate)?;
+    while !stop.load(Ordering::Relaxed) {
         task.block()?;
     }
     Ok(())

@@ -9,15 +9,15 @@ use std::hint::{black_box, spin_loop};
 use std::io;
 
 /// Numbers in each of two arrays; their 16 KiB fit a first-level cache that another task shares.
-const VECTOR: usize = 2_048;
+const VECTOR_LEN: usize = 2_048;
 /// Bytes that [`Work::Memory`] walks through: more than last-level caches have for one core.
-const MEMORY: usize = 64 << 20;
-const IO_NS: u64 = 10_000;
+const WALK_BYTES: usize = 64 << 20;
+const POLL_NS: u64 = 10_000;
 
 /// A task with its data. It stays in the thread in which it was made.
 pub(crate) struct CorunTask {
     work: Work,
-    reads: Option<Reads>,
+    reader: Option<DeviceReader>,
     rng: Rng,
     numbers: Vec<f32>,
     other: Vec<f32>,
@@ -29,15 +29,15 @@ impl CorunTask {
     /// A task of this kind. The data of a walk through memory take a moment to be made.
     pub(crate) fn new(work: Work, seed: u64) -> CorunTask {
         let mut rng = Rng::new(seed);
-        let vectors = if work == Work::Vector { VECTOR } else { 0 };
+        let vectors = if work == Work::Vector { VECTOR_LEN } else { 0 };
         let vector: Vec<f32> = (0..vectors).map(|n| n as f32 * 0.5).collect();
         CorunTask {
             work,
-            reads: None,
+            reader: None,
             numbers: vector.clone(),
             other: vector,
             chain: match work {
-                Work::Memory => cycle(MEMORY / size_of::<u32>(), &mut rng),
+                Work::Memory => cycle(WALK_BYTES / size_of::<u32>(), &mut rng),
                 _ => Vec::new(),
             },
             rng,
@@ -52,13 +52,13 @@ impl CorunTask {
     pub(crate) fn polling(device: &PolledDevice, seed: u64) -> io::Result<CorunTask> {
         let (engine, bytes) = (&device.engine, device.bs as usize);
         let open = engine.open(&device.medium, 1, bytes, seed);
-        let reads = Reads {
+        let reader = DeviceReader {
             engine: open.map_err(io::Error::other)?,
             blocks: device.span.0 / u64::from(device.bs),
             bs: device.bs,
         };
         Ok(CorunTask {
-            reads: Some(reads),
+            reader: Some(reader),
             ..CorunTask::new(Work::Iopoll, seed)
         })
     }
@@ -68,8 +68,8 @@ impl CorunTask {
     /// # Errors
     /// A read of the device failed; no other work can fail.
     pub(crate) fn block(&mut self) -> io::Result<()> {
-        if let Some(reads) = &mut self.reads {
-            return reads.read_one(&mut self.rng);
+        if let Some(reader) = &mut self.reader {
+            return reader.read_one(&mut self.rng);
         }
         match self.work {
             Work::Integer => integer(self.rng.next_u64()),
@@ -85,13 +85,13 @@ impl CorunTask {
     }
 }
 
-struct Reads {
+struct DeviceReader {
     engine: Box<dyn Engine>,
     blocks: u64,
     bs: u32,
 }
 
-impl Reads {
+impl DeviceReader {
     fn read_one(&mut self, rng: &mut Rng) -> io::Result<()> {
         let read = Request {
             operation: Operation::Read,
@@ -169,7 +169,7 @@ fn walk(chain: &[u32], from: u32) -> u32 {
 }
 
 fn poll(turn: impl Fn()) {
-    let end = monotonic_ns() + IO_NS;
+    let end = monotonic_ns() + POLL_NS;
     while monotonic_ns() < end {
         turn();
     }

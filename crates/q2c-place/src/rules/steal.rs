@@ -21,7 +21,7 @@ pub struct Steal {
 
 /// Rule 2: the core that d and its sibling s share is colocated, so d must not take from s. Either
 /// s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
-fn colocated(to: RunQueueCounts, from: RunQueueCounts) -> bool {
+fn is_colocated(to: RunQueueCounts, from: RunQueueCounts) -> bool {
     let only_polling = |queue: RunQueueCounts| queue.polling > 0 && queue.compute == 0;
     (only_polling(from) && to.polling < from.polling) || (only_polling(to) && from.polling == 0)
 }
@@ -43,15 +43,15 @@ impl<M: Movable> Decider<'_, M> {
     fn class_from(&self, to: CpuIndex, from: CpuIndex) -> Option<Class> {
         let (target, source) = (self.tally.cpus[to], self.tally.cpus[from]);
         let siblings = self.tally.map.distance(to, from) == Distance::Core;
-        if siblings && colocated(target, source) {
+        if siblings && is_colocated(target, source) {
             return None;
         }
-        let there = |class| source.count(class) > 0 && self.movable.may_move(from, to, class);
+        let has_movable = |class| source.count(class) > 0 && self.movable.may_move(from, to, class);
         let may_poll = self.rules == Rules::Literal || siblings || self.evens_out(to, from);
-        if may_poll && self.takes_polling(to, from) && there(Class::Polling) {
+        if may_poll && self.takes_polling(to, from) && has_movable(Class::Polling) {
             Some(Class::Polling)
         } else {
-            there(Class::Compute).then_some(Class::Compute)
+            has_movable(Class::Compute).then_some(Class::Compute)
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Swap {
     /// The CPU whose C task moves to `from`; `None` when there is none to move.
     pub back: Option<CpuIndex>,
     /// The reason.
-    pub why: SwapReason,
+    pub reason: SwapReason,
 }
 
 impl<M: Movable> Decider<'_, M> {
@@ -41,19 +41,19 @@ impl<M: Movable> Decider<'_, M> {
         let by_polling = self.cores_by_polling();
         let scattered = by_polling.iter().find_map(|&from| {
             let poorest_first = by_polling.iter().rev().copied();
-            let mut poorer = poorest_first.take_while(|&to| self.uneven(from, to));
+            let mut poorer = poorest_first.take_while(|&to| self.is_uneven(from, to));
             poorer.find_map(|to| self.scatter(from, to))
         });
         scattered.or_else(|| (0..self.tally.map.cores()).find_map(|core| self.gather(core)))
     }
 
     /// The next swap for a CPU of `core`: a P task from another core, or gathering of its own.
-    pub fn swap_at(&self, core: CoreIndex) -> Option<Swap> {
+    pub fn swap_for_core(&self, core: CoreIndex) -> Option<Swap> {
         if self.rules == Rules::Literal {
             return None;
         }
         let by_polling = self.cores_by_polling().into_iter();
-        let mut richer = by_polling.take_while(|&other| self.uneven(other, core));
+        let mut richer = by_polling.take_while(|&other| self.is_uneven(other, core));
         let scattered = richer.find_map(|from| self.scatter(from, core));
         scattered.or_else(|| self.gather(core))
     }
@@ -65,7 +65,7 @@ impl<M: Movable> Decider<'_, M> {
         cores
     }
 
-    fn uneven(&self, richer: CoreIndex, poorer: CoreIndex) -> bool {
+    fn is_uneven(&self, richer: CoreIndex, poorer: CoreIndex) -> bool {
         let polling = &self.tally.polling_of_core;
         polling[richer] >= polling[poorer] + 2
     }
@@ -105,7 +105,7 @@ impl<M: Movable> Decider<'_, M> {
     fn exchange(
         &self,
         mut pairs: impl Iterator<Item = (CpuIndex, CpuIndex)>,
-        why: SwapReason,
+        reason: SwapReason,
     ) -> Option<Swap> {
         let may_move = |from, to, class| self.movable.may_move(from, to, class);
         let (from, to) = pairs.find(|&(from, to)| may_move(from, to, Class::Polling))?;
@@ -120,7 +120,7 @@ impl<M: Movable> Decider<'_, M> {
             from,
             to,
             back,
-            why,
+            reason,
         })
     }
 }

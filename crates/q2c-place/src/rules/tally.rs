@@ -18,12 +18,8 @@ impl RunQueueCounts {
         self.compute + self.polling
     }
 
-    /// The tasks of one class.
-    pub(crate) fn count(self, class: Class) -> u32 {
-        match class {
-            Class::Compute => self.compute,
-            Class::Polling => self.polling,
-        }
+    pub(crate) fn count(mut self, class: Class) -> u32 {
+        *self.count_mut(class)
     }
 
     /// A letter for each task, such as `PPC`.
@@ -31,7 +27,7 @@ impl RunQueueCounts {
         "P".repeat(self.polling as usize) + &"C".repeat(self.compute as usize)
     }
 
-    fn of_mut(&mut self, class: Class) -> &mut u32 {
+    fn count_mut(&mut self, class: Class) -> &mut u32 {
         match class {
             Class::Compute => &mut self.compute,
             Class::Polling => &mut self.polling,
@@ -55,7 +51,6 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Empty run queues.
     pub(crate) fn new(map: &'a SmtMap) -> Self {
         Tally {
             map,
@@ -71,20 +66,20 @@ impl<'a> Tally<'a> {
     pub fn from_counts(map: &'a SmtMap, counts: &[RunQueueCounts]) -> Self {
         let mut tally = Tally::new(map);
         for (cpu, counts) in counts.iter().enumerate().take(map.cpus()) {
-            tally.add_many(cpu, Class::Compute, counts.compute);
-            tally.add_many(cpu, Class::Polling, counts.polling);
+            tally.change_counts(cpu, Class::Compute, |count| *count += counts.compute);
+            tally.change_counts(cpu, Class::Polling, |count| *count += counts.polling);
         }
         tally
     }
 
     /// A task came to a CPU: it was created, woke up, or changed its class to this one.
     pub(crate) fn add(&mut self, cpu: CpuIndex, class: Class) {
-        self.add_many(cpu, class, 1);
+        self.change_counts(cpu, class, |count| *count += 1);
     }
 
     /// A task left a CPU: it ended, went to sleep, or changed its class from this one.
     pub(crate) fn remove(&mut self, cpu: CpuIndex, class: Class) {
-        self.change(cpu, class, |count| *count -= 1);
+        self.change_counts(cpu, class, |count| *count -= 1);
     }
 
     /// A task moved from one CPU to another.
@@ -93,18 +88,14 @@ impl<'a> Tally<'a> {
         self.add(to, class);
     }
 
-    fn add_many(&mut self, cpu: CpuIndex, class: Class, tasks: u32) {
-        self.change(cpu, class, |count| *count += tasks);
-    }
-
-    fn change(&mut self, cpu: CpuIndex, class: Class, by: impl Fn(&mut u32)) {
+    fn change_counts(&mut self, cpu: CpuIndex, class: Class, change: impl Fn(&mut u32)) {
         let core = self.map.core_of(cpu);
-        by(self.cpus[cpu].of_mut(class));
-        by(&mut self.load_of_core[core]);
-        by(&mut self.load_of_cache[self.map.cache_of(core)]);
+        change(self.cpus[cpu].count_mut(class));
+        change(&mut self.load_of_core[core]);
+        change(&mut self.load_of_cache[self.map.cache_of(core)]);
         if class == Class::Polling {
-            by(&mut self.polling_of_core[core]);
-            by(&mut self.polling);
+            change(&mut self.polling_of_core[core]);
+            change(&mut self.polling);
         }
     }
 }

@@ -26,11 +26,11 @@ fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
     moves
 }
 
-fn decider<'a>(tally: &'a Tally<'a>, rules: Rules) -> Decider<'a, Anywhere> {
+fn decider<'a>(tally: &'a Tally<'a>, rules: Rules) -> Decider<'a, AllMovable> {
     Decider {
         tally,
         rules,
-        movable: &Anywhere,
+        movable: &AllMovable,
     }
 }
 
@@ -124,7 +124,7 @@ fn pinned_tasks_stay() {
     let tally = Tally::from_counts(&map, &counts(&["PC|PC", "C|C"]));
     for (pinned, other) in pinned[1..].iter().zip([0, 1]) {
         let swapped = with_pinned(&tally, pinned).swap().unwrap();
-        assert_eq!((swapped.from, swapped.why), (other, SwapReason::Scatter));
+        assert_eq!((swapped.from, swapped.reason), (other, SwapReason::Scatter));
     }
 }
 
@@ -224,7 +224,7 @@ prop_assert!(are_even(&end), "{:?}", end.cpus);
         let mut still = 0;
         for cpu in (0..map.cpus()).cycle().skip(first) {
             let rules = decider(&tally, Rules::WithSwap);
-            let swap = || rules.swap_at(map.core_of(cpu)).map(Move::Swap);
+            let swap = || rules.swap_for_core(map.core_of(cpu)).map(Move::Swap);
             let next = rules.steal(cpu).map(Move::Steal).or_else(swap);
             still = if next.is_some() { 0 } else { still + 1 };
             if let Some(next) = next { apply(next, &mut tally); }

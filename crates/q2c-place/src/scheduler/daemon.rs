@@ -7,21 +7,21 @@ use crate::map::SmtMap;
 use crate::predictor::Class;
 use crate::scheduler::hints::Hints;
 use crate::scheduler::map;
-use crate::scheduler::observe::{Active, TaskObserver};
+use crate::scheduler::observe::{ActiveTask, TaskObserver};
 use crate::scheduler::targets::targets;
 use q2c_host::restore::{Guard, TaskId, UndoOutcome};
 use q2c_host::tasks::{allowed, list, thread};
 use q2c_host::{Roots, capabilities, machine};
 use q2c_model::{CpuId, Exit, Fault};
-use q2c_result::place_watch::{SeenBy, Stays};
-use q2c_sys::thread::allowed_of;
+use q2c_result::place_watch::{SeenBy, StayReason};
+use q2c_sys::thread::allowed_cpus_of;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wishes::Wishes;
 
 /// Windows after which a task that is not active any more gets its own CPUs back.
-const SILENT: u32 = 20;
+const MAX_SILENT_WINDOWS: u32 = 20;
 
 /// Something that the daemon did or saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct DaemonEvent {
 
 #[derive(Clone, Debug)]
 struct MovedTask {
-    old: Vec<CpuId>,
-    now: Vec<CpuId>,
+    own_cpus: Vec<CpuId>,
+    given_cpus: Vec<CpuId>,
     name: String,
     silent: u32,
 }
@@ -49,12 +49,12 @@ pub struct PlacementDaemon {
     online: Vec<CpuId>,
     observer: TaskObserver,
     guard: Guard,
-    held: HashMap<TaskId, MovedTask>,
+    moved_tasks: HashMap<TaskId, MovedTask>,
     wishes: Wishes,
     events: Vec<DaemonEvent>,
     /// Own CPUs of tasks, some offline, to give back again: until Linux 6.1 the kernel forgets
     /// those.
-    owed: HashMap<TaskId, Vec<CpuId>>,
+    unrestored: HashMap<TaskId, Vec<CpuId>>,
     refused: HashSet<TaskId>,
 }
 
@@ -70,8 +70,8 @@ impl PlacementDaemon {
         journal: &Path,
         without_smt: bool,
     ) -> Result<PlacementDaemon, Fault> {
-        let map = map::of_machine(roots);
-        check(&map, without_smt)?;
+        let map = map::from_machine(roots);
+        check_cores(&map, without_smt)?;
         let mut guard = Guard::new(roots, journal)?;
         guard.hold_tasks()?;
         Ok(PlacementDaemon {
@@ -80,17 +80,17 @@ impl PlacementDaemon {
             roots: roots.clone(),
             map,
             guard,
-            held: HashMap::new(),
+            moved_tasks: HashMap::new(),
             wishes: Wishes::default(),
             events: Vec::new(),
-            owed: HashMap::new(),
+            unrestored: HashMap::new(),
             refused: HashSet::new(),
         })
     }
 
     /// Moves tasks of this process as well, which are left alone otherwise.
-    pub(crate) fn with_itself(mut self) -> PlacementDaemon {
-        self.observer.own = 0;
+    pub(crate) fn with_own_tasks(mut self) -> PlacementDaemon {
+        self.observer.own_pid = 0;
         self
     }
 
@@ -111,8 +111,8 @@ impl PlacementDaemon {
     }
 
     /// Number of tasks that have CPUs from the daemon now.
-    pub fn held(&self) -> usize {
-        self.held.len()
+    pub fn moved_tasks(&self) -> usize {
+        self.moved_tasks.len()
     }
 
     /// Ends a window: looks at the tasks, and gives CPUs. Returns what was done.
@@ -123,12 +123,12 @@ impl PlacementDaemon {
         self.follow_hotplug()?;
         let mut active = self.observer.window()?;
         for task in &mut active {
-            self.recognise(task)?;
+            self.check_given_cpus(task)?;
         }
-        for (task, cpus) in self.wishes.window(targets(&self.map, &active)) {
+        for (task, cpus) in self.wishes.update(targets(&self.map, &active)) {
             self.give(task, &cpus, &active)?;
         }
-        self.free_silent(&active)?;
+        self.release_inactive(&active)?;
         Ok(std::mem::take(&mut self.events))
     }
 
@@ -150,57 +150,60 @@ impl PlacementDaemon {
         self.log(format!(
             "CPUs {now} are online, {before} were: all tasks get their own CPUs back"
         ));
-        self.map = map::of_machine(&self.roots);
+        self.map = map::from_machine(&self.roots);
         self.wishes = Wishes::default();
-        self.pay_owed();
-        let held = self.held.iter();
-        let tasks: Vec<_> = held.map(|(task, held)| (*task, held.old.clone())).collect();
+        self.restore_again();
+        let moved = self.moved_tasks.iter();
+        let tasks: Vec<_> = moved.map(|(id, t)| (*id, t.own_cpus.clone())).collect();
         for (task, old) in tasks {
             if old.iter().any(|cpu| !self.online.contains(cpu)) {
-                self.owed.insert(task, old);
+                self.unrestored.insert(task, old);
             }
-            self.free(task, "CPUs came or went")?;
+            self.release(task, "CPUs came or went")?;
         }
         Ok(())
     }
 
-    fn pay_owed(&mut self) {
-        for (task, old) in &self.owed {
+    fn restore_again(&mut self) {
+        for (task, old) in &self.unrestored {
             let now = thread(&self.roots, task.pid, task.tid);
             if now.is_some_and(|now| now.start_time == task.start_time) {
                 q2c_sys::thread::allow_other(task.tid, old).ok();
             }
         }
         let offline = |cpu: &CpuId| !self.online.contains(cpu);
-        self.owed.retain(|_, old| old.iter().any(offline));
+        self.unrestored.retain(|_, old| old.iter().any(offline));
     }
 
     /// Distinguishes the CPUs that the daemon gave a task from CPUs that somebody else chose.
-    fn recognise(&mut self, task: &mut Active) -> Result<(), Fault> {
+    fn check_given_cpus(&mut self, task: &mut ActiveTask) -> Result<(), Fault> {
         let id = task.id();
         if self.refused.contains(&id) {
-            task.stays = Some(Stays::Refused);
+            task.stays = Some(StayReason::Refused);
             return Ok(());
         }
-        if task.stays.is_some_and(|reason| reason != Stays::Pinned) {
-            return self.free(id, "it has a real-time policy now, or stays by a hint");
+        if task
+            .stays
+            .is_some_and(|reason| reason != StayReason::Pinned)
+        {
+            return self.release(id, "it has a real-time policy now, or stays by a hint");
         }
-        if !self.held.contains_key(&id) && task.stays == Some(Stays::Pinned) {
-            self.inherit(id, task)?;
+        if !self.moved_tasks.contains_key(&id) && task.stays == Some(StayReason::Pinned) {
+            self.adopt(id, task)?;
         }
-        let Some(held) = self.held.get(&id) else {
+        let Some(moved) = self.moved_tasks.get(&id) else {
             return Ok(());
         };
         // The kernel shows no CPUs that are offline, whoever chose them.
         let online = |cpu: &&CpuId| self.online.contains(cpu);
         let allowed_now = task.allowed.iter().filter(online);
-        if !held.now.iter().filter(online).eq(allowed_now) {
+        if !moved.given_cpus.iter().filter(online).eq(allowed_now) {
             // A CPU that is going offline leaves the task's mask first, while procfs still shows
             // it. The next window gives all CPUs back.
-            if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
+            if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&moved.given_cpus)
                 || machine::online(&self.roots) != self.online
             {
-                task.stays = Some(Stays::Pinned);
+                task.stays = Some(StayReason::Pinned);
                 return Ok(());
             }
             // Somebody chose other CPUs since: theirs stay.
@@ -208,57 +211,56 @@ impl PlacementDaemon {
             self.log(format!(
                 "{name} ({tid}): left alone: somebody else gave it CPUs {cpus}"
             ));
-            self.held.remove(&id);
+            self.moved_tasks.remove(&id);
             return Ok(self.guard.forget(id)?);
         }
-        task.allowed.clone_from(&held.old);
+        task.allowed.clone_from(&moved.own_cpus);
         task.stays = None;
         Ok(())
     }
 
     /// Holds a task that a held task made, and that has inherited its CPUs.
-    fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), Fault> {
+    fn adopt(&mut self, id: TaskId, task: &ActiveTask) -> Result<(), Fault> {
         let makers = [task.thread.pid, task.thread.parent];
-        let made_by = |(maker, held): &(&TaskId, &MovedTask)| {
-            makers.contains(&maker.pid) && held.now == task.allowed
+        let made_by = |(maker, moved): &(&TaskId, &MovedTask)| {
+            makers.contains(&maker.pid) && moved.given_cpus == task.allowed
         };
-        let Some((_, maker)) = self.held.iter().find(made_by) else {
+        let Some((_, maker)) = self.moved_tasks.iter().find(made_by) else {
             return Ok(());
         };
-        let (name, silent) = (task.thread.comm.clone(), 0);
-        let held = MovedTask {
-            name,
-            silent,
+        let moved = MovedTask {
+            name: task.thread.comm.clone(),
+            silent: 0,
             ..maker.clone()
         };
-        if self.guard.allow(id, &held.old, &held.now)? {
-            self.held.insert(id, held);
+        if self.guard.allow(id, &moved.own_cpus, &moved.given_cpus)? {
+            self.moved_tasks.insert(id, moved);
         }
         Ok(())
     }
 
-    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), Fault> {
+    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[ActiveTask]) -> Result<(), Fault> {
         let Some(task) = active.iter().find(|task| task.id() == id) else {
             return Ok(());
         };
         let usual_cpus = task.allowed.clone();
         if usual_cpus == cpus {
-            return self.free(id, "there is room on all of them");
+            return self.release(id, "there is room on all of them");
         }
-        let held = self.held.get(&id);
-        let before = held.map_or(&usual_cpus, |held| &held.now).clone();
+        let moved = self.moved_tasks.get(&id);
+        let before = moved.map_or(&usual_cpus, |moved| &moved.given_cpus).clone();
         if before == cpus {
             return Ok(());
         }
         // The CPUs that it gets back include those that are offline now.
-        let old = match held {
-            Some(held) => held.old.clone(),
+        let old = match moved {
+            Some(moved) => moved.own_cpus.clone(),
             None => allowed(&self.roots, id.pid, id.tid).unwrap_or(usual_cpus),
         };
         match self.guard.allow(id, &old, cpus) {
             Ok(true) => {}
             Ok(false) => {
-                self.held.remove(&id);
+                self.moved_tasks.remove(&id);
                 return Ok(());
             }
             Err(refused) => {
@@ -266,54 +268,52 @@ impl PlacementDaemon {
                 self.log(format!("{name} ({tid}): not moved: failed to {refused}"));
                 self.refused.insert(id);
                 self.wishes.forget(id);
-                if self.held.contains_key(&id) {
-                    return self.free(id, "the kernel refused to give it other CPUs");
+                if self.moved_tasks.contains_key(&id) {
+                    return self.release(id, "the kernel refused to give it other CPUs");
                 }
                 return Ok(self.guard.forget(id)?);
             }
         }
         // A control group may have taken CPUs away since they were read.
-        let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
-        let (name, reason) = (task.thread.comm.clone(), reason(task));
+        let now = allowed_cpus_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
+        let (name, reason) = (task.thread.comm.clone(), move_reason(task));
         let (before, to) = (list(&before), list(&now));
         let text = format!("{name} ({}): CPUs {before} -> {to}: {reason}", id.tid);
         self.events.push(DaemonEvent { text, moved: true });
-        self.held.insert(
-            id,
-            MovedTask {
-                old,
-                now,
-                name,
-                silent: 0,
-            },
-        );
+        let moved = MovedTask {
+            own_cpus: old,
+            given_cpus: now,
+            name,
+            silent: 0,
+        };
+        self.moved_tasks.insert(id, moved);
         Ok(())
     }
 
     /// Frees tasks that were long inactive, and all tasks when nothing has to be kept apart.
-    fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
+    fn release_inactive(&mut self, active: &[ActiveTask]) -> Result<(), Fault> {
         let mut over = Vec::new();
-        for (id, held) in &mut self.held {
+        for (id, moved) in &mut self.moved_tasks {
             let seen = active.iter().any(|task| task.id() == *id);
-            held.silent = if seen { 0 } else { held.silent + 1 };
-            if held.silent >= SILENT {
+            moved.silent = if seen { 0 } else { moved.silent + 1 };
+            if moved.silent >= MAX_SILENT_WINDOWS {
                 over.push((*id, "it was not active for long"));
-            } else if self.wishes.unwanted(*id) {
+            } else if self.wishes.is_unwanted(*id) {
                 over.push((*id, "no task polls any more, or none computes"));
             }
         }
         over.into_iter()
-            .try_for_each(|(id, reason)| self.free(id, reason))
+            .try_for_each(|(id, reason)| self.release(id, reason))
     }
 
     /// Gives a task its own CPUs back, for this reason.
-    fn free(&mut self, id: TaskId, reason: &str) -> Result<(), Fault> {
-        let Some(held) = self.held.remove(&id) else {
+    fn release(&mut self, id: TaskId, reason: &str) -> Result<(), Fault> {
+        let Some(moved) = self.moved_tasks.remove(&id) else {
             return Ok(());
         };
         self.wishes.forget(id);
         let outcome = self.guard.give_back(id)?.unwrap_or(UndoOutcome::AlreadyOld);
-        let (name, tid, cpus) = (&held.name, id.tid, list(&held.old));
+        let (name, tid, cpus) = (&moved.name, id.tid, list(&moved.own_cpus));
         self.log(format!(
             "{name} ({tid}): CPUs {cpus} again: {reason}; {outcome}"
         ));
@@ -326,11 +326,9 @@ impl PlacementDaemon {
     }
 }
 
-fn check(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
+fn check_cores(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
     let text = match (map.cpus(), map.cores()) {
-        (0, _) => {
-            "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none".to_owned()
-        }
+        (0, _) => "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none".to_owned(),
         (cpus, cores) if cpus <= cores && !without_smt => format!(
             "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
              without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
@@ -340,8 +338,8 @@ fn check(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
     Err(Fault::new(Exit::Environment, text))
 }
 
-fn reason(task: &Active) -> &'static str {
-    match (task.class, task.by) {
+fn move_reason(task: &ActiveTask) -> &'static str {
+    match (task.class, task.seen_by) {
         (Class::Compute, _) => "it computes, and gets the CPUs that have room beside polling tasks",
         (Class::Polling, SeenBy::Hint) => "it polls, by a hint",
         (Class::Polling, SeenBy::SubmissionThread) => "it polls a submission queue of io_uring",

@@ -37,7 +37,7 @@ impl Hints {
     }
 
     /// Whether threads of this name are never moved.
-    pub(crate) fn leaves(&self, comm: &str) -> bool {
+    pub(crate) fn never_moves(&self, comm: &str) -> bool {
         fits_any(&self.leave, comm)
     }
 }
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(hints.class("poller 3"), Some(Class::Polling));
         assert_eq!(hints.class("solver"), Some(Class::Compute));
         assert_eq!(hints.class("solver2"), None);
-        assert!(hints.leaves("dbwriter") && !hints.leaves("a db"));
+        assert!(hints.never_moves("dbwriter") && !hints.never_moves("a db"));
         assert!(is_submission_thread("iou-sqp-117") && !is_submission_thread("iou-wrk-117"));
         assert!(is_known_poller("reactor_0") && is_known_poller("dpdk-worker1"));
         assert!(!is_known_poller("fio"));

@@ -7,13 +7,13 @@ use q2c_host::topology::{Topology, TopologyCpu};
 use q2c_model::CpuId;
 
 /// The cores whose CPUs are online and not kept from ordinary tasks (`isolcpus=`).
-pub fn of_machine(roots: &Roots) -> SmtMap {
+pub fn from_machine(roots: &Roots) -> SmtMap {
     let isolated = isolated(roots);
-    of_topology(&Topology::read(roots), |cpu| !isolated.contains(&cpu))
+    from_topology(&Topology::read(roots), |cpu| !isolated.contains(&cpu))
 }
 
 /// The cores of a topology, with the CPUs that are `usable`.
-pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
+pub fn from_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
     // A core is known by its first CPU, which all its siblings name.
     let first = |cpu: &&TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
     let cores = topology.cpus.iter().filter(first).map(|cpu| {
@@ -46,7 +46,7 @@ mod tests {
             cpus: (0..8).map(cpu).collect(),
             ..Topology::default()
         };
-        let map = of_topology(&topology, |cpu| cpu != CpuId(7));
+        let map = from_topology(&topology, |cpu| cpu != CpuId(7));
         assert_eq!((map.cores(), map.cpus()), (4, 7));
         let index = |id| map.index(CpuId(id)).expect("a usable CPU");
         assert_eq!(map.distance(index(0), index(4)), Distance::Core);

@@ -3,12 +3,12 @@
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
 use crate::rules::{Decider, Movable, Move, Rules, SwapReason, Tally};
-use crate::scheduler::observe::Active;
+use crate::scheduler::observe::ActiveTask;
 use q2c_result::place_watch::MoveReason;
 
 /// A task that should be on another CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedMove {
     /// The task's index in the list of active tasks.
     pub task: usize,
     /// The CPU that it is on.
@@ -16,30 +16,30 @@ pub(crate) struct Planned {
     /// The CPU that it should be on.
     pub to: CpuIndex,
     /// The reason of its last move.
-    pub why: MoveReason,
+    pub reason: MoveReason,
 }
 
 /// Where the active tasks are.
 pub(crate) struct ActiveTaskMap<'a> {
     map: &'a SmtMap,
-    tasks: &'a [Active],
+    tasks: &'a [ActiveTask],
     /// The tasks of each CPU, as indices into the list of active tasks.
-    pub on: Vec<Vec<usize>>,
+    pub tasks_on: Vec<Vec<usize>>,
     pub tally: Tally<'a>,
 }
 
 impl<'a> ActiveTaskMap<'a> {
     /// The tasks where they are. Tasks on CPUs that are not in the map are left out.
-    pub(crate) fn from_tasks(map: &'a SmtMap, tasks: &'a [Active]) -> Self {
+    pub(crate) fn from_tasks(map: &'a SmtMap, tasks: &'a [ActiveTask]) -> Self {
         let mut places = ActiveTaskMap {
             map,
             tasks,
-            on: vec![Vec::new(); map.cpus()],
+            tasks_on: vec![Vec::new(); map.cpus()],
             tally: Tally::new(map),
         };
         for (task, active) in tasks.iter().enumerate() {
             if let Some(cpu) = map.index(active.thread.cpu) {
-                places.on[cpu].push(task);
+                places.tasks_on[cpu].push(task);
                 places.tally.add(cpu, active.class);
             }
         }
@@ -47,16 +47,16 @@ impl<'a> ActiveTaskMap<'a> {
     }
 
     /// Whether some tasks poll and others do not: else there is nothing to keep apart.
-    pub(crate) fn are_mixed(&self) -> bool {
+    pub(crate) fn is_mixed(&self) -> bool {
         let total: u32 = self.tally.cpus.iter().map(|counts| counts.load()).sum();
         (1..total).contains(&self.tally.polling)
     }
 
     /// Moves tasks until the rules rest, and returns the moves. Nothing moves where no task polls
     /// or none computes.
-    pub(crate) fn settle(&mut self, rules: Rules) -> Vec<Planned> {
-        let mut planned: Vec<Planned> = Vec::new();
-        if !self.are_mixed() {
+    pub(crate) fn settle(&mut self, rules: Rules) -> Vec<PlannedMove> {
+        let mut planned: Vec<PlannedMove> = Vec::new();
+        if !self.is_mixed() {
             return planned;
         }
         loop {
@@ -69,21 +69,21 @@ impl<'a> ActiveTaskMap<'a> {
             .next_move() else {
                 break;
             };
-            for (from, to, class, why) in parts(next) {
-                let Some(task) = self.first(from, to, class) else {
+            for (from, to, class, reason) in task_moves(next) {
+                let Some(task) = self.first_movable(from, to, class) else {
                     return planned;
                 };
-                self.on[from].retain(|other| *other != task);
-                self.on[to].push(task);
+                self.tasks_on[from].retain(|other| *other != task);
+                self.tasks_on[to].push(task);
                 self.tally.shift(from, to, class);
                 match planned.iter_mut().find(|planned| planned.task == task) {
                     // A task that moves again keeps its first CPU and gets its last one.
-                    Some(earlier) => (earlier.to, earlier.why) = (to, why),
-                    None => planned.push(Planned {
+                    Some(earlier) => (earlier.to, earlier.reason) = (to, reason),
+                    None => planned.push(PlannedMove {
                         task,
                         from,
                         to,
-                        why,
+                        reason,
                     }),
                 }
             }
@@ -92,27 +92,27 @@ impl<'a> ActiveTaskMap<'a> {
         planned
     }
 
-    fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
+    fn first_movable(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
         let to = self.map.id(to);
         let may = |task: &&usize| {
             let task = &self.tasks[**task];
             task.class == class && task.stays.is_none() && task.allowed.contains(&to)
         };
-        self.on[from].iter().find(may).copied()
+        self.tasks_on[from].iter().find(may).copied()
     }
 }
 
 impl Movable for ActiveTaskMap<'_> {
     fn may_move(&self, from: CpuIndex, to: CpuIndex, class: Class) -> bool {
-        self.first(from, to, class).is_some()
+        self.first_movable(from, to, class).is_some()
     }
 }
 
-fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
+fn task_moves(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
     match next {
         Move::Steal(steal) => vec![(steal.from, steal.to, steal.class, MoveReason::Load)],
         Move::Swap(swap) => {
-            let reason = match swap.why {
+            let reason = match swap.reason {
                 SwapReason::Scatter => MoveReason::Scatter,
                 SwapReason::Colocate => MoveReason::Colocate,
             };

@@ -14,7 +14,7 @@ mod settings;
 
 #[cfg(feature = "scx")]
 pub use loader::Scheduler;
-pub use report::{Ended, Report};
+pub use report::{Report, SchedulerExit};
 
 use q2c_host::Roots;
 use q2c_host::tasks::{isolated, list};
@@ -55,13 +55,13 @@ pub enum ScxError {
     #[error(
         "load the scheduler: this kernel lacks {0}; expected Linux 6.16 or later; use --mode affinity"
     )]
-    Lacks(String),
+    MissingFunctions(String),
     /// The kernel refuses for another reason, in the words of kernel and library.
     #[error("load the scheduler: {0}")]
     Refused(String),
     /// The kernel ended the scheduler.
     #[error("keep the scheduler in force: the kernel ended it ({0}) and uses its own again")]
-    Ended(Ended),
+    Ended(SchedulerExit),
     /// This program was built without the scheduler.
     #[error(
         "load the scheduler: this q2c was built without it; build with --features scx (crates/q2c-place/Cargo.toml says what that needs), or use --mode affinity"
@@ -80,7 +80,7 @@ impl From<ScxError> for Fault {
 /// # Errors
 /// No sched_ext, isolated CPUs, a BPF compiler that is off, or another scheduler that is loaded.
 pub fn check(roots: &Roots) -> Result<(), ScxError> {
-    let state = text(roots, "state").ok_or(ScxError::NoSchedExt)?;
+    let state = read_state(roots, "state").ok_or(ScxError::NoSchedExt)?;
     let isolated = isolated(roots);
     if !isolated.is_empty() {
         return Err(ScxError::Isolated(list(&isolated)));
@@ -92,17 +92,18 @@ pub fn check(roots: &Roots) -> Result<(), ScxError> {
     if state == "disabled" {
         return Ok(());
     }
-    Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
+    let running = read_state(roots, "root/ops").unwrap_or(state);
+    Err(ScxError::Busy(running))
 }
 
 /// True if q2c's scheduler is in force in the kernel.
-pub fn in_force(roots: &Roots) -> bool {
-    let ops = text(roots, "root/ops");
+pub fn is_in_force(roots: &Roots) -> bool {
+    let ops = read_state(roots, "root/ops");
     let ours = ops.is_some_and(|name| name.starts_with(NAME));
-    ours && text(roots, "state").as_deref() == Some("enabled")
+    ours && read_state(roots, "state").as_deref() == Some("enabled")
 }
 
-fn text(roots: &Roots, file: &str) -> Option<String> {
+fn read_state(roots: &Roots, file: &str) -> Option<String> {
     let text = fs::read_to_string(roots.sys("kernel/sched_ext").join(file)).ok()?;
     Some(text.trim().to_owned())
 }
@@ -121,7 +122,7 @@ mod tests {
         }
         let roots = Roots::under(dir.path());
         let checked = check(&roots).map_err(|error| error.to_string());
-        (checked, in_force(&roots))
+        (checked, is_in_force(&roots))
     }
 
     const OFF: (&str, &str) = ("sys/kernel/sched_ext/state", "disabled\n");

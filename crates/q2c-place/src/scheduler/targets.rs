@@ -6,24 +6,24 @@
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
 use crate::rules::{Rules, Tally};
-use crate::scheduler::observe::Active;
+use crate::scheduler::observe::ActiveTask;
 use crate::scheduler::plan::ActiveTaskMap;
 use q2c_host::restore::TaskId;
 use q2c_model::CpuId;
 
 /// The CPUs of the tasks that may be moved; empty where no task polls or none computes.
-pub(crate) fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
+pub(crate) fn targets(map: &SmtMap, tasks: &[ActiveTask]) -> Vec<(TaskId, Vec<CpuId>)> {
     let mut places = ActiveTaskMap::from_tasks(map, tasks);
-    if !places.are_mixed() {
+    if !places.is_mixed() {
         return Vec::new();
     }
     places.settle(Rules::Proposed);
-    let room = room(map, tasks, &places);
+    let room = cpus_with_room(map, tasks, &places);
     let mut targets = Vec::new();
-    for (cpu, task) in placed(tasks, &places).filter(|(_, task)| task.stays.is_none()) {
+    for (cpu, task) in tasks_by_cpu(tasks, &places).filter(|(_, task)| task.stays.is_none()) {
         let cpus = match task.class {
             Class::Polling => vec![map.id(cpu)],
-            Class::Compute => within(&task.allowed, &room),
+            Class::Compute => usable_or_all(&task.allowed, &room),
         };
         targets.push((task.id(), cpus));
     }
@@ -32,45 +32,45 @@ pub(crate) fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>
 }
 
 /// The tasks, each with its CPU.
-fn placed<'a>(
-    tasks: &'a [Active],
+fn tasks_by_cpu<'a>(
+    tasks: &'a [ActiveTask],
     places: &'a ActiveTaskMap<'_>,
-) -> impl Iterator<Item = (CpuIndex, &'a Active)> {
-    let queues = places.on.iter().enumerate();
+) -> impl Iterator<Item = (CpuIndex, &'a ActiveTask)> {
+    let queues = places.tasks_on.iter().enumerate();
     queues.flat_map(move |(cpu, queue)| queue.iter().map(move |task| (cpu, &tasks[*task])))
 }
 
-fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
-    let mut both = allowed.to_vec();
-    both.retain(|cpu| room.contains(cpu));
-    if both.is_empty() {
+fn usable_or_all(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
+    let mut usable = allowed.to_vec();
+    usable.retain(|cpu| room.contains(cpu));
+    if usable.is_empty() {
         allowed.to_vec()
     } else {
-        both
+        usable
     }
 }
 
 /// C tasks are dealt out to the least loaded CPUs, those without P tasks first; CPUs that get one
 /// or stay empty have room. Where C tasks are at the moment has no influence, so the answer is
 /// steady.
-fn room(map: &SmtMap, tasks: &[Active], places: &ActiveTaskMap<'_>) -> Vec<CpuId> {
+fn cpus_with_room(map: &SmtMap, tasks: &[ActiveTask], places: &ActiveTaskMap<'_>) -> Vec<CpuId> {
     let mut tally = Tally::new(map);
-    let mut free: Vec<&Active> = Vec::new();
-    for (cpu, task) in placed(tasks, places) {
+    let mut free: Vec<&ActiveTask> = Vec::new();
+    for (cpu, task) in tasks_by_cpu(tasks, places) {
         match (task.class, task.stays) {
             (Class::Compute, None) => free.push(task),
             (class, _) => tally.add(cpu, class),
         }
     }
-    let mut dealt = vec![false; map.cpus()];
+    let mut has_new_task = vec![false; map.cpus()];
     for task in free {
         if let Some(cpu) = least_loaded(map, &tally, &task.allowed) {
             tally.add(cpu, Class::Compute);
-            dealt[cpu] = true;
+            has_new_task[cpu] = true;
         }
     }
     // A C task that must stay beside P tasks is no reason to send others there.
-    let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.cpus[*cpu].load() == 0;
+    let has_room = |cpu: &CpuIndex| has_new_task[*cpu] || tally.cpus[*cpu].load() == 0;
     let free = (0..map.cpus()).filter(has_room);
     let mut room: Vec<CpuId> = free.map(|cpu| map.id(cpu)).collect();
     room.sort();
@@ -89,7 +89,7 @@ fn least_loaded(map: &SmtMap, tally: &Tally<'_>, allowed: &[CpuId]) -> Option<Cp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::made::active;
+    use crate::scheduler::fixtures::active;
     use q2c_host::tasks::list;
 
     fn target_cpus(cores: &[&str], stay: &[usize]) -> Vec<String> {

@@ -3,8 +3,8 @@
 use crate::map::SmtMap;
 use crate::predictor::Class;
 use crate::rules::Rules;
-use crate::scheduler::observe::{Active, TaskObserver};
-use crate::scheduler::plan::{ActiveTaskMap, Planned};
+use crate::scheduler::observe::{ActiveTask, TaskObserver};
+use crate::scheduler::plan::{ActiveTaskMap, PlannedMove};
 use crate::speed;
 use crate::study::speeds_warning;
 use q2c_host::Roots;
@@ -32,25 +32,22 @@ pub fn detector(observer: &TaskObserver) -> Detector {
     let functions = observer.functions().iter();
     Detector {
         functions: functions.map(|name| (*name).to_owned()).collect(),
-        missing: observer.blind().map(ToString::to_string),
+        missing: observer.missing_probe().map(ToString::to_string),
     }
 }
 
 impl PlaceWatchBasis {
     /// The result of one look at these tasks.
-    pub fn look(&self, tasks: &[Active], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
+    pub fn result(&self, tasks: &[ActiveTask], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
         let mut places = ActiveTaskMap::from_tasks(&self.map, tasks);
         let core = |core| self.core(core, &places, tasks);
         let cores = (0..self.map.cores()).map(core).collect();
         let before = speed::c_slowdown(&self.speeds, &places.tally);
         // Without SMT the kernel's own balancing is enough, as q2c place start says.
         let has_smt = self.map.cpus() > self.map.cores();
-        let planned = if has_smt {
-            places.settle(Rules::Proposed)
-        } else {
-            Vec::new()
-        };
-        let advised = |planned| self.advised(planned, tasks);
+        let planned = has_smt.then(|| places.settle(Rules::Proposed));
+        let planned = planned.unwrap_or_default();
+        let advised = |planned| self.advised_move(planned, tasks);
         PlaceWatchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,14 +64,14 @@ impl PlaceWatchBasis {
         }
     }
 
-    fn core(&self, core: usize, places: &ActiveTaskMap<'_>, tasks: &[Active]) -> WatchedCore {
+    fn core(&self, core: usize, places: &ActiveTaskMap<'_>, tasks: &[ActiveTask]) -> WatchedCore {
         let cpu = |&cpu: &usize| {
             let counts = places.tally.cpus[cpu];
             let running = speed::while_running(&self.speeds, &places.tally, cpu, Class::Compute);
-            let on = places.on[cpu].iter();
+            let on = places.tasks_on[cpu].iter();
             WatchedCpu {
                 cpu: self.map.id(cpu),
-                tasks: on.map(|task| watched(&tasks[*task])).collect(),
+                tasks: on.map(|task| watched_task(&tasks[*task])).collect(),
                 c_slowdown: (counts.compute > 0).then(|| f64::from(counts.load()) / running),
             }
         };
@@ -82,8 +79,8 @@ impl PlaceWatchBasis {
         WatchedCore { cpus }
     }
 
-    fn advised(&self, planned: &Planned, tasks: &[Active]) -> AdvisedMove {
-        let Active { thread, class, .. } = &tasks[planned.task];
+    fn advised_move(&self, planned: &PlannedMove, tasks: &[ActiveTask]) -> AdvisedMove {
+        let ActiveTask { thread, class, .. } = &tasks[planned.task];
         AdvisedMove {
             pid: thread.pid,
             tid: thread.tid,
@@ -91,7 +88,7 @@ impl PlaceWatchBasis {
             polls: *class == Class::Polling,
             from: self.map.id(planned.from),
             to: self.map.id(planned.to),
-            why: planned.why,
+            why: planned.reason,
         }
     }
 
@@ -118,13 +115,13 @@ impl PlaceWatchBasis {
     }
 }
 
-fn watched(task: &Active) -> WatchedTask {
+fn watched_task(task: &ActiveTask) -> WatchedTask {
     WatchedTask {
         pid: task.thread.pid,
         tid: task.thread.tid,
         name: task.thread.comm.clone(),
         polls: task.class == Class::Polling,
-        by: task.by,
+        by: task.seen_by,
         cpu_pct: 100.0 * task.share,
         stays: task.stays,
     }
@@ -134,8 +131,8 @@ fn watched(task: &Active) -> WatchedTask {
 ///
 /// # Errors
 /// sysfs shows no CPU that is online; the text says where.
-pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
-    let map = crate::scheduler::map::of_machine(roots);
+pub fn machine_map(roots: &Roots) -> Result<SmtMap, String> {
+    let map = crate::scheduler::map::from_machine(roots);
     if map.cpus() > 0 {
         return Ok(map);
     }
@@ -148,7 +145,7 @@ pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::made::active;
+    use crate::scheduler::fixtures::active;
 
     fn view(map: SmtMap, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceWatchBasis {
         PlaceWatchBasis {
@@ -166,7 +163,7 @@ mod tests {
     fn without_smt_no_move_is_advised() {
         let map = SmtMap::regular(4, 1, 1);
         let view = view(map, speed::published(), SpeedsFrom::Published);
-        let look = view.look(&active(&["PPCC", "", "", ""], &[]), 0, 0.5);
+        let look = view.result(&active(&["PPCC", "", "", ""], &[]), 0, 0.5);
         assert_eq!(look.moves, Vec::new());
         assert_eq!(look.c_slowdown, look.c_slowdown_after);
         assert!(look.warnings.iter().any(|warning| warning.id == "no-smt"));
@@ -182,7 +179,7 @@ mod tests {
         };
         let from = SpeedsFrom::File("s".into());
         let view = view(SmtMap::regular(2, 2, 1), speeds, from);
-        let look = view.look(&active(&["P|P", "C|C"], &[]), 7, 0.5);
+        let look = view.result(&active(&["P|P", "C|C"], &[]), 7, 0.5);
         assert_eq!(look.c_slowdown, Some(2.0));
         assert_eq!(look.c_slowdown_after, Some(1.25));
         assert_eq!(look.cores[0].cpus[0].c_slowdown, None);
@@ -190,7 +187,7 @@ mod tests {
         assert_eq!(look.moves.len(), 2);
         assert!(look.moves[0].polls && !look.moves[1].polls);
         assert_eq!(look.warnings, []);
-        let idle = view.look(&[], 7, 0.5);
+        let idle = view.result(&[], 7, 0.5);
         assert_eq!((idle.c_slowdown, idle.moves), (None, vec![]));
     }
 }

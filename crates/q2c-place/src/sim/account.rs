@@ -31,7 +31,7 @@ impl Account {
     pub(super) fn step(&mut self, tally: &Tally<'_>, speed: impl Fn(usize) -> f64, dt: f64) {
         self.seconds += dt;
         self.polling_s += dt * f64::from(tally.polling);
-        *state(tally, &mut self.states) += dt;
+        *state_seconds(tally, &mut self.states) += dt;
         let cpus = tally.cpus.iter().enumerate();
         for (cpu, counts) in cpus.filter(|(_, counts)| counts.polling > 0) {
             let load = counts.load() as usize;
@@ -44,7 +44,7 @@ impl Account {
     }
 }
 
-fn state<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
+fn state_seconds<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
     let map = tally.map;
     let of_cores = (0..map.cores()).map(|core| tally.polling_of_core[core]);
     let most = of_cores.clone().max().unwrap_or(0);

@@ -4,28 +4,28 @@ use super::linux::{self, LEVELS};
 use super::{Policy, machine::SimRunQueues};
 use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
-use crate::rules::{Anywhere, Decider, Rules};
+use crate::rules::{AllMovable, Decider, Rules};
 
 pub(super) struct Balancer {
     due_s: Vec<[f64; LEVELS.len()]>,
-    rests: Vec<[bool; LEVELS.len()]>,
+    at_rest: Vec<[bool; LEVELS.len()]>,
 }
 
 impl Balancer {
     pub(crate) fn new(cpus: usize) -> Self {
         Balancer {
             due_s: vec![[0.0; LEVELS.len()]; cpus],
-            rests: vec![[false; LEVELS.len()]; cpus],
+            at_rest: vec![[false; LEVELS.len()]; cpus],
         }
     }
 
     /// Something changed: every CPU has to look again.
-    pub(crate) fn changed(&mut self) {
-        self.rests.iter_mut().for_each(|rests| rests.fill(false));
+    pub(crate) fn mark_changed(&mut self) {
+        self.at_rest.iter_mut().for_each(|level| level.fill(false));
     }
 
-    pub(crate) fn at_rest(&self) -> bool {
-        self.rests.iter().flatten().all(|rests| *rests)
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.at_rest.iter().flatten().all(|at_rest| *at_rest)
     }
 
     /// Balances every CPU whose time has come. Returns the number of moves.
@@ -41,13 +41,13 @@ impl Balancer {
                 self.due_s[cpu][nth] = queues.now_s + interval;
                 let moved = match policy {
                     Policy::Fixed(_) => 0,
-                    Policy::Free => pull(queues, cpu, level),
-                    Policy::Rules(rules) => by_rules(queues, cpu, level, *rules),
+                    Policy::Free => balance_blindly(queues, cpu, level),
+                    Policy::Rules(rules) => apply_rules(queues, cpu, level, *rules),
                 };
                 moves += moved;
                 match moved {
-                    0 => self.rests[cpu][nth] = true,
-                    _ => self.changed(),
+                    0 => self.at_rest[cpu][nth] = true,
+                    _ => self.mark_changed(),
                 }
             }
         }
@@ -55,10 +55,10 @@ impl Balancer {
     }
 }
 
-fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
+fn balance_blindly(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
     let mut moves = 0;
     while let Some(from) = linux::busiest(&queues.truth, cpu, level) {
-        queues.move_any(from, cpu);
+        queues.move_random(from, cpu);
         moves += 1;
     }
     moves
@@ -66,30 +66,30 @@ fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
 
 /// Steals from the whole machine at every level. Swaps happen only at the cache level: an exchange
 /// between cores is not worth more haste.
-fn by_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
+fn apply_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
     let mut moves = 0;
-    while let Some(taken) = decider(queues, rules).steal(cpu) {
-        queues.move_one(taken.from, taken.to, taken.class);
+    while let Some(steal) = decider(queues, rules).steal(cpu) {
+        queues.move_class(steal.from, steal.to, steal.class);
         moves += 1;
     }
     if level != Distance::Cache || moves > 0 {
         return moves;
     }
     let core = queues.seen.map.core_of(cpu);
-    let Some(swap) = decider(queues, rules).swap_at(core) else {
+    let Some(swap) = decider(queues, rules).swap_for_core(core) else {
         return 0;
     };
-    queues.move_one(swap.from, swap.to, Class::Polling);
+    queues.move_class(swap.from, swap.to, Class::Polling);
     if let Some(back) = swap.back {
-        queues.move_one(back, swap.from, Class::Compute);
+        queues.move_class(back, swap.from, Class::Compute);
     }
     1 + u64::from(swap.back.is_some())
 }
 
-fn decider<'a>(queues: &'a SimRunQueues<'_>, rules: Rules) -> Decider<'a, Anywhere> {
+fn decider<'a>(queues: &'a SimRunQueues<'_>, rules: Rules) -> Decider<'a, AllMovable> {
     Decider {
         tally: &queues.seen,
         rules,
-        movable: &Anywhere,
+        movable: &AllMovable,
     }
 }

@@ -15,23 +15,23 @@ use std::cmp::Reverse;
 /// Seconds between two ticks of the kernel's timer: CONFIG_HZ=250.
 pub(super) const TICK_S: f64 = 0.004;
 /// How much less often a busy CPU balances (`busy_factor`).
-const BUSY: f64 = 16.0;
+const BUSY_FACTOR: f64 = 16.0;
 pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
 
 pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: bool) -> f64 {
-    map.within(cpu, level) as f64 * 1e-3 * if busy { BUSY } else { 1.0 }
+    map.cpus_within(cpu, level) as f64 * 1e-3 * if busy { BUSY_FACTOR } else { 1.0 }
 }
 
 pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let map = tally.map;
     let per_cpu =
         |core: usize| (tally.load_of_core[core] as usize * 1024) / map.cpus_of(core).len();
-    let core = least((0..map.cores()).collect(), per_cpu, rng);
+    let core = random_least((0..map.cores()).collect(), per_cpu, rng);
     let load = |cpu: usize| tally.cpus[cpu].load() as usize;
-    least(map.cpus_of(core).to_vec(), load, rng)
+    random_least(map.cpus_of(core).to_vec(), load, rng)
 }
 
-pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
+pub(super) fn cpu_for_woken_task(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
     let map = tally.map;
     let idle = |cpu: &CpuIndex| tally.cpus[*cpu].load() == 0;
     if idle(&before) {
@@ -43,11 +43,11 @@ pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuInd
         return before;
     }
     let load = |cpu| tally.load_of_core[map.core_of(cpu)] as usize;
-    least(idle, load, rng)
+    random_least(idle, load, rng)
 }
 
 /// The value with the least key; of several one by chance.
-fn least(mut values: Vec<usize>, key: impl Fn(usize) -> usize, rng: &mut Rng) -> usize {
+fn random_least(mut values: Vec<usize>, key: impl Fn(usize) -> usize, rng: &mut Rng) -> usize {
     let least = values.iter().map(|value| key(*value)).min();
     values.retain(|value| Some(key(*value)) == least);
     let nth = rng.below(values.len().max(1) as u64) as usize;

@@ -29,7 +29,7 @@ pub(crate) struct PlaceSimOutcome {
 #[derive(Clone, Debug)]
 pub(super) struct SimRunQueues<'a> {
     tasks: Vec<Running>,
-    on: Vec<Vec<usize>>,
+    tasks_on: Vec<Vec<usize>>,
     pub(super) truth: Tally<'a>,
     pub(super) seen: Tally<'a>,
     refill_s: f64,
@@ -39,16 +39,17 @@ pub(super) struct SimRunQueues<'a> {
 }
 
 impl SimRunQueues<'_> {
-    pub(crate) fn move_any(&mut self, from: CpuIndex, to: CpuIndex) {
-        let nth = self.rng.below(self.on[from].len().max(1) as u64) as usize;
-        self.migrate(self.on[from][nth], to);
+    pub(crate) fn move_random(&mut self, from: CpuIndex, to: CpuIndex) {
+        let nth = self.rng.below(self.tasks_on[from].len().max(1) as u64) as usize;
+        self.migrate(self.tasks_on[from][nth], to);
     }
 
-    pub(crate) fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
+    pub(crate) fn move_class(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
         let of_class = |task: &&usize| self.tasks[**task].predictor.class() == class;
-        let tasks: Vec<usize> = self.on[from].iter().filter(of_class).copied().collect();
-        let nth = self.rng.below(tasks.len().max(1) as u64) as usize;
-        self.migrate(tasks[nth], to);
+        let tasks = self.tasks_on[from].iter().filter(of_class);
+        let nth = self.rng.below(tasks.clone().count().max(1) as u64) as usize;
+        let task = tasks.copied().nth(nth).expect("a task of the class");
+        self.migrate(task, to);
     }
 
     fn migrate(&mut self, task: usize, to: CpuIndex) {
@@ -63,8 +64,8 @@ impl SimRunQueues<'_> {
     fn leave(&mut self, task: usize) {
         self.changed = true;
         let left = &self.tasks[task];
-        self.on[left.cpu].retain(|other| *other != task);
-        self.truth.remove(left.cpu, left.of.class);
+        self.tasks_on[left.cpu].retain(|other| *other != task);
+        self.truth.remove(left.cpu, left.task.class);
         self.seen.remove(left.cpu, left.predictor.class());
     }
 
@@ -72,9 +73,9 @@ impl SimRunQueues<'_> {
         self.changed = true;
         let running = &mut self.tasks[task];
         running.cpu = cpu;
-        self.truth.add(cpu, running.of.class);
+        self.truth.add(cpu, running.task.class);
         self.seen.add(cpu, running.predictor.class());
-        self.on[cpu].push(task);
+        self.tasks_on[cpu].push(task);
     }
 }
 
@@ -107,7 +108,7 @@ impl<'a> PlaceSimMachine<'a> {
         let running = sim.tasks.iter().map(|task| Running::new(*task, &mut rng));
         let mut queues = SimRunQueues {
             tasks: running.collect(),
-            on: vec![Vec::new(); cpus],
+            tasks_on: vec![Vec::new(); cpus],
             truth: Tally::new(sim.map),
             seen: Tally::new(sim.map),
             refill_s: sim.cache.map_or(0.0, |term| term.refill_s),
@@ -139,27 +140,27 @@ impl<'a> PlaceSimMachine<'a> {
     }
 
     fn is_done(&self) -> bool {
-        let ends = |task: &&Running| task.of.work_s.is_some();
+        let ends = |task: &&Running| task.task.work_s.is_some();
         let mut ending = self.queues.tasks.iter().filter(ends);
-        let some = ending.clone().next().is_some();
+        let any_ends = ending.clone().next().is_some();
         let all_ended = ending.all(|task| task.first_s.is_some());
-        (some && all_ended) || self.queues.now_s >= self.sim.most_s
+        (any_ends && all_ended) || self.queues.now_s >= self.sim.max_s
     }
 
-    fn at_rest(&self) -> bool {
-        let is_recognised = |task: &Running| task.predictor.class() == task.of.class;
+    fn is_at_rest(&self) -> bool {
+        let is_recognised = |task: &Running| task.predictor.class() == task.task.class;
         let fixed = matches!(self.sim.policy, Policy::Fixed(_));
         let recognised = fixed || self.queues.tasks.iter().all(is_recognised);
-        !self.sleeps && recognised && (fixed || self.balancer.at_rest())
+        !self.sleeps && recognised && (fixed || self.balancer.is_at_rest())
     }
 
     fn step(&mut self) {
         if std::mem::take(&mut self.queues.changed) {
             self.rates = self.rates();
         }
-        let resting = self.at_rest();
-        let dt = if resting { self.to_next_end() } else { STEP_S };
-        self.advance(dt.min(self.sim.most_s - self.queues.now_s).max(1e-9));
+        let resting = self.is_at_rest();
+        let dt = if resting { self.next_end_s() } else { STEP_S };
+        self.advance(dt.min(self.sim.max_s - self.queues.now_s).max(1e-9));
         self.change_phases();
         if self.queues.now_s >= self.next_window_s - 1e-9 {
             self.predict();
@@ -185,9 +186,9 @@ impl<'a> PlaceSimMachine<'a> {
         (0..truth.map.cpus()).map(rate).collect()
     }
 
-    fn to_next_end(&self) -> f64 {
+    fn next_end_s(&self) -> f64 {
         let left = |task: &Running| {
-            let work = task.of.work_s?;
+            let work = task.task.work_s?;
             Some((work - task.done_s + task.refill_s) / self.rates[task.cpu].0)
         };
         let ends = self.queues.tasks.iter().filter_map(left);
@@ -203,7 +204,7 @@ impl<'a> PlaceSimMachine<'a> {
         for task in tasks.filter(|task| task.wakes_at_s.is_none()) {
             task.ran = true;
             task.left_s -= dt / f64::from(queues.truth.cpus[task.cpu].load().max(1));
-            work(task, rates[task.cpu].0, began, dt);
+            do_work(task, rates[task.cpu].0, began, dt);
         }
     }
 
@@ -224,7 +225,7 @@ impl<'a> PlaceSimMachine<'a> {
                     let (before, queues) = (running.cpu, &mut self.queues);
                     let cpu = match self.sim.policy {
                         Policy::Fixed(_) => before,
-                        _ => linux::wake(&queues.truth, before, &mut queues.rng),
+                        _ => linux::cpu_for_woken_task(&queues.truth, before, &mut queues.rng),
                     };
                     queues.tasks[task].wakes_at_s = None;
                     queues.tasks[task].draw_run(&mut queues.rng);
@@ -233,7 +234,7 @@ impl<'a> PlaceSimMachine<'a> {
                 }
                 _ => continue,
             }
-            self.balancer.changed();
+            self.balancer.mark_changed();
         }
     }
 
@@ -242,21 +243,20 @@ impl<'a> PlaceSimMachine<'a> {
         for running in &mut self.queues.tasks {
             let before = running.predictor.class();
             let ran = std::mem::take(&mut running.ran);
-            running
-                .predictor
-                .window(ran && running.of.class == Class::Polling);
+            let polled = ran && running.task.class == Class::Polling;
+            running.predictor.update(polled);
             let after = running.predictor.class();
             if before != after && running.wakes_at_s.is_none() {
                 self.queues.seen.remove(running.cpu, before);
                 self.queues.seen.add(running.cpu, after);
-                self.balancer.changed();
+                self.balancer.mark_changed();
             }
         }
     }
 
     fn outcome(self) -> PlaceSimOutcome {
         let ending = self.queues.tasks.iter().filter_map(|task| {
-            let work = task.of.work_s?;
+            let work = task.task.work_s?;
             Some(task.first_s.map(|time| time / work))
         });
         let times: Option<Vec<f64>> = ending.collect();
@@ -268,8 +268,8 @@ impl<'a> PlaceSimMachine<'a> {
     }
 }
 
-fn work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
-    let Some(work) = task.of.work_s else {
+fn do_work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
+    let Some(work) = task.task.work_s else {
         return;
     };
     let did = rate * dt;

@@ -45,7 +45,7 @@ impl Task {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Running {
-    pub of: Task,
+    pub task: Task,
     /// The task's CPU; while it sleeps, the CPU that it had.
     pub cpu: usize,
     /// When it wakes up; `None` while it can run.
@@ -61,22 +61,22 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(of: Task, rng: &mut Rng) -> Self {
-        let mut task = Running {
-            of,
+    pub(crate) fn new(task: Task, rng: &mut Rng) -> Self {
+        let mut running = Running {
+            task,
             ..Running::default()
         };
-        task.draw_run(rng);
-        task
+        running.draw_run(rng);
+        running
     }
 
     pub(crate) fn draw_run(&mut self, rng: &mut Rng) {
-        let phases = self.of.phases;
+        let phases = self.task.phases;
         self.left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
     }
 
     pub(crate) fn draw_sleep(&self, rng: &mut Rng) -> f64 {
-        let phases = self.of.phases;
+        let phases = self.task.phases;
         phases.map_or(0.0, |phases| exponential(phases.sleeps_s, rng))
     }
 }

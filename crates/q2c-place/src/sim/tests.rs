@@ -35,7 +35,7 @@ fn sim<'a>(map: &'a SmtMap, tasks: &'a [Task], policy: Policy) -> PlaceSim<'a> {
         policy,
         speeds: SPEEDS,
         cache: None,
-        most_s: 3_600.0,
+        max_s: 3_600.0,
     }
 }
 
@@ -153,7 +153,7 @@ fn the_cache_term_counts_c_tasks_of_the_same_cache() {
 fn a_run_ends_at_its_longest_time() {
     let (map, tasks) = (SmtMap::regular(1, 2, 1), tasks(1, 1));
     let sim = PlaceSim {
-        most_s: 0.5,
+        max_s: 0.5,
         ..sim(&map, &tasks, Policy::Fixed(vec![0, 0]))
     };
     let outcome = sim.run(1);

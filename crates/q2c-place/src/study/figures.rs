@@ -1,6 +1,6 @@
 //! The figures of each policy, from its starts.
 
-use super::{PlaceStudyRequest, SetupOf};
+use super::{PlaceStudyRequest, SetupRequest};
 use crate::latency;
 use crate::map::SmtMap;
 use crate::placement::place_tasks;
@@ -25,7 +25,7 @@ pub(super) const POLICIES: [PolicyName; 8] = [
 pub(super) struct PolicyRunInputs<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],
-    pub of: &'a SetupOf,
+    pub machine: &'a SetupRequest,
     pub request: &'a PlaceStudyRequest,
 }
 
@@ -38,7 +38,7 @@ impl PolicyRunInputs<'_> {
             speeds: self.request.speeds,
             cache: self.request.cache,
             // Even a task that has a thousandth of a CPU ends within this time.
-            most_s: 1_000.0 * self.of.work_s,
+            max_s: 1_000.0 * self.machine.work_s,
         };
         // A fixed placement without sleeps has nothing that a start could change.
         let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
@@ -55,23 +55,23 @@ impl PolicyRunInputs<'_> {
         let mut sum = Account::default();
         for outcome in outcomes {
             let slowdown = outcome.c_slowdown;
-            slowdowns.push(slowdown.ok_or_else(|| self.no_end(name, sim.most_s))?);
+            slowdowns.push(slowdown.ok_or_else(|| self.no_end(name, sim.max_s))?);
             add(&mut sum, &outcome.account);
         }
         Ok(self.figures(name, &sorted(&slowdowns), &sum))
     }
 
-    fn no_end(&self, name: PolicyName, most_s: f64) -> Fault {
+    fn no_end(&self, name: PolicyName, max_s: f64) -> Fault {
         let policy = format!("{name:?}").to_lowercase();
-        let work_s = self.of.work_s;
+        let work_s = self.machine.work_s;
         let text = format!(
-            "simulate placements: a computing task did not end within {most_s} simulated seconds under {policy}; use fewer tasks or --work below {work_s} s"
+            "simulate placements: a computing task did not end within {max_s} simulated seconds under {policy}; use fewer tasks or --work below {work_s} s"
         );
         Fault::new(Exit::Usage, text)
     }
 
     fn policy(&self, name: PolicyName) -> Policy {
-        let placed = place_tasks(name, self.map, self.of.compute, self.of.polling);
+        let placed = place_tasks(name, self.map, self.machine.compute, self.machine.polling);
         if let Some(placed) = placed {
             return Policy::Fixed([placed.compute, placed.polling].concat());
         }

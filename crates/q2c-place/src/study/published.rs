@@ -1,6 +1,6 @@
 //! The published set-ups and their figures.
 
-use super::SetupOf;
+use super::SetupRequest;
 use crate::speed::SCATTER_OVER_BUNCH_PCT;
 use q2c_result::place::PublishedFigure;
 
@@ -16,8 +16,8 @@ const WORK_S: f64 = 20.0;
 
 /// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;
 /// balancers on four. Means over the published programs (perlbench and x264 for balancers).
-pub fn setups() -> Vec<SetupOf> {
-    let setup = |cores, tasks, published| SetupOf {
+pub fn setups() -> Vec<SetupRequest> {
+    let setup = |cores, tasks, published| SetupRequest {
         cores,
         threads: 2,
         caches: 1,

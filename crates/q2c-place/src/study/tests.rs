@@ -4,7 +4,7 @@ use super::*;
 use crate::speed;
 use q2c_model::Exit;
 
-fn simulated(setups: Vec<SetupOf>, starts: u32) -> Result<PlaceSimResult, Fault> {
+fn simulated(setups: Vec<SetupRequest>, starts: u32) -> Result<PlaceSimResult, Fault> {
     simulate(&PlaceStudyRequest {
         setups,
         speeds: speed::published(),

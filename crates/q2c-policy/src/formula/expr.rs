@@ -33,37 +33,37 @@ pub(super) enum FormulaExpr {
 
 impl FormulaExpr {
     /// Returns `None` if a part that is needed has no value; `if`, `&&` and `||` may skip parts.
-    pub(super) fn value(&self, of: &dyn Fn(Statistic) -> f64) -> Option<f64> {
+    pub(super) fn value(&self, value_of: &dyn Fn(Statistic) -> f64) -> Option<f64> {
         let value = match self {
             FormulaExpr::Number(number) => *number,
-            FormulaExpr::Statistic(statistic) => of(*statistic),
-            FormulaExpr::Negative(expr) => -expr.value(of)?,
-            FormulaExpr::Not(expr) => truth(!expr.is_true(of)?),
-            FormulaExpr::Binary(op, sides) => binary(*op, sides, of)?,
+            FormulaExpr::Statistic(statistic) => value_of(*statistic),
+            FormulaExpr::Negative(expr) => -expr.value(value_of)?,
+            FormulaExpr::Not(expr) => as_number(!expr.is_true(value_of)?),
+            FormulaExpr::Binary(op, sides) => binary(*op, sides, value_of)?,
             FormulaExpr::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                let taken = if condition.is_true(of)? {
+                let branch = if condition.is_true(value_of)? {
                     then
                 } else {
                     otherwise
                 };
-                taken.value(of)?
+                branch.value(value_of)?
             }
-            FormulaExpr::Smallest(all) => fold(all, of, f64::min)?,
-            FormulaExpr::Largest(all) => fold(all, of, f64::max)?,
+            FormulaExpr::Smallest(arguments) => fold(arguments, value_of, f64::min)?,
+            FormulaExpr::Largest(arguments) => fold(arguments, value_of, f64::max)?,
         };
         value.is_finite().then_some(value)
     }
 
-    fn is_true(&self, of: &dyn Fn(Statistic) -> f64) -> Option<bool> {
-        Some(self.value(of)? != 0.0)
+    fn is_true(&self, value_of: &dyn Fn(Statistic) -> f64) -> Option<bool> {
+        Some(self.value(value_of)? != 0.0)
     }
 
-    pub(super) fn statistics(&self, all: &mut Vec<Statistic>) {
+    pub(super) fn statistics(&self, statistics: &mut Vec<Statistic>) {
         let parts: &[FormulaExpr] = match self {
             FormulaExpr::Number(_) => &[],
             FormulaExpr::Statistic(statistic) => {
-                all.push(*statistic);
+                statistics.push(*statistic);
                 &[]
             }
             FormulaExpr::Negative(expr) | FormulaExpr::Not(expr) => std::slice::from_ref(expr),
@@ -71,34 +71,34 @@ impl FormulaExpr {
             FormulaExpr::If(parts) => &parts[..],
             FormulaExpr::Smallest(parts) | FormulaExpr::Largest(parts) => parts,
         };
-        parts.iter().for_each(|part| part.statistics(all));
+        parts.iter().for_each(|part| part.statistics(statistics));
     }
 }
 
-fn truth(is: bool) -> f64 {
-    f64::from(u8::from(is))
+fn as_number(truth: bool) -> f64 {
+    f64::from(u8::from(truth))
 }
 
 fn binary(
     op: FormulaOp,
     [left, right]: &[FormulaExpr; 2],
-    of: &dyn Fn(Statistic) -> f64,
+    value_of: &dyn Fn(Statistic) -> f64,
 ) -> Option<f64> {
-    let a = left.value(of)?;
+    let a = left.value(value_of)?;
     match op {
         FormulaOp::Or if a != 0.0 => return Some(1.0),
         FormulaOp::And if a == 0.0 => return Some(0.0),
         _ => {}
     }
-    let b = right.value(of)?;
+    let b = right.value(value_of)?;
     Some(match op {
         FormulaOp::Or | FormulaOp::And => b,
-        FormulaOp::Less => truth(a < b),
-        FormulaOp::LessOrEqual => truth(a <= b),
-        FormulaOp::More => truth(a > b),
-        FormulaOp::MoreOrEqual => truth(a >= b),
-        FormulaOp::Equal => truth(a == b),
-        FormulaOp::NotEqual => truth(a != b),
+        FormulaOp::Less => as_number(a < b),
+        FormulaOp::LessOrEqual => as_number(a <= b),
+        FormulaOp::More => as_number(a > b),
+        FormulaOp::MoreOrEqual => as_number(a >= b),
+        FormulaOp::Equal => as_number(a == b),
+        FormulaOp::NotEqual => as_number(a != b),
         FormulaOp::Add => a + b,
         FormulaOp::Subtract => a - b,
         FormulaOp::Multiply => a * b,
@@ -107,11 +107,11 @@ fn binary(
 }
 
 fn fold(
-    all: &[FormulaExpr],
-    of: &dyn Fn(Statistic) -> f64,
+    arguments: &[FormulaExpr],
+    value_of: &dyn Fn(Statistic) -> f64,
     pick: fn(f64, f64) -> f64,
 ) -> Option<f64> {
-    let mut values = all.iter().map(|expr| expr.value(of));
+    let mut values = arguments.iter().map(|expr| expr.value(value_of));
     let first = values.next()??;
     values.try_fold(first, |best, value| Some(pick(best, value?)))
 }
@@ -151,9 +151,9 @@ const NAMED: [(&str, Statistic); 7] = [
 
 impl Statistic {
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        let known = NAMED.iter().find(|(known, _)| *known == name);
-        let known = known.map(|(_, statistic)| *statistic);
-        known.or_else(|| Some(Statistic::Percentile(percent(name)?)))
+        let named = NAMED.iter().find(|named| named.0 == name);
+        let named = named.map(|(_, statistic)| *statistic);
+        named.or_else(|| Some(Statistic::Percentile(percent(name)?)))
     }
 
     /// True if the statistic is a time, false if it is a count.

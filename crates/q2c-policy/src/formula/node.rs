@@ -18,7 +18,7 @@ impl ValueKind {
     pub(super) const NUMBER: ValueKind = ValueKind::Power(0);
     pub(super) const TIME: ValueKind = ValueKind::Power(1);
 
-    pub(super) fn alike(self, other: ValueKind) -> Result<ValueKind, String> {
+    pub(super) fn join(self, other: ValueKind) -> Result<ValueKind, String> {
         match (self, other) {
             (ValueKind::Zero, ValueKind::Power(_)) => Ok(other),
             (ValueKind::Power(_), ValueKind::Zero) => Ok(self),
@@ -29,7 +29,7 @@ impl ValueKind {
         }
     }
 
-    pub(super) fn power(self) -> Result<i32, String> {
+    pub(super) fn check_power(self) -> Result<i32, String> {
         match self {
             ValueKind::Truth => {
                 let use_if = "if(comparison, value, value) makes a value of it";
@@ -40,7 +40,7 @@ impl ValueKind {
         }
     }
 
-    pub(super) fn truth(self) -> Result<(), String> {
+    pub(super) fn check_truth(self) -> Result<(), String> {
         match self {
             ValueKind::Truth => Ok(()),
             other => Err(format!(
@@ -49,7 +49,7 @@ impl ValueKind {
         }
     }
 
-    pub(super) fn time(self) -> Result<(), String> {
+    pub(super) fn check_time(self) -> Result<(), String> {
         match self {
             ValueKind::Zero | ValueKind::TIME => Ok(()),
             other => Err(format!(
@@ -102,13 +102,13 @@ impl Node {
     }
 
     pub(super) fn negative(value: Node, at: usize) -> Result<Self, Mistake> {
-        value.check(ValueKind::power)?;
+        value.check(ValueKind::check_power)?;
         let expr = FormulaExpr::Negative(Box::new(value.expr));
         Ok(Node { expr, at, ..value })
     }
 
     pub(super) fn not(value: Node, at: usize) -> Result<Self, Mistake> {
-        value.check(ValueKind::truth)?;
+        value.check(ValueKind::check_truth)?;
         let expr = FormulaExpr::Not(Box::new(value.expr));
         Ok(Node { expr, at, ..value })
     }
@@ -116,20 +116,28 @@ impl Node {
     pub(super) fn binary(op: FormulaOp, left: Node, right: Node) -> Result<Self, Mistake> {
         let kind = match op {
             FormulaOp::Or | FormulaOp::And => {
-                left.check(ValueKind::truth)?;
-                right.check(ValueKind::truth)?;
+                left.check(ValueKind::check_truth)?;
+                right.check(ValueKind::check_truth)?;
                 ValueKind::Truth
             }
-            FormulaOp::Add | FormulaOp::Subtract => alike([&left, &right])?,
-            FormulaOp::Multiply => {
-                ValueKind::Power(left.check(ValueKind::power)? + right.check(ValueKind::power)?)
-            }
+            FormulaOp::Add | FormulaOp::Subtract => common_kind([&left, &right])?,
+            FormulaOp::Multiply => ValueKind::Power(
+                left.check(ValueKind::check_power)? + right.check(ValueKind::check_power)?,
+            ),
             FormulaOp::Divide => {
-                let power = left.check(ValueKind::power)? - right.check(ValueKind::power)?;
-                right.check_divisor()?;
-                ValueKind::Power(power)
+                let dividend = left.check(ValueKind::check_power)?;
+                let divisor = right.check(ValueKind::check_power)?;
+                let is_zero = |window| right.expr.value(&|s| value_in(window, s)) == Some(0.0);
+                if SAMPLE_WINDOWS.iter().all(is_zero) {
+                    let error = "division by zero: this is 0 in every window".to_owned();
+                    return Err(Mistake {
+                        at: right.at,
+                        error,
+                    });
+                }
+                ValueKind::Power(dividend - divisor)
             }
-            _ => alike([&left, &right]).map(|_| ValueKind::Truth)?,
+            _ => common_kind([&left, &right]).map(|_| ValueKind::Truth)?,
         };
         Ok(Node {
             expr: FormulaExpr::Binary(op, Box::new([left.expr, right.expr])),
@@ -139,27 +147,27 @@ impl Node {
     }
 
     /// The node of a call of one of [`FUNCTIONS`].
-    pub(super) fn call(function: &str, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
-        let count = given.len();
+    pub(super) fn call(function: &str, arguments: Vec<Node>, at: usize) -> Result<Self, Mistake> {
+        let count = arguments.len();
         let wrong = |expected| Mistake {
             at,
             error: format!("{function} takes {expected}, found {count}"),
         };
         match function {
             "if" => {
-                let parts = <[Node; 3]>::try_from(given);
+                let parts = <[Node; 3]>::try_from(arguments);
                 Node::choice(parts.map_err(|_| wrong("a comparison and two values"))?, at)
             }
             _ if count < 2 => Err(wrong("two or more values")),
-            "min" => Node::extreme(FormulaExpr::Smallest, given, at),
-            _ => Node::extreme(FormulaExpr::Largest, given, at),
+            "min" => Node::extreme(FormulaExpr::Smallest, arguments, at),
+            _ => Node::extreme(FormulaExpr::Largest, arguments, at),
         }
     }
 
     fn choice(parts: [Node; 3], at: usize) -> Result<Self, Mistake> {
         let [condition, then, otherwise] = &parts;
-        condition.check(ValueKind::truth)?;
-        let kind = alike([then, otherwise])?;
+        condition.check(ValueKind::check_truth)?;
+        let kind = common_kind([then, otherwise])?;
         Ok(Node {
             expr: FormulaExpr::If(Box::new(parts.map(|part| part.expr))),
             kind,
@@ -169,11 +177,11 @@ impl Node {
 
     fn extreme(
         expr: fn(Vec<FormulaExpr>) -> FormulaExpr,
-        given: Vec<Node>,
+        arguments: Vec<Node>,
         at: usize,
     ) -> Result<Self, Mistake> {
-        let kind = alike(&given)?;
-        let expr = expr(given.into_iter().map(|node| node.expr).collect());
+        let kind = common_kind(&arguments)?;
+        let expr = expr(arguments.into_iter().map(|node| node.expr).collect());
         Ok(Node { expr, kind, at })
     }
 
@@ -181,29 +189,17 @@ impl Node {
         &self,
         check: impl Fn(ValueKind) -> Result<T, String>,
     ) -> Result<T, Mistake> {
-        check(self.kind).map_err(|error| self.mistake(error))
-    }
-
-    fn check_divisor(&self) -> Result<(), Mistake> {
-        let zero = |window| self.expr.value(&|s| value_in(window, s)) == Some(0.0);
-        if SAMPLE_WINDOWS.iter().all(zero) {
-            return Err(self.mistake("division by zero: this is 0 in every window".to_owned()));
-        }
-        Ok(())
-    }
-
-    fn mistake(&self, error: String) -> Mistake {
-        Mistake { at: self.at, error }
+        check(self.kind).map_err(|error| Mistake { at: self.at, error })
     }
 }
 
 /// The common kind of values that are added, compared or chosen from; comparisons are refused.
-fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mistake> {
+fn common_kind<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mistake> {
     let mut kind = None;
     for node in nodes {
-        node.check(ValueKind::power)?;
+        node.check(ValueKind::check_power)?;
         let before: ValueKind = kind.unwrap_or(node.kind);
-        kind = Some(node.check(|next| before.alike(next))?);
+        kind = Some(node.check(|next| before.join(next))?);
     }
     Ok(kind.unwrap_or(ValueKind::Zero))
 }

@@ -11,18 +11,18 @@ use winnow::stream::{LocatingSlice, Location};
 use winnow::token::{one_of, take_while};
 
 type FormulaInput<'i> = LocatingSlice<&'i str>;
-type Read<T> = Result<T, ErrMode<Mistake>>;
+type Parsed<T> = Result<T, ErrMode<Mistake>>;
 
-/// The longest formula, bytes. Together with [`DEEPEST`], in levels, it bounds the stack.
-const LONGEST: usize = 1000;
-const DEEPEST: usize = 32;
+/// The longest formula, bytes. Together with [`MAX_DEPTH`], in levels, it bounds the stack.
+const MAX_BYTES: usize = 1000;
+const MAX_DEPTH: usize = 32;
 
 pub(super) fn formula(text: &str) -> Result<FormulaExpr, Mistake> {
-    if text.len() > LONGEST {
-        let ends = text.char_indices().map(|(at, _)| at);
+    if text.len() > MAX_BYTES {
+        let starts = text.char_indices().map(|(at, _)| at);
         return Err(Mistake {
-            at: ends.take_while(|&at| at <= LONGEST).last().unwrap_or(0),
-            error: format!("longer than {LONGEST} bytes"),
+            at: starts.take_while(|&at| at <= MAX_BYTES).last().unwrap_or(0),
+            error: format!("longer than {MAX_BYTES} bytes"),
         });
     }
     let mut input = LocatingSlice::new(text);
@@ -33,11 +33,11 @@ pub(super) fn formula(text: &str) -> Result<FormulaExpr, Mistake> {
     Ok(node.expr)
 }
 
-fn complete_formula(input: &mut FormulaInput<'_>) -> Read<Node> {
+fn complete_formula(input: &mut FormulaInput<'_>) -> Parsed<Node> {
     let node = operation(input, 0)?;
     match input.chars().next() {
         None => {
-            node.check(ValueKind::time).map_err(ErrMode::Cut)?;
+            node.check(ValueKind::check_time).map_err(ErrMode::Cut)?;
             Ok(node)
         }
         Some(',') => {
@@ -52,7 +52,7 @@ fn complete_formula(input: &mut FormulaInput<'_>) -> Read<Node> {
     }
 }
 
-fn operation(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
+fn operation(input: &mut FormulaInput<'_>, depth: usize) -> Parsed<Node> {
     expression(|input: &mut FormulaInput<'_>| operand(input, depth))
         .infix(operator)
         .parse_next(input)
@@ -61,7 +61,7 @@ fn operation(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
 /// A higher binding power binds tighter; equal powers bind from the left.
 fn operator<'i>(
     input: &mut FormulaInput<'i>,
-) -> Read<Infix<FormulaInput<'i>, Node, ErrMode<Mistake>>> {
+) -> Parsed<Infix<FormulaInput<'i>, Node, ErrMode<Mistake>>> {
     macro_rules! left {
         ($text:literal, $power:literal, $op:ident) => {
             $text.value(Infix::Left($power, |_, a, b| binary(FormulaOp::$op, a, b)))
@@ -85,15 +85,15 @@ fn operator<'i>(
     alt((compute, compare, join)).parse_next(input)
 }
 
-fn binary(op: FormulaOp, left: Node, right: Node) -> Read<Node> {
+fn binary(op: FormulaOp, left: Node, right: Node) -> Parsed<Node> {
     Node::binary(op, left, right).map_err(ErrMode::Cut)
 }
 
-fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
-    blanks(input)?;
+fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Parsed<Node> {
+    skip_blanks(input)?;
     let at = input.current_token_start();
-    if depth > DEEPEST {
-        return cut(input, format!("nested deeper than {DEEPEST} levels"));
+    if depth > MAX_DEPTH {
+        return cut(input, format!("nested deeper than {MAX_DEPTH} levels"));
     }
     let first = input.chars().next();
     opt(one_of(['-', '!', '('])).parse_next(input)?;
@@ -102,26 +102,26 @@ fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
         Some('!') => Node::not(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?,
         Some('(') => {
             let node = operation(input, depth + 1)?;
-            close(input, "an operator or `)`")?;
+            close_paren(input, "an operator or `)`")?;
             Node { at, ..node }
         }
         Some('0'..='9' | '.') => number(input, at)?,
         Some(c) if is_name(c) => name(input, at, depth)?,
         _ => return unexpected(input, "a number, a name or `(`"),
     };
-    blanks(input)?;
+    skip_blanks(input)?;
     Ok(node)
 }
 
-fn close(input: &mut FormulaInput<'_>, expected: &'static str) -> Read<()> {
+fn close_paren(input: &mut FormulaInput<'_>, expected: &'static str) -> Parsed<()> {
     match opt(')').parse_next(input)? {
         Some(_) => Ok(()),
         None => unexpected(input, expected),
     }
 }
 
-fn number(input: &mut FormulaInput<'_>, at: usize) -> Read<Node> {
-    let digits = |least: usize| take_while(least.., |c: char| c.is_ascii_digit());
+fn number(input: &mut FormulaInput<'_>, at: usize) -> Parsed<Node> {
+    let digits = |min: usize| take_while(min.., |c: char| c.is_ascii_digit());
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
     let text = (digits(0), opt(('.', digits(0))), opt(exponent))
         .take()
@@ -151,21 +151,21 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Read<Node> {
     }
 }
 
-fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Read<Node> {
+fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Parsed<Node> {
     let name = take_while(1.., is_name).parse_next(input)?;
     let unknown = |what: &str, expected: &str| {
         let error = format!("unknown {what} `{name}`, expected one of {expected}");
         ErrMode::Cut(Mistake { at, error })
     };
-    blanks(input)?;
+    skip_blanks(input)?;
     if opt('(').parse_next(input)?.is_some() {
         if !FUNCTIONS.contains(&name) {
             return Err(unknown("function", &FUNCTIONS.join(", ")));
         }
-        let given = separated(1.., |i: &mut FormulaInput<'_>| operation(i, depth + 1), ',')
+        let arguments = separated(1.., |i: &mut FormulaInput<'_>| operation(i, depth + 1), ',')
             .parse_next(input)?;
-        close(input, "an operator, `,` or `)`")?;
-        return Node::call(name, given, at).map_err(ErrMode::Cut);
+        close_paren(input, "an operator, `,` or `)`")?;
+        return Node::call(name, arguments, at).map_err(ErrMode::Cut);
     }
     if name == "if" {
         return unexpected(input, "`(` behind if");
@@ -178,18 +178,18 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn blanks(input: &mut FormulaInput<'_>) -> Read<()> {
+fn skip_blanks(input: &mut FormulaInput<'_>) -> Parsed<()> {
     take_while(0.., char::is_whitespace)
         .void()
         .parse_next(input)
 }
 
-fn cut<T>(input: &FormulaInput<'_>, error: String) -> Read<T> {
+fn cut<T>(input: &FormulaInput<'_>, error: String) -> Parsed<T> {
     let at = input.current_token_start();
     Err(ErrMode::Cut(Mistake { at, error }))
 }
 
-fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Read<T> {
+fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Parsed<T> {
     cut(
         input,
         format!("expected {expected}, found {}", describe_next(input)),
@@ -198,8 +198,8 @@ fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Read<T> {
 
 fn describe_next(input: &str) -> String {
     let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
-    let one = input.chars().next().map_or(0, char::len_utf8);
-    match &input[..word.max(one)] {
+    let first_char = input.chars().next().map_or(0, char::len_utf8);
+    match &input[..word.max(first_char)] {
         "" => "the end".to_owned(),
         next => format!("`{}`", next.escape_debug()),
     }

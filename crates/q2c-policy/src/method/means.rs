@@ -79,4 +79,4 @@ impl FromStr for Means {
     }
 }
 
-q2c_model::kept_as_text!(Means);
+q2c_model::serde_as_text!(Means);

@@ -150,7 +150,7 @@ fn methods_that_differ_in_numbers_alone_are_alike() {
         ("hybrid-kernel:min:70%", "hybrid:min:70%", false),
     ] {
         let (a, b): (Method, Method) = (a.parse().unwrap(), b.parse().unwrap());
-        assert_eq!(a.alike(&b), alike, "{a} {b}");
-        assert_eq!(b.alike(&a), alike, "{b} {a}");
+        assert_eq!(a.same_rule(&b), alike, "{a} {b}");
+        assert_eq!(b.same_rule(&a), alike, "{b} {a}");
     }
 }

@@ -13,8 +13,8 @@
 
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
-use crate::learned::Numbers;
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
+use crate::state::StateReader;
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -59,7 +59,7 @@ fn form(spec: &PolicySpec) -> Form {
         pas: Pas::new(Sensitivity::PUBLISHED),
         mode: DpasMode::Pas,
         ios: 0,
-        depths: 0,
+        asleep_sum: 0,
         asleep: 0,
     })
 }
@@ -89,7 +89,7 @@ struct ModeFigures {
 }
 
 /// Mean number asleep, in tenths, while one thread has the CPU alone.
-const ALONE: u64 = 10;
+const ONE_THREAD_TENTHS: u64 = 10;
 
 impl DpasMode {
     const ALL: [DpasMode; 4] = [
@@ -99,13 +99,13 @@ impl DpasMode {
         DpasMode::Interrupt,
     ];
 
-    fn next(self, seen: ModeFigures, limits: &DpasLimits) -> DpasMode {
+    fn next(self, figures: ModeFigures, limits: &DpasLimits) -> DpasMode {
         match self {
-            DpasMode::Pas if seen.failures > 0 => DpasMode::Overload,
-            DpasMode::Pas if seen.depth_tenths == ALONE => DpasMode::Poll,
+            DpasMode::Pas if figures.failures > 0 => DpasMode::Overload,
+            DpasMode::Pas if figures.depth_tenths == ONE_THREAD_TENTHS => DpasMode::Poll,
             DpasMode::Poll => DpasMode::Pas,
-            DpasMode::Overload if seen.depth_tenths <= ALONE => DpasMode::Pas,
-            DpasMode::Overload if seen.depth_tenths > limits.theta_tenths => DpasMode::Interrupt,
+            DpasMode::Overload if figures.depth_tenths <= ONE_THREAD_TENTHS => DpasMode::Pas,
+            DpasMode::Overload if figures.depth_tenths > limits.theta_tenths => DpasMode::Interrupt,
             DpasMode::Interrupt => DpasMode::Overload,
             DpasMode::Pas | DpasMode::Overload => self,
         }
@@ -118,7 +118,7 @@ struct Dpas {
     mode: DpasMode,
     ios: u64,
     /// Sum over the I/Os that slept of the number asleep at their submission, themselves included.
-    depths: u64,
+    asleep_sum: u64,
     asleep: u64,
 }
 
@@ -126,16 +126,16 @@ struct Dpas {
 const AWAKE: Token = Token(0);
 
 impl Dpas {
-    fn look(&mut self) {
+    fn switch_if_due(&mut self) {
         if self.ios < self.limits.ios[self.mode as usize] {
             return;
         }
-        let seen = ModeFigures {
-            depth_tenths: self.depths * 10 / self.ios,
+        let figures = ModeFigures {
+            depth_tenths: self.asleep_sum * 10 / self.ios,
             failures: std::mem::take(&mut self.pas.failures),
         };
-        self.mode = self.mode.next(seen, &self.limits);
-        (self.ios, self.depths) = (0, 0);
+        self.mode = self.mode.next(figures, &self.limits);
+        (self.ios, self.asleep_sum) = (0, 0);
     }
 
     fn sleep(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
@@ -143,7 +143,7 @@ impl Dpas {
         if token != AWAKE {
             self.ios += 1;
             self.asleep += 1;
-            self.depths += self.asleep;
+            self.asleep_sum += self.asleep;
         }
         (decision, token)
     }
@@ -151,7 +151,7 @@ impl Dpas {
 
 impl Lane for Dpas {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
-        self.look();
+        self.switch_if_due();
         let decision = match self.mode {
             DpasMode::Pas | DpasMode::Overload => return self.sleep(io, now),
             DpasMode::Poll => Decision::Poll,
@@ -168,19 +168,19 @@ impl Lane for Dpas {
         }
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
-        let mut numbers = vec![self.mode as u64, self.ios, self.depths, self.asleep];
-        numbers.extend(self.pas.learned()?);
+    fn state(&self) -> Option<Vec<u64>> {
+        let mut numbers = vec![self.mode as u64, self.ios, self.asleep_sum, self.asleep];
+        numbers.extend(self.pas.state()?);
         Some(numbers)
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
-        self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
-        // Modes last for up to 10^9 I/Os, and depths are multiplied by ten.
-        self.ios = numbers.up_to(1 << 32)?;
-        self.depths = numbers.up_to(1 << 48)?;
-        self.asleep = numbers.up_to(1 << 32)?;
-        self.pas.go_on_from(numbers.0)
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
+        self.mode = *DpasMode::ALL.get(numbers.next_up_to(3)? as usize)?;
+        // Modes last for up to 10^9 I/Os, and the sum is multiplied by ten.
+        self.ios = numbers.next_up_to(1 << 32)?;
+        self.asleep_sum = numbers.next_up_to(1 << 48)?;
+        self.asleep = numbers.next_up_to(1 << 32)?;
+        self.pas.restore(numbers.0)
     }
 }

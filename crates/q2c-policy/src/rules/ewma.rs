@@ -8,8 +8,8 @@
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
-use crate::learned::{MOST, Numbers};
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
+use crate::state::{MAX_COUNT, StateReader};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -65,17 +65,18 @@ impl Lane for Ewma {
         *mean += self.weight * (newest - *mean);
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
+    fn state(&self) -> Option<Vec<u64>> {
         let encode = |mean: &Option<f64>| [mean.is_some().into(), mean.unwrap_or(0.0).to_bits()];
         Some(self.means.iter().flat_map(encode).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
         for mean in &mut self.means {
-            let (known, ns) = (numbers.flag()?, numbers.real(0.0, MOST as f64)?);
-            *mean = known.then_some(ns);
+            let is_known = numbers.next_flag()?;
+            let ns = numbers.next_real(0.0, MAX_COUNT as f64)?;
+            *mean = is_known.then_some(ns);
         }
-        numbers.end()
+        numbers.finish()
     }
 }

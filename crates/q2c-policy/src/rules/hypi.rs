@@ -34,7 +34,7 @@ pub(super) const RULE: SleepRule = SleepRule {
             "interrupts for I/O of this size and more",
             ParamKind::Size,
             Some(131_072.0),
-            512.0..=NEVER,
+            512.0..=MAX_INTERRUPT_BYTES,
         ),
         PERIOD,
     ],
@@ -43,7 +43,7 @@ pub(super) const RULE: SleepRule = SleepRule {
 };
 
 /// The largest value of `interrupt`, bytes: 4 GiB, which no I/O reaches.
-const NEVER: f64 = 4_294_967_296.0;
+const MAX_INTERRUPT_BYTES: f64 = 4_294_967_296.0;
 
 const fn class(name: &'static str) -> Param {
     Param {

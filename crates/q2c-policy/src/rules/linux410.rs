@@ -8,8 +8,8 @@
 
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
-use crate::learned::Numbers;
 use crate::registry::{Param, Scope, SleepRule};
+use crate::state::StateReader;
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -45,12 +45,12 @@ struct Linux410 {
     share: Share,
     period: u64,
     /// The newest windows of reads and of writes.
-    newest: [Newest; 2],
+    newest: [RunningWindow; 2],
 }
 
 /// The newest window that has a sample; `sum` and `end` are in ns.
 #[derive(Default)]
-struct Newest {
+struct RunningWindow {
     samples: u64,
     sum: u64,
     end: u64,
@@ -68,29 +68,29 @@ impl Lane for Linux410 {
         let newest = &mut self.newest[io.direction as usize];
         if now.0 >= newest.end {
             let end = (now.0 / self.period + 1).saturating_mul(self.period);
-            *newest = Newest {
+            *newest = RunningWindow {
                 end,
-                ..Newest::default()
+                ..RunningWindow::default()
             };
         }
         newest.samples += 1;
         newest.sum = newest.sum.saturating_add(outcome.observed.0);
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
-        let encode = |newest: &Newest| [newest.samples, newest.sum, newest.end];
+    fn state(&self) -> Option<Vec<u64>> {
+        let encode = |newest: &RunningWindow| [newest.samples, newest.sum, newest.end];
         Some(self.newest.iter().flat_map(encode).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
         for newest in &mut self.newest {
-            *newest = Newest {
-                samples: numbers.count()?,
-                sum: numbers.up_to(u64::MAX)?,
-                end: numbers.up_to(u64::MAX)?,
+            *newest = RunningWindow {
+                samples: numbers.next_count()?,
+                sum: numbers.next_up_to(u64::MAX)?,
+                end: numbers.next_up_to(u64::MAX)?,
             };
         }
-        numbers.end()
+        numbers.finish()
     }
 }

@@ -34,9 +34,9 @@ pub(super) const RULE: SleepRule = SleepRule {
 };
 
 /// If log2 of the I/Os per miss, rounded down, is at most this, the sleep is half the mean.
-const OFTEN: u32 = 4;
+const MAX_LOG_OFTEN: u32 = 4;
 /// If it is at most this, the sleep is a quarter shorter.
-const AT_TIMES: u32 = 7;
+const MAX_LOG_AT_TIMES: u32 = 7;
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let deviations = spec.integer("deviations");
@@ -54,8 +54,8 @@ fn sleep(window: &BucketWindow<'_>, deviations: u64) -> Nanos {
         .checked_div(window.totals.misses_below);
     let sleep = match ios_per_miss.map(u64::ilog2) {
         _ if lmd == 0 => half,
-        Some(0..=OFTEN) => half,
-        Some(0..=AT_TIMES) => below - below / 4,
+        Some(0..=MAX_LOG_OFTEN) => half,
+        Some(0..=MAX_LOG_AT_TIMES) => below - below / 4,
         _ => below,
     };
     Nanos(sleep.max(half))

@@ -14,8 +14,8 @@
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
-use crate::learned::{MOST, Numbers};
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
+use crate::state::StateReader;
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
@@ -61,13 +61,14 @@ pub(super) const RULE: SleepRule = SleepRule {
 pub(crate) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
-    /// How often a sleep was held at [`SHORTEST`] since `dpas` last looked: the timer is late then.
+    /// How often a sleep was held at [`MIN_SLEEP_NS`] since `dpas` last looked: the timer is late
+    /// then.
     pub(super) failures: u64,
 }
 
 #[derive(Default)]
 struct BucketSleep {
-    duration: Duration,
+    sleep: PasSleep,
     generation: u64,
     /// True while none of the generation's I/Os has completed.
     awaits: bool,
@@ -92,12 +93,12 @@ impl Lane for Pas {
         };
         let bucket = &mut self.buckets[bucket];
         if !bucket.awaits {
-            let enough = bucket.duration.learn(bucket.late, &self.sensitivity);
-            self.failures += u64::from(!enough);
+            let is_long_enough = bucket.sleep.learn(bucket.late, &self.sensitivity);
+            self.failures += u64::from(!is_long_enough);
             bucket.generation += 1;
             bucket.awaits = true;
         }
-        let sleep = bucket.duration.sleep();
+        let sleep = bucket.sleep.rounded_sleep();
         (Decision::Sleep(sleep), Token(bucket.generation))
     }
 
@@ -111,43 +112,43 @@ impl Lane for Pas {
         }
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
+    fn state(&self) -> Option<Vec<u64>> {
         let mut numbers = vec![self.failures];
         for bucket in &self.buckets {
-            let news = if bucket.awaits { 2 } else { bucket.late.into() };
-            numbers.extend([bucket.generation, news]);
-            numbers.extend(bucket.duration.learned());
+            let outcome = if bucket.awaits { 2 } else { bucket.late.into() };
+            numbers.extend([bucket.generation, outcome]);
+            numbers.extend(bucket.sleep.state());
         }
         Some(numbers)
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
-        self.failures = numbers.count()?;
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
+        self.failures = numbers.next_count()?;
         for bucket in &mut self.buckets {
-            let (generation, news) = (numbers.up_to(MOST)?, numbers.up_to(2)?);
+            let (generation, outcome) = (numbers.next_count()?, numbers.next_up_to(2)?);
             *bucket = BucketSleep {
                 generation,
-                awaits: news == 2,
-                late: news == 1,
-                duration: Duration::read(&mut numbers)?,
+                awaits: outcome == 2,
+                late: outcome == 1,
+                sleep: PasSleep::read(&mut numbers)?,
             };
         }
-        numbers.end()
+        numbers.finish()
     }
 }
 
 /// The sleep with which a bucket starts, and the shortest sleep, ns.
-pub const SHORTEST: f64 = 100.0;
+pub const MIN_SLEEP_NS: f64 = 100.0;
 /// A step at or below this counts as used up. Ten steps of 0.1 down from 1 end at 1e-16 in binary,
 /// but at 0 in the kernel's decimals.
-pub const NOTHING: f64 = 1e-9;
+pub const MIN_STEP: f64 = 1e-9;
 /// The factor by which the sensitivity grows with two equal outcomes.
 pub const HEAT_UP: f64 = 1.05;
 /// The factor by which the sensitivity shrinks when the outcome changes.
 pub const COOL_DOWN: f64 = 0.9;
 /// The least sensitivity, as a share of the full one.
-pub const COOLEST: f64 = 0.1;
+pub const MIN_HEAT: f64 = 0.1;
 
 /// The parameters of `pas`.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +169,7 @@ impl Sensitivity {
     };
 }
 
-struct Duration {
+struct PasSleep {
     ns: f64,
     /// The factor by which the last outcome changed the sleep; an equal outcome changes it further.
     step: f64,
@@ -177,10 +178,10 @@ struct Duration {
     late: bool,
 }
 
-impl Default for Duration {
+impl Default for PasSleep {
     fn default() -> Self {
-        Duration {
-            ns: SHORTEST,
+        PasSleep {
+            ns: MIN_SLEEP_NS,
             step: 1.0,
             heat: 1.0,
             late: true,
@@ -188,8 +189,8 @@ impl Default for Duration {
     }
 }
 
-impl Duration {
-    /// Changes the sleep. Returns false if it had to be held at [`SHORTEST`].
+impl PasSleep {
+    /// Changes the sleep. Returns false if it had to be held at [`MIN_SLEEP_NS`].
     fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
         let change = if late {
             -sensitivity.down
@@ -198,35 +199,35 @@ impl Duration {
         };
         let from = if self.late == late { self.step } else { 1.0 };
         let step = from + change * self.heat;
-        self.step = if step <= NOTHING { 1.0 } else { step };
+        self.step = if step <= MIN_STEP { 1.0 } else { step };
         let asked = self.ns * self.step;
-        self.ns = asked.clamp(SHORTEST, MAX_SLEEP.0 as f64);
+        self.ns = asked.clamp(MIN_SLEEP_NS, MAX_SLEEP.0 as f64);
         if sensitivity.adaptive {
             self.heat = if self.late == late {
                 (self.heat * HEAT_UP).min(1.0)
             } else {
-                (self.heat * COOL_DOWN).max(COOLEST)
+                (self.heat * COOL_DOWN).max(MIN_HEAT)
             };
         }
         self.late = late;
-        asked >= SHORTEST
+        asked >= MIN_SLEEP_NS
     }
 
-    fn learned(&self) -> [u64; 4] {
+    fn state(&self) -> [u64; 4] {
         let [ns, step, heat] = [self.ns, self.step, self.heat].map(f64::to_bits);
         [ns, step, heat, self.late.into()]
     }
 
-    fn read(numbers: &mut Numbers<'_>) -> Option<Duration> {
-        Some(Duration {
-            ns: numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?,
-            step: numbers.real(0.0, f64::MAX)?,
-            heat: numbers.real(0.0, 1.0)?,
-            late: numbers.flag()?,
+    fn read(numbers: &mut StateReader<'_>) -> Option<PasSleep> {
+        Some(PasSleep {
+            ns: numbers.next_real(MIN_SLEEP_NS, MAX_SLEEP.0 as f64)?,
+            step: numbers.next_real(0.0, f64::MAX)?,
+            heat: numbers.next_real(0.0, 1.0)?,
+            late: numbers.next_flag()?,
         })
     }
 
-    fn sleep(&self) -> Nanos {
+    fn rounded_sleep(&self) -> Nanos {
         Nanos((self.ns + 0.5) as u64)
     }
 }
@@ -244,13 +245,13 @@ mod tests {
     /// 1.01, 1.02, 0.9, 0.8, 1.01.
     #[test]
     fn steps_grow_shrink_and_start_anew() {
-        let mut duration = Duration {
+        let mut sleep = PasSleep {
             ns: 10_000.0,
-            ..Duration::default()
+            ..PasSleep::default()
         };
         let slept = [false, false, true, true, false].map(|late| {
-            duration.learn(late, &FIXED);
-            duration.sleep().0
+            sleep.learn(late, &FIXED);
+            sleep.rounded_sleep().0
         });
         assert_eq!(slept, [10_100, 10_302, 9_272, 7_417, 7_492]);
     }
@@ -259,35 +260,35 @@ mod tests {
     /// 0: the step becomes 1 again.
     #[test]
     fn ten_late_outcomes_use_the_step_up() {
-        let mut duration = Duration {
+        let mut sleep = PasSleep {
             ns: 1e9,
             late: false,
-            ..Duration::default()
+            ..PasSleep::default()
         };
-        (0..10).for_each(|_| assert!(duration.learn(true, &FIXED)));
-        assert_eq!(duration.step, 1.0);
+        (0..10).for_each(|_| assert!(sleep.learn(true, &FIXED)));
+        assert_eq!(sleep.step, 1.0);
         // 1e9 * 0.9 * 0.8 * ... * 0.1 = 1e9 * 9! / 1e9.
-        assert!((duration.ns - 362_880.0).abs() < 1e-3, "{}", duration.ns);
+        assert!((sleep.ns - 362_880.0).abs() < 1e-3, "{}", sleep.ns);
     }
 
     /// From the shortest, 0.1 us, one late outcome asks for 0.09 us.
     #[test]
     fn a_sleep_held_at_the_shortest_is_told() {
-        let mut duration = Duration::default();
-        assert!(!duration.learn(true, &FIXED));
-        assert_eq!(duration.sleep(), Nanos(100));
-        assert!(duration.learn(false, &FIXED));
+        let mut sleep = PasSleep::default();
+        assert!(!sleep.learn(true, &FIXED));
+        assert_eq!(sleep.rounded_sleep(), Nanos(100));
+        assert!(sleep.learn(false, &FIXED));
     }
 
     #[test]
     fn adaptive_sensitivity_stays_within_a_tenth_and_all() {
-        let mut duration = Duration::default();
+        let mut sleep = PasSleep::default();
         let adaptive = Sensitivity::PUBLISHED;
         for i in 0..100 {
-            duration.learn(i % 2 == 0, &adaptive);
+            sleep.learn(i % 2 == 0, &adaptive);
         }
-        assert!((duration.heat - 0.1).abs() < 1e-12);
-        (0..100).for_each(|_| assert!(duration.learn(false, &adaptive)));
-        assert_eq!(duration.heat, 1.0);
+        assert!((sleep.heat - 0.1).abs() < 1e-12);
+        (0..100).for_each(|_| assert!(sleep.learn(false, &adaptive)));
+        assert_eq!(sleep.heat, 1.0);
     }
 }

@@ -7,13 +7,13 @@
 //! microsecond of polling and a microsecond of lateness each have a price, the best quantile is
 //! poll / (poll + late).
 //!
-//! Until a bucket's first miss the sleep grows by the factor [`START`] with every I/O: with a miss
-//! rate of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
+//! Until a bucket's first miss the sleep grows by the factor [`STARTUP_FACTOR`] with every I/O:
+//! with a miss rate of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
-use crate::learned::Numbers;
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
+use crate::state::StateReader;
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -44,9 +44,9 @@ pub(super) const RULE: SleepRule = SleepRule {
 };
 
 /// The sleep with which a bucket starts, and the shortest sleep, ns.
-const SHORTEST: f64 = 100.0;
+const MIN_SLEEP_NS: f64 = 100.0;
 /// Factor by which the sleep grows with each I/O until the bucket's first miss.
-const START: f64 = 1.1;
+const STARTUP_FACTOR: f64 = 1.1;
 
 fn form(spec: &PolicySpec) -> Form {
     let (miss, gain) = (spec.value("miss"), spec.value("gain"));
@@ -55,7 +55,7 @@ fn form(spec: &PolicySpec) -> Form {
         early,
         late,
         buckets: [TrackedSleep {
-            ns: SHORTEST,
+            ns: MIN_SLEEP_NS,
             starting: true,
         }; BUCKETS],
     })
@@ -88,24 +88,24 @@ impl Lane for Qt {
         let factor = if outcome.missed {
             self.late
         } else if bucket.starting {
-            START
+            STARTUP_FACTOR
         } else {
             self.early
         };
-        bucket.ns = (bucket.ns * factor).clamp(SHORTEST, MAX_SLEEP.0 as f64);
+        bucket.ns = (bucket.ns * factor).clamp(MIN_SLEEP_NS, MAX_SLEEP.0 as f64);
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
+    fn state(&self) -> Option<Vec<u64>> {
         let encode = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.starting.into()];
         Some(self.buckets.iter().flat_map(encode).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
         for bucket in &mut self.buckets {
-            bucket.ns = numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?;
-            bucket.starting = numbers.flag()?;
+            bucket.ns = numbers.next_real(MIN_SLEEP_NS, MAX_SLEEP.0 as f64)?;
+            bucket.starting = numbers.next_flag()?;
         }
-        numbers.end()
+        numbers.finish()
     }
 }

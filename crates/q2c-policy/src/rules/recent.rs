@@ -5,9 +5,9 @@
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
-use crate::formula::Written;
-use crate::learned::{LONG, Numbers};
+use crate::formula::CountedFormula;
 use crate::registry::{Param, ParamKind, Scope, SleepRule};
+use crate::state::{MAX_TIME_NS, StateReader};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token};
 use q2c_model::Nanos;
 use std::collections::VecDeque;
@@ -41,12 +41,13 @@ pub(crate) const RULE: SleepRule = SleepRule {
 };
 
 fn form(spec: &PolicySpec) -> Form {
-    let (ios, written) = (spec.integer(IOS.name) as usize, spec.written().clone());
+    let ios = spec.integer(IOS.name) as usize;
+    let counted = spec.counted_formula().clone();
     Form::opaque(move || Recent {
-        written: written.clone(),
+        counted: counted.clone(),
         buckets: std::array::from_fn(|_| LastIos {
             ios,
-            seen: VecDeque::with_capacity(2 * ios),
+            ios_seen: VecDeque::with_capacity(2 * ios),
             sorted: Vec::with_capacity(ios),
             sleep: Nanos::ZERO,
         }),
@@ -54,42 +55,42 @@ fn form(spec: &PolicySpec) -> Form {
 }
 
 struct Recent {
-    written: Written,
+    counted: CountedFormula,
     buckets: [LastIos; BUCKETS],
 }
 
 struct LastIos {
     ios: usize,
     /// Times, ns, and misses, newest last: the window, and before it as many older I/Os for `lmd`.
-    seen: VecDeque<(u64, bool)>,
+    ios_seen: VecDeque<(u64, bool)>,
     sorted: Vec<u64>,
     sleep: Nanos,
 }
 
 impl LastIos {
     fn add(&mut self, ns: u64, missed: bool) {
-        if let Some(leaves) = self.seen.len().checked_sub(self.ios) {
-            let (old, _) = self.seen[leaves];
-            let place = self.sorted.partition_point(|time| *time < old);
-            self.sorted.remove(place);
+        if let Some(leaves) = self.ios_seen.len().checked_sub(self.ios) {
+            let (old, _) = self.ios_seen[leaves];
+            let index = self.sorted.partition_point(|time| *time < old);
+            self.sorted.remove(index);
         }
-        if self.seen.len() == 2 * self.ios {
-            self.seen.pop_front();
+        if self.ios_seen.len() == 2 * self.ios {
+            self.ios_seen.pop_front();
         }
-        self.seen.push_back((ns, missed));
-        let place = self.sorted.partition_point(|time| *time < ns);
-        self.sorted.insert(place, ns);
+        self.ios_seen.push_back((ns, missed));
+        let index = self.sorted.partition_point(|time| *time < ns);
+        self.sorted.insert(index, ns);
     }
 
     fn value_of(&self, statistic: Statistic) -> f64 {
-        let window = self.seen.range(self.seen.len() - self.ios..);
+        let window = self.ios_seen.range(self.ios_seen.len() - self.ios..);
         let time = match statistic {
             Statistic::Count => self.ios as u64,
             Statistic::Misses => window.filter(|(_, missed)| *missed).count() as u64,
             Statistic::Mean => self.sorted.iter().sum::<u64>() / self.ios as u64,
             Statistic::Min => self.sorted[0],
             Statistic::Max => self.sorted[self.ios - 1],
-            Statistic::Last => self.seen[self.seen.len() - 1].0,
+            Statistic::Last => self.ios_seen[self.ios_seen.len() - 1].0,
             Statistic::Percentile(percent) => {
                 let rank = (usize::from(percent) * self.ios).div_ceil(100);
                 self.sorted[rank.max(1) - 1]
@@ -101,27 +102,27 @@ impl LastIos {
 
     /// How far times lie on average below the mean of the `ios` before them, ns; 0 with too few.
     fn lmd(&self) -> u64 {
-        if self.seen.len() < 2 * self.ios {
+        if self.ios_seen.len() < 2 * self.ios {
             return 0;
         }
         let ios = self.ios as u64;
-        let before = self.seen.range(..self.ios).map(|(ns, _)| ns);
+        let before = self.ios_seen.range(..self.ios).map(|(ns, _)| ns);
         let mean = before.sum::<u64>() / ios;
         let below = self.sorted.iter().map(|ns| mean.saturating_sub(*ns));
         below.sum::<u64>() / ios
     }
 
-    fn numbers(&self) -> impl Iterator<Item = u64> {
-        let head = [self.sleep.0, self.seen.len() as u64];
-        let seen = self.seen.iter();
+    fn state(&self) -> impl Iterator<Item = u64> {
+        let head = [self.sleep.0, self.ios_seen.len() as u64];
+        let seen = self.ios_seen.iter();
         let seen = seen.map(|(ns, missed)| (ns << 1) | u64::from(*missed));
         head.into_iter().chain(seen)
     }
 
-    fn read(&mut self, numbers: &mut Numbers<'_>) -> Option<()> {
-        let sleep = Nanos(numbers.up_to(MAX_SLEEP.0)?);
-        for _ in 0..numbers.up_to(2 * self.ios as u64)? {
-            let number = numbers.up_to(2 * LONG + 1)?;
+    fn restore(&mut self, numbers: &mut StateReader<'_>) -> Option<()> {
+        let sleep = Nanos(numbers.next_up_to(MAX_SLEEP.0)?);
+        for _ in 0..numbers.next_up_to(2 * self.ios as u64)? {
+            let number = numbers.next_up_to(2 * MAX_TIME_NS + 1)?;
             self.add(number >> 1, number & 1 == 1);
         }
         self.sleep = sleep;
@@ -140,23 +141,23 @@ impl Lane for Recent {
             return;
         };
         let last = &mut self.buckets[bucket];
-        last.add(outcome.observed.0.min(LONG), outcome.missed);
+        last.add(outcome.observed.0.min(MAX_TIME_NS), outcome.missed);
         if last.sorted.len() == last.ios {
-            let sleep = self.written.sleep(|statistic| last.value_of(statistic));
+            let sleep = self.counted.sleep(|statistic| last.value_of(statistic));
             last.sleep = sleep.min(MAX_SLEEP);
         }
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
-        Some(self.buckets.iter().flat_map(LastIos::numbers).collect())
+    fn state(&self) -> Option<Vec<u64>> {
+        Some(self.buckets.iter().flat_map(LastIos::state).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers(learned);
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let mut numbers = StateReader(state);
         for last in &mut self.buckets {
-            last.read(&mut numbers)?;
+            last.restore(&mut numbers)?;
         }
-        numbers.end()
+        numbers.finish()
     }
 }
 

@@ -28,15 +28,15 @@ pub(crate) const RULE: SleepRule = SleepRule {
 };
 
 fn rule(spec: &PolicySpec) -> WindowRule {
-    let written = spec.written().clone();
-    let reads = written.formula.statistics();
+    let counted = spec.counted_formula().clone();
+    let reads = counted.formula.statistics();
     let gather = if reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
         Gather::Quantiles
     } else {
         Gather::Totals
     };
     let sleep =
-        move |window: &BucketWindow<'_>| written.sleep(|statistic| value_of(window, statistic));
+        move |window: &BucketWindow<'_>| counted.sleep(|statistic| value_of(window, statistic));
     WindowRule::new(sleep, gather, Nanos(spec.integer("period")))
 }
 

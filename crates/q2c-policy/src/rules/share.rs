@@ -46,23 +46,23 @@ pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> Form {
 pub(crate) struct Share(pub(crate) u64);
 
 /// The share of 100 %, in parts per billion.
-const ONE: u64 = 1_000_000_000;
-/// Times below this, ns (8.6 s), can be multiplied by [`ONE`] within 64 bits.
-const SHORT: u64 = 1 << 33;
+const BILLION: u64 = 1_000_000_000;
+/// Times below this, ns (8.6 s), can be multiplied by [`BILLION`] within 64 bits.
+const MAX_64_BIT_NS: u64 = 1 << 33;
 
 impl Share {
     pub(super) fn new(fraction: f64) -> Self {
-        Share((fraction * ONE as f64).round() as u64)
+        Share((fraction * BILLION as f64).round() as u64)
     }
 
     /// This share of `time`, halves rounded up. For one half it equals Linux' `(time + 1) / 2`.
     #[inline]
     pub(crate) fn apply(self, time: Nanos) -> Nanos {
-        if time.0 < SHORT {
-            return Nanos((time.0 * self.0 + ONE / 2) / ONE);
+        if time.0 < MAX_64_BIT_NS {
+            return Nanos((time.0 * self.0 + BILLION / 2) / BILLION);
         }
-        let one = u128::from(ONE);
-        let ns = (u128::from(time.0) * u128::from(self.0) + one / 2) / one;
+        let billion = u128::from(BILLION);
+        let ns = (u128::from(time.0) * u128::from(self.0) + billion / 2) / billion;
         Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 }
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn exact_for_typed_percentages() {
         // 21,840.7 and 1.5 round up.
-        let most = u64::MAX;
-        for (share, ns, slept) in [(0.7, 31_201, 21_841), (0.03, 50, 2), (1.0, most, most)] {
+        let max = u64::MAX;
+        for (share, ns, slept) in [(0.7, 31_201, 21_841), (0.03, 50, 2), (1.0, max, max)] {
             assert_eq!(Share::new(share).apply(Nanos(ns)), Nanos(slept), "{share}");
         }
     }

@@ -26,11 +26,11 @@ pub(super) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[],
     example: "uring",
-    form: |_| Form::opaque(|| Uring { shortest: INFINITE }),
+    form: |_| Form::opaque(|| Uring { shortest: UNKNOWN }),
 };
 
 /// The shortest run time while none is known: the rule does not sleep.
-const INFINITE: u64 = u64::MAX;
+const UNKNOWN: u64 = u64::MAX;
 
 struct Uring {
     shortest: u64,
@@ -39,7 +39,7 @@ struct Uring {
 impl Lane for Uring {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
         let sleep = match self.shortest {
-            INFINITE => 0,
+            UNKNOWN => 0,
             known => (known / 2).min(MAX_SLEEP.0),
         };
         (Nanos(sleep).into(), Token(sleep))
@@ -50,12 +50,12 @@ impl Lane for Uring {
         self.shortest = self.shortest.min(run_time);
     }
 
-    fn learned(&self) -> Option<Vec<u64>> {
+    fn state(&self) -> Option<Vec<u64>> {
         Some(vec![self.shortest])
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let [shortest] = learned else {
+    fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let [shortest] = state else {
             return None;
         };
         self.shortest = *shortest;

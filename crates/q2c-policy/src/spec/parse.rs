@@ -1,7 +1,7 @@
 //! Reads the text of a policy.
 
-use super::{NO_NUMBER, PolicySpec, SpecError, within};
-use crate::formula::{Formula, Written};
+use super::{NO_NUMBER, PolicySpec, SpecError, checked_value};
+use crate::formula::{CountedFormula, Formula};
 use crate::registry::{LINUX, LINUX_NAME, ParamKind, RULES, SleepRule, find};
 
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
@@ -11,32 +11,35 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
-    let mut given = SpecDraft {
+    let mut draft = SpecDraft {
         rule,
         values: vec![None; rule.params.len()],
         seen: 0,
         named: false,
-        written: None,
+        formula: None,
     };
-    let begins = name.len() + 1;
+    let params_at = name.len() + 1;
     let (params, formula) = match rule.params.last() {
         _ if params.trim().is_empty() => ("", None),
         Some(last) if last.kind == ParamKind::Formula => split_formula(params, last.name),
         _ => (params, None),
     };
-    let mut offset = begins;
+    let mut offset = params_at;
     for part in params.split(',').filter(|_| !params.is_empty()) {
-        let taken = given.take(part.trim());
-        taken.map_err(|reason| SpecError::new(text, offset + leading_space(part), reason))?;
+        let set = draft.take(part.trim());
+        set.map_err(|reason| SpecError::new(text, offset + leading_space(part), reason))?;
         offset += part.len() + 1;
     }
     if let Some((at, formula)) = formula {
         let formula = Formula::read(formula)
-            .map_err(|mistake| SpecError::formula(text, begins + at, mistake))?;
-        given.formula(formula);
+            .map_err(|mistake| SpecError::formula(text, params_at + at, mistake))?;
+        draft.formula = Some(CountedFormula::new(formula));
+        if let Some(last) = draft.values.last_mut() {
+            *last = Some(NO_NUMBER);
+        }
     }
     let end = text.trim_end().len();
-    given
+    draft
         .finish()
         .map_err(|reason| SpecError::new(text, end, reason))
 }
@@ -52,22 +55,22 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
 
 /// Splits off the formula: returns the parameters before it, and the rest from the comma on.
 /// Returns `None` without a formula.
-pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
+pub(super) fn split_off_formula<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
-    let takes = last.kind == ParamKind::Formula && !params.trim().is_empty();
-    let (before, _) = takes
-        .then(|| split_formula(params, last.name))
-        .filter(|(_, formula)| formula.is_some())?;
-    Some((before, &params[before.len()..]))
+    if last.kind != ParamKind::Formula || params.trim().is_empty() {
+        return None;
+    }
+    let (before, formula) = split_formula(params, last.name);
+    formula.map(|_| (before, &params[before.len()..]))
 }
 
 /// Finds the formula, which begins at the first part that is not `name=value`, or at the value of
-/// the parameter `own`. Returns the parameters before it, and its byte offset and text.
-fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {
+/// the parameter `formula_name`. Returns the parameters before it, and its byte offset and text.
+fn split_formula<'a>(params: &'a str, formula_name: &str) -> (&'a str, Option<(usize, &'a str)>) {
     let mut offset = 0;
     for part in params.split(',') {
-        let begins = match assigned(part) {
-            Some((name, value_at)) if name.eq_ignore_ascii_case(own) => offset + value_at,
+        let formula_at = match split_assignment(part) {
+            Some((name, value_at)) if name.eq_ignore_ascii_case(formula_name) => offset + value_at,
             Some(_) => {
                 offset += part.len() + 1;
                 continue;
@@ -75,12 +78,12 @@ fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a
             None => offset,
         };
         let before = &params[..offset.saturating_sub(1)];
-        return (before, Some((begins, &params[begins..])));
+        return (before, Some((formula_at, &params[formula_at..])));
     }
     (params, None)
 }
 
-fn assigned(part: &str) -> Option<(&str, usize)> {
+fn split_assignment(part: &str) -> Option<(&str, usize)> {
     let (name, value) = part.split_once('=')?;
     let plain = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
     (plain && !value.starts_with('=')).then(|| (name.trim(), name.len() + 1))
@@ -90,11 +93,11 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-pub(super) fn index_of(rule: &'static SleepRule, name: &str) -> Result<usize, String> {
-    let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
-    let index = rule.params.iter().position(named);
+pub(super) fn param_index(rule: &'static SleepRule, name: &str) -> Result<usize, String> {
+    let is_named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
+    let index = rule.params.iter().position(is_named);
     index.ok_or_else(|| {
-        let (rule, expected) = (rule.name, expected(rule));
+        let (rule, expected) = (rule.name, expected_names(rule));
         format!("unknown parameter `{name}` of {rule}, expected {expected}")
     })
 }
@@ -105,7 +108,7 @@ fn unknown_rule(found: &str) -> String {
     format!("unknown rule `{found}`, expected one of {names}")
 }
 
-fn expected(rule: &SleepRule) -> String {
+fn expected_names(rule: &SleepRule) -> String {
     let names: Vec<&str> = rule.params.iter().map(|p| p.name).collect();
     match names.as_slice() {
         [] => "none".to_owned(),
@@ -119,7 +122,7 @@ struct SpecDraft {
     values: Vec<Option<f64>>,
     seen: usize,
     named: bool,
-    written: Option<Written>,
+    formula: Option<CountedFormula>,
 }
 
 impl SpecDraft {
@@ -127,36 +130,29 @@ impl SpecDraft {
         let (index, text) = match part.split_once('=') {
             Some((name, value)) => {
                 self.named = true;
-                (index_of(self.rule, name.trim_end())?, value.trim_start())
+                (param_index(self.rule, name.trim_end())?, value.trim_start())
             }
             None if self.named => {
                 let hint = format!("give it a name too, as in name={part}");
                 return Err(format!("`{part}` stands after a named parameter, {hint}"));
             }
-            None => (self.place()?, part),
+            None => (self.next_index()?, part),
         };
         self.seen += 1;
         let param = &self.rule.params[index];
         let value = param.kind.parse(text);
         let value = value.map_err(|reason| format!("{}: {reason}", param.name))?;
-        match self.values[index].replace(within(param, value)?) {
+        match self.values[index].replace(checked_value(param, value)?) {
             Some(_) => Err(format!("{} is given twice, keep one of them", param.name)),
             None => Ok(()),
         }
     }
 
-    fn formula(&mut self, formula: Formula) {
-        self.written = Some(Written::new(formula));
-        if let Some(last) = self.values.last_mut() {
-            *last = Some(NO_NUMBER);
-        }
-    }
-
-    fn place(&self) -> Result<usize, String> {
+    fn next_index(&self) -> Result<usize, String> {
         if self.seen < self.rule.params.len() {
             return Ok(self.seen);
         }
-        let (rule, expected) = (self.rule.name, expected(self.rule));
+        let (rule, expected) = (self.rule.name, expected_names(self.rule));
         Err(format!(
             "too many parameters for {rule}, expected {expected}"
         ))
@@ -172,7 +168,7 @@ impl SpecDraft {
         Ok(PolicySpec {
             rule,
             values: values.collect::<Result<_, _>>()?,
-            written: self.written,
+            formula: self.formula,
         })
     }
 }

@@ -22,7 +22,7 @@ impl From<SpecError> for FamilyError {
 }
 
 /// The largest number of configurations in a family. A result needs about 1 KiB for each.
-pub const MOST_CONFIGURATIONS: u64 = 4_000_000;
+pub const MAX_CONFIGURATIONS: u64 = 4_000_000;
 
 /// A family whose configurations are built on demand.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Steps {
         } else {
             self.from + self.step * n as f64
         };
-        format!("{}{}", tidy(value), self.unit)
+        format!("{}{}", rounded(value), self.unit)
     }
 }
 
@@ -96,9 +96,9 @@ impl Family {
         };
         let family = Family { head, parts };
         let count = family.count();
-        if count > MOST_CONFIGURATIONS {
+        if count > MAX_CONFIGURATIONS {
             return Err(FamilyError(format!(
-                "spell out `{text}`: it has {count} configurations, at most {MOST_CONFIGURATIONS} are possible"
+                "spell out `{text}`: it has {count} configurations, at most {MAX_CONFIGURATIONS} are possible"
             )));
         }
         family.nth(0)?;
@@ -119,14 +119,14 @@ impl Family {
         (0..self.count()).map(|n| self.nth(n)).collect()
     }
 
-    /// Builds at most `most` of the configurations, spread evenly over the family.
+    /// Builds at most `max` of the configurations, spread evenly over the family.
     ///
     /// # Errors
     /// Fails as [`Family::spell_out`] does.
-    pub fn sample(&self, most: u64) -> Result<Vec<PolicySpec>, FamilyError> {
+    pub fn sample(&self, max: u64) -> Result<Vec<PolicySpec>, FamilyError> {
         let count = self.count();
-        let kept = count.min(most);
-        (0..kept).map(|n| self.nth(n * count / kept)).collect()
+        let size = count.min(max);
+        (0..size).map(|n| self.nth(n * count / size)).collect()
     }
 
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
@@ -149,7 +149,7 @@ impl std::str::FromStr for Family {
 }
 
 fn before_formula<'a>(name: &str, params: &'a str) -> &'a str {
-    match parse::formula_apart(name, params) {
+    match parse::split_off_formula(name, params) {
         Some((before, formula)) if formula.contains('(') => before,
         _ => params,
     }
@@ -164,14 +164,14 @@ fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
         Some((name, value)) => (format!("{name}="), value),
         None => (String::new(), part),
     };
-    let wrong = |reason: &str| {
+    let error = |reason: &str| {
         let how = "write A..B/STEP, A..B*FACTOR or A|B|C";
         FamilyError(format!("understand `{part}` of `{text}`: {reason}; {how}"))
     };
     Ok(match value.split_once("..") {
         Some((from, rest)) => Alternatives::Range {
             before,
-            steps: range(from, rest).map_err(wrong)?,
+            steps: range(from, rest).map_err(error)?,
         },
         None => {
             let values = value.split('|').map(|v| format!("{before}{}", v.trim()));
@@ -190,8 +190,8 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
     let (mut from, mut unit) = number(from)?;
     let (mut to, to_unit) = number(to)?;
     let (mut step, step_unit) = number(step)?;
-    let alike = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
-    if !alike {
+    let same_units = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
+    if !same_units {
         // Different units of time, as in `1us..200ms*2`, are all converted to nanoseconds.
         let different = "its ends and step have different units";
         let ns = |unit| nanoseconds(unit).ok_or(different);
@@ -209,7 +209,7 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
     } else {
         (to - from) / step
     };
-    if steps >= MOST_CONFIGURATIONS as f64 {
+    if steps >= MAX_CONFIGURATIONS as f64 {
         return Err("it has too many steps");
     }
     Ok(Steps {
@@ -229,7 +229,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 /// Rounds to nine decimals, so that 0.30000000000000004 is shown as 0.3.
-fn tidy(value: f64) -> f64 {
+fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 

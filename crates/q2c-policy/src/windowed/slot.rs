@@ -20,9 +20,9 @@ const TRIES: u32 = 100;
 #[repr(align(128))]
 pub(super) struct LaneSlot {
     version: AtomicU64,
-    window: AtomicU64,
+    window_end: AtomicU64,
     used: AtomicU64,
-    cells: [BucketCounters; BUCKETS],
+    buckets: [BucketCounters; BUCKETS],
     times: Box<[TimeBins]>,
 }
 
@@ -35,13 +35,6 @@ struct BucketCounters {
     max: AtomicU64,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct SlotSample {
-    pub(super) outcome: Outcome,
-    pub(super) now: Nanos,
-    pub(super) mean_before: u64,
-}
-
 pub(super) struct SlotReading {
     pub(super) totals: WindowTotals,
     pub(super) last: (u64, u64),
@@ -51,48 +44,53 @@ pub(super) struct SlotReading {
 
 impl LaneSlot {
     pub(super) fn new(gather: Gather) -> Self {
-        let gathers = gather == Gather::Quantiles;
-        let tallies = if gathers { BUCKETS } else { 0 };
         LaneSlot {
-            times: (0..tallies).map(|_| TimeBins::new()).collect(),
+            times: time_bins(gather == Gather::Quantiles),
             ..LaneSlot::default()
         }
     }
 
     /// Adds a sample. Only the lane that owns the slot may call it.
     #[inline]
-    pub(super) fn add(&self, bucket: usize, end: u64, sample: SlotSample) {
+    pub(super) fn add(
+        &self,
+        bucket: usize,
+        end: u64,
+        outcome: Outcome,
+        now: Nanos,
+        mean_before: u64,
+    ) {
         // Plain stores suffice for a single writer; a locked addition costs five times as much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
         // During a merge the next end is unknown: extremes stay with the old window.
-        if end != CLOSING && end != self.window.load(Relaxed) {
-            self.forget_extremes(end);
+        if end != CLOSING && end != self.window_end.load(Relaxed) {
+            self.restart_extremes(end);
         }
         self.mark_used(bucket);
         if let Some(times) = self.times.get(bucket) {
-            times.add(sample.outcome.observed.0);
+            times.add(outcome.observed.0);
         }
-        self.cells[bucket].add(sample);
+        self.buckets[bucket].add(outcome, now, mean_before);
         self.version.store(version.wrapping_add(2), Release);
     }
 
     #[cold]
-    fn forget_extremes(&self, end: u64) {
-        self.window.store(end, Relaxed);
-        for cell in &self.cells {
-            cell.min.store(u64::MAX, Relaxed);
-            cell.max.store(0, Relaxed);
+    fn restart_extremes(&self, end: u64) {
+        self.window_end.store(end, Relaxed);
+        for bucket in &self.buckets {
+            bucket.min.store(u64::MAX, Relaxed);
+            bucket.max.store(0, Relaxed);
         }
     }
 
     #[inline]
     fn mark_used(&self, bucket: usize) {
         let used = self.used.load(Relaxed);
-        let with = used | 1 << bucket;
-        if with != used {
-            self.used.store(with, Relaxed);
+        let marked = used | 1 << bucket;
+        if marked != used {
+            self.used.store(marked, Relaxed);
         }
     }
 
@@ -104,8 +102,8 @@ impl LaneSlot {
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<SlotReading> {
         (0..TRIES).find_map(|_| {
             let before = self.version.load(Acquire);
-            let reading = self.cells[bucket].read();
-            let same_window = self.window.load(Relaxed) == end;
+            let reading = self.buckets[bucket].read();
+            let same_window = self.window_end.load(Relaxed) == end;
             fence(Acquire);
             let after = self.version.load(Relaxed);
             if before != after || before % 2 == 1 {
@@ -120,17 +118,22 @@ impl LaneSlot {
     }
 }
 
+/// Bins for each bucket, or none if times are not gathered.
+fn time_bins(gathered: bool) -> Box<[TimeBins]> {
+    let buckets = if gathered { BUCKETS } else { 0 };
+    (0..buckets).map(|_| TimeBins::new()).collect()
+}
+
 impl BucketCounters {
     #[inline]
-    fn add(&self, sample: SlotSample) {
-        let SlotSample { outcome, now, .. } = sample;
+    fn add(&self, outcome: Outcome, now: Nanos, mean_before: u64) {
         let (ns, totals) = (outcome.observed.0, &self.totals);
-        raise(&totals.samples, 1);
-        raise(&totals.sum, ns);
-        raise(&totals.misses, u64::from(outcome.missed));
-        if ns < sample.mean_before {
-            raise(&totals.shortfall, sample.mean_before - ns);
-            raise(&totals.misses_below, u64::from(outcome.missed));
+        add_to(&totals.samples, 1);
+        add_to(&totals.sum, ns);
+        add_to(&totals.misses, u64::from(outcome.missed));
+        if ns < mean_before {
+            add_to(&totals.shortfall, mean_before - ns);
+            add_to(&totals.misses_below, u64::from(outcome.missed));
         }
         self.last.store(ns, Relaxed);
         self.last_at.store(now.0, Relaxed);
@@ -153,7 +156,7 @@ impl BucketCounters {
 }
 
 #[inline]
-fn raise(total: &AtomicU64, by: u64) {
+fn add_to(total: &AtomicU64, by: u64) {
     total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
@@ -162,12 +165,12 @@ fn raise(total: &AtomicU64, by: u64) {
 pub(super) struct SlotMerger {
     lanes: Box<[MergedSlot]>,
     /// The times of all lanes merged so far, per bucket; empty if times are not gathered.
-    times_done: Box<[TimeBins]>,
+    merged_times: Box<[TimeBins]>,
 }
 
 struct MergedSlot {
     slot: Arc<LaneSlot>,
-    done: [WindowTotals<AtomicU64>; BUCKETS],
+    merged: [WindowTotals<AtomicU64>; BUCKETS],
 }
 
 #[derive(Default)]
@@ -180,72 +183,72 @@ struct NewSamples {
 
 impl SlotMerger {
     pub(super) fn new(slots: Vec<Arc<LaneSlot>>) -> Self {
-        let gathers = slots.iter().any(|slot| !slot.times.is_empty());
-        let tallies = if gathers { BUCKETS } else { 0 };
+        let merged_times = time_bins(slots.iter().any(|slot| !slot.times.is_empty()));
         let merged = |slot| MergedSlot {
             slot,
-            done: Default::default(),
+            merged: Default::default(),
         };
+        let lanes = slots.into_iter().map(merged).collect();
         SlotMerger {
-            lanes: slots.into_iter().map(merged).collect(),
-            times_done: (0..tallies).map(|_| TimeBins::new()).collect(),
+            lanes,
+            merged_times,
         }
     }
 
-    /// Calls `each` for every bucket with new samples. `means` holds the previous window's means,
-    /// and those of this window on return.
-    pub(super) fn windows(
+    /// Calls `on_window` for every bucket with new samples. `means` holds the previous window's
+    /// means, and those of this window on return.
+    pub(super) fn close_windows(
         &self,
         end: u64,
         means: &[AtomicU64; BUCKETS],
-        mut each: impl FnMut(&BucketWindow<'_>),
+        mut on_window: impl FnMut(&BucketWindow<'_>),
     ) {
         for (bucket, mean) in means.iter().enumerate() {
-            let sums = self.sums(bucket, end);
-            if sums.totals.samples == 0 {
+            let samples = self.take_new_samples(bucket, end);
+            if samples.totals.samples == 0 {
                 continue;
             }
-            let times = self.times(bucket);
+            let times = self.take_times(bucket);
             let before = Nanos(mean.load(Relaxed));
-            let window = sums.window(bucket, before, times.as_ref());
+            let window = samples.bucket_window(bucket, before, times.as_ref());
             mean.store(window.mean().0, Relaxed);
-            each(&window);
+            on_window(&window);
         }
     }
 
-    fn sums(&self, bucket: usize, end: u64) -> NewSamples {
-        let mut sums = NewSamples::default();
+    fn take_new_samples(&self, bucket: usize, end: u64) -> NewSamples {
+        let mut samples = NewSamples::default();
         for lane in self.lanes.iter().filter(|l| l.slot.is_used(bucket)) {
             let Some(reading) = lane.slot.read(bucket, end) else {
                 continue;
             };
-            let totals = lane.done[bucket].each_ref().zip(reading.totals);
-            let new = totals.map(|(done, now)| {
-                let before = done.load(Relaxed);
-                done.store(now, Relaxed);
-                now.wrapping_sub(before)
+            let totals = lane.merged[bucket].each_ref().zip(reading.totals);
+            let added = totals.map(|(merged, total)| {
+                let before = merged.load(Relaxed);
+                merged.store(total, Relaxed);
+                total.wrapping_sub(before)
             });
-            sums.totals = sums.totals.zip(new).map(|(a, b)| a.wrapping_add(b));
-            if new.samples > 0 {
-                sums.last = sums.last.max(reading.last);
+            samples.totals = samples.totals.zip(added).map(|(a, b)| a.wrapping_add(b));
+            if added.samples > 0 {
+                samples.last = samples.last.max(reading.last);
             }
             if let Some((low, high)) = reading.extremes {
-                let (min, max) = sums.extremes.unwrap_or((low, high));
-                sums.extremes = Some((min.min(low), max.max(high)));
+                let (min, max) = samples.extremes.unwrap_or((low, high));
+                samples.extremes = Some((min.min(low), max.max(high)));
             }
         }
-        sums
+        samples
     }
 
-    fn times(&self, bucket: usize) -> Option<Times> {
-        let done = self.times_done.get(bucket)?;
+    fn take_times(&self, bucket: usize) -> Option<Times> {
+        let done = self.merged_times.get(bucket)?;
         let tallies = self.lanes.iter().filter_map(|l| l.slot.times.get(bucket));
         Some(Times::take(tallies, done))
     }
 }
 
 impl NewSamples {
-    fn window<'a>(
+    fn bucket_window<'a>(
         self,
         bucket: usize,
         mean_before: Nanos,

@@ -6,36 +6,36 @@
 //! window's shortest and longest time. Times of 17 s and more share the last bin; no sleep is that
 //! long.
 
-use crate::learned::Numbers;
+use crate::state::StateReader;
 use q2c_model::Nanos;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Base-2 logarithm of the number of bins in a doubling: 64 bins.
-const FINE: u32 = 6;
-const GROUP: usize = 1 << FINE;
+const GROUP_BITS: u32 = 6;
+const GROUP_BINS: usize = 1 << GROUP_BITS;
 /// Number of groups of bins. The last doubling begins at 2^33 ns.
-const GROUPS: usize = 34 - FINE as usize + 1;
-const BINS: usize = GROUPS * GROUP;
+const GROUPS: usize = 34 - GROUP_BITS as usize + 1;
+const BINS: usize = GROUPS * GROUP_BINS;
 
 #[inline]
 fn bin_of(ns: u64) -> usize {
     let doubling = ns.checked_ilog2().unwrap_or(0);
-    if doubling < FINE {
+    if doubling < GROUP_BITS {
         return ns as usize;
     }
-    let group = (doubling - FINE + 1) as usize;
-    let place = (ns >> (doubling - FINE)) as usize - GROUP;
-    (group * GROUP + place).min(BINS - 1)
+    let group = (doubling - GROUP_BITS + 1) as usize;
+    let offset = (ns >> (doubling - GROUP_BITS)) as usize - GROUP_BINS;
+    (group * GROUP_BINS + offset).min(BINS - 1)
 }
 
 fn middle_of(bin: usize) -> u64 {
-    let (group, place) = (bin / GROUP, (bin % GROUP) as u64);
+    let (group, offset) = (bin / GROUP_BINS, (bin % GROUP_BINS) as u64);
     match group {
-        0 => place,
+        0 => offset,
         _ => {
             let width = 1u64 << (group - 1);
-            (GROUP as u64 + place) * width + (width - 1) / 2
+            (GROUP_BINS as u64 + offset) * width + (width - 1) / 2
         }
     }
 }
@@ -58,7 +58,7 @@ impl TimeBins {
     pub(super) fn add(&self, ns: u64) {
         let bin = bin_of(ns);
         let groups = self.groups.load(Relaxed);
-        self.groups.store(groups | 1 << (bin / GROUP), Relaxed);
+        self.groups.store(groups | 1 << (bin / GROUP_BINS), Relaxed);
         let count = self.bins[bin].load(Relaxed);
         self.bins[bin].store(count.wrapping_add(1), Relaxed);
     }
@@ -81,7 +81,7 @@ impl Times {
     #[inline]
     pub(super) fn add(&mut self, ns: u64) {
         let bin = bin_of(ns);
-        self.groups |= 1 << (bin / GROUP);
+        self.groups |= 1 << (bin / GROUP_BINS);
         self.bins[bin] += 1;
     }
 
@@ -92,36 +92,36 @@ impl Times {
         self.groups = 0;
     }
 
-    pub(super) fn numbers(&self) -> Vec<u64> {
+    pub(super) fn to_numbers(&self) -> Vec<u64> {
         let full = bins_of(self.groups).filter(|&bin| self.bins[bin] > 0);
         full.flat_map(|bin| [bin as u64, self.bins[bin].into()])
             .collect()
     }
 
-    pub(super) fn read(numbers: &mut Numbers<'_>) -> Option<Times> {
+    pub(super) fn read(numbers: &mut StateReader<'_>) -> Option<Times> {
         let mut times = Times::default();
-        while numbers.end().is_none() {
-            let bin = numbers.up_to(BINS as u64 - 1)? as usize;
-            times.groups |= 1 << (bin / GROUP);
+        while numbers.finish().is_none() {
+            let bin = numbers.next_up_to(BINS as u64 - 1)? as usize;
+            times.groups |= 1 << (bin / GROUP_BINS);
             // A bin may hold more than the number of I/Os in a window.
-            times.bins[bin] = numbers.up_to(1 << 31)? as u32;
+            times.bins[bin] = numbers.next_up_to(1 << 31)? as u32;
         }
         Some(times)
     }
 
-    /// The times added to `tallies` since the last call with this `done`. It takes no lock: a
+    /// The times added to `lanes` since the last call with this `merged`. It takes no lock: a
     /// sample that is just being added counts as a whole, in this window or the next.
-    pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a TimeBins>, done: &TimeBins) -> Times {
+    pub(super) fn take<'a>(lanes: impl Iterator<Item = &'a TimeBins>, merged: &TimeBins) -> Times {
         let mut times = Times::default();
-        for tally in tallies {
-            times.groups |= tally.groups.load(Relaxed);
-            for bin in bins_of(tally.groups.load(Relaxed)) {
-                times.bins[bin] = times.bins[bin].wrapping_add(tally.bins[bin].load(Relaxed));
+        for lane in lanes {
+            times.groups |= lane.groups.load(Relaxed);
+            for bin in bins_of(lane.groups.load(Relaxed)) {
+                times.bins[bin] = times.bins[bin].wrapping_add(lane.bins[bin].load(Relaxed));
             }
         }
         for bin in bins_of(times.groups) {
-            let before = done.bins[bin].load(Relaxed);
-            done.bins[bin].store(times.bins[bin], Relaxed);
+            let before = merged.bins[bin].load(Relaxed);
+            merged.bins[bin].store(times.bins[bin], Relaxed);
             times.bins[bin] = times.bins[bin].wrapping_sub(before);
         }
         times
@@ -136,9 +136,9 @@ impl Times {
             .unwrap_or(u64::MAX)
             .clamp(1, total.max(1));
         let at_rank = counts().find(|&(_, count)| {
-            let here = count >= left;
-            left -= if here { 0 } else { count };
-            here
+            let reached = count >= left;
+            left -= if reached { 0 } else { count };
+            reached
         });
         at_rank.map(|(bin, _)| Nanos(middle_of(bin)))
     }
@@ -147,7 +147,7 @@ impl Times {
 fn bins_of(groups: u64) -> impl Iterator<Item = usize> {
     (0..GROUPS)
         .filter(move |group| groups & (1 << group) != 0)
-        .flat_map(|group| group * GROUP..(group + 1) * GROUP)
+        .flat_map(|group| group * GROUP_BINS..(group + 1) * GROUP_BINS)
 }
 
 #[cfg(test)]
@@ -157,9 +157,9 @@ mod tests {
     use std::sync::atomic::Ordering::{Acquire, Release};
 
     fn times(all: &[u64]) -> Times {
-        let tally = TimeBins::new();
-        all.iter().for_each(|&ns| tally.add(ns));
-        Times::take([&tally].into_iter(), &TimeBins::new())
+        let lane = TimeBins::new();
+        all.iter().for_each(|&ns| lane.add(ns));
+        Times::take([&lane].into_iter(), &TimeBins::new())
     }
 
     #[test]
@@ -184,36 +184,36 @@ mod tests {
 
     #[test]
     fn what_was_taken_is_gone_and_counts_may_wrap() {
-        let (tally, done) = (TimeBins::new(), TimeBins::new());
-        tally.bins[7].store(u32::MAX, Relaxed);
+        let (lane, done) = (TimeBins::new(), TimeBins::new());
+        lane.bins[7].store(u32::MAX, Relaxed);
         done.bins[7].store(u32::MAX, Relaxed);
-        tally.add(7);
-        let first = Times::take([&tally].into_iter(), &done);
-        assert_eq!(first.numbers(), [7, 1]);
-        tally.add(50);
-        let second = Times::take([&tally].into_iter(), &done);
-        assert_eq!(second.numbers(), [50, 1]);
+        lane.add(7);
+        let first = Times::take([&lane].into_iter(), &done);
+        assert_eq!(first.to_numbers(), [7, 1]);
+        lane.add(50);
+        let second = Times::take([&lane].into_iter(), &done);
+        assert_eq!(second.to_numbers(), [50, 1]);
     }
 
     /// Three threads write while times are taken. In each bin, as much comes out as went in.
     #[test]
     fn no_time_is_lost_or_counted_twice_between_threads() {
         const EACH: u64 = 200_000;
-        let (tallies, done) = ([const { TimeBins::new() }; 3], TimeBins::new());
+        let (lanes, done) = ([const { TimeBins::new() }; 3], TimeBins::new());
         let left = AtomicU32::new(3);
         let mut seen = [0u32; BINS];
         let mut takes = 0;
         std::thread::scope(|scope| {
-            for tally in &tallies {
+            for lane in &lanes {
                 let left = &left;
                 scope.spawn(move || {
-                    (0..EACH).for_each(|i| tally.add(i * i % 99_991));
+                    (0..EACH).for_each(|i| lane.add(i * i % 99_991));
                     left.fetch_sub(1, Release);
                 });
             }
             loop {
                 let last = left.load(Acquire) == 0;
-                let times = Times::take(tallies.iter(), &done);
+                let times = Times::take(lanes.iter(), &done);
                 (0..BINS).for_each(|bin| seen[bin] += times.bins[bin]);
                 takes += 1;
                 if last {

@@ -38,13 +38,13 @@ fn cases() -> Vec<AgreementCase> {
 }
 
 #[derive(Debug, Default)]
-struct Did {
+struct DecisionCounts {
     slept: usize,
     polled: usize,
     interrupted: usize,
 }
 
-fn compare(case: &AgreementCase, pair: &RulePair, did: &mut Did) {
+fn compare(case: &AgreementCase, pair: &RulePair, counts: &mut DecisionCounts) {
     let spec = &pair.spec;
     let ride =
         |subject: &mut dyn RuleUnderTest| run(subject, case.lanes, &case.streams, WAKE_DELAY);
@@ -56,9 +56,9 @@ fn compare(case: &AgreementCase, pair: &RulePair, did: &mut Did) {
         let name = &case.name;
         assert!(same, "{spec} on {name}, I/O {i}: {a:?}, expected {b:?}");
         match a.asked {
-            0 => did.polled += 1,
-            INTERRUPT => did.interrupted += 1,
-            _ => did.slept += 1,
+            0 => counts.polled += 1,
+            INTERRUPT => counts.interrupted += 1,
+            _ => counts.slept += 1,
         }
     }
 }
@@ -67,15 +67,20 @@ fn compare(case: &AgreementCase, pair: &RulePair, did: &mut Did) {
 fn every_rule_equals_its_second_implementation() {
     let cases = cases();
     for pair in pairs() {
-        let mut did = Did::default();
-        cases.iter().for_each(|case| compare(case, &pair, &mut did));
+        let mut counts = DecisionCounts::default();
+        cases
+            .iter()
+            .for_each(|case| compare(case, &pair, &mut counts));
         let name = pair.spec.split(':').next().expect("a name");
         let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
-        let message = format!("{}: {did:?}", pair.spec);
+        let message = format!("{}: {counts:?}", pair.spec);
         // The equality of rules that never sleep would prove nothing.
-        assert!(did.slept > 1_000, "{message}");
-        assert!((did.interrupted > 100) == interrupts, "{message}");
-        assert!(did.polled > 0 || matches!(name, "pas" | "qt"), "{message}");
+        assert!(counts.slept > 1_000, "{message}");
+        assert!((counts.interrupted > 100) == interrupts, "{message}");
+        assert!(
+            counts.polled > 0 || matches!(name, "pas" | "qt"),
+            "{message}"
+        );
     }
 }
 
@@ -99,13 +104,13 @@ fn totals(subject: &mut dyn RuleUnderTest) -> [u64; 4] {
     ]
 }
 
-fn line(spec: &str, [asked, misses, interrupts, observed]: [u64; 4]) -> String {
+fn totals_line(spec: &str, [asked, misses, interrupts, observed]: [u64; 4]) -> String {
     format!("{spec} asked={asked} misses={misses} interrupts={interrupts} observed={observed}\n")
 }
 
 #[test]
 fn second_implementations_give_the_expected_numbers() {
-    let line = |pair: &RulePair| line(&pair.spec, totals(&mut *(pair.second)()));
+    let line = |pair: &RulePair| totals_line(&pair.spec, totals(&mut *(pair.second)()));
     let table: String = pairs().iter().map(line).collect();
     let expected = include_str!("seeded-expected.txt");
     assert_eq!(table, expected, "now it is\n{table}");

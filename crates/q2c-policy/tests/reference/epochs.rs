@@ -57,9 +57,9 @@ pub(crate) struct Epochs {
     answer: EpochRule,
     percent: u64,
     period: u64,
-    of: EpochScope,
-    large: Option<u32>,
-    parts: HashMap<usize, EpochState>,
+    scope: EpochScope,
+    interrupts_from: Option<u32>,
+    states: HashMap<usize, EpochState>,
 }
 
 #[derive(Default)]
@@ -71,30 +71,32 @@ struct EpochState {
 }
 
 impl Epochs {
-    pub(crate) fn new(answer: EpochRule, percent: u64, period: u64, of: EpochScope) -> Self {
+    pub(crate) fn new(answer: EpochRule, percent: u64, period: u64, scope: EpochScope) -> Self {
         Epochs {
             answer,
             percent,
             period,
-            of,
-            large: None,
-            parts: HashMap::new(),
+            scope,
+            interrupts_from: None,
+            states: HashMap::new(),
         }
     }
 
     pub(crate) fn with_interrupts_from(self, bytes: u32) -> Self {
-        let large = Some(bytes);
-        Epochs { large, ..self }
+        Epochs {
+            interrupts_from: Some(bytes),
+            ..self
+        }
     }
 
-    fn part(&mut self, lane: usize, now: u64) -> &mut EpochState {
-        let lane = lane * usize::from(self.of == EpochScope::Lane);
-        let part = self.parts.entry(lane).or_default();
+    fn state(&mut self, lane: usize, now: u64) -> &mut EpochState {
+        let lane = lane * usize::from(self.scope == EpochScope::Lane);
+        let state = self.states.entry(lane).or_default();
         let over = |opened| now >= opened + self.period;
-        if part.opened.is_some_and(over) {
-            part.close(|epoch| (self.answer)(epoch, self.percent));
+        if state.opened.is_some_and(over) {
+            state.close(|epoch| (self.answer)(epoch, self.percent));
         }
-        part
+        state
     }
 }
 
@@ -113,34 +115,35 @@ impl EpochState {
             };
             self.means.insert(class, epoch.mean());
             let answer = answer(&epoch);
-            let most = if answer == INTERRUPT {
+            let max = if answer == INTERRUPT {
                 INTERRUPT
             } else {
                 10_000_000_000
             };
-            self.answers.insert(class, answer.min(most));
+            self.answers.insert(class, answer.min(max));
         }
     }
 }
 
 impl RuleUnderTest for Epochs {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
-        if self.large.is_some_and(|large| io.bytes >= large) {
+        if self.interrupts_from.is_some_and(|from| io.bytes >= from) {
             return (INTERRUPT, 0);
         }
-        let part = self.part(lane, now);
-        let known = class(io).and_then(|class| part.answers.get(&class));
+        let state = self.state(lane, now);
+        let known = class(io).and_then(|class| state.answers.get(&class));
         (known.copied().unwrap_or(0), 0)
     }
 
     fn finish(&mut self, f: Finish) {
-        if self.large.is_some_and(|large| f.io.bytes >= large) {
+        if self.interrupts_from.is_some_and(|from| f.io.bytes >= from) {
             return;
         }
-        let part = self.part(f.lane, f.now);
-        part.opened.get_or_insert(f.now);
+        let state = self.state(f.lane, f.now);
+        state.opened.get_or_insert(f.now);
         let class = class(f.io);
-        part.samples
+        state
+            .samples
             .extend(class.map(|class| (class, f.observed, f.missed)));
     }
 }
@@ -157,14 +160,14 @@ pub(crate) fn min(epoch: &Epoch, percent: u64) -> u64 {
 /// bin, a 64th of a doubling; the bin's middle stands for it, clamped to the times seen.
 pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     let sorted = epoch.sorted();
-    let (n, least, most) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
+    let (n, min, max) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
     let exact = sorted[(n.div_ceil(20)).max(1) - 1];
     let mut width = 1;
     while exact / width >= 128 {
         width *= 2;
     }
     let middle = exact / width * width + (width - 1) / 2;
-    percent_of(percent, middle.max(least).min(most))
+    percent_of(percent, middle.clamp(min, max))
 }
 
 /// The minimum minus 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that cost on, polling up
@@ -182,11 +185,11 @@ pub(crate) fn lmd(epoch: &Epoch, _: u64) -> u64 {
     let n = epoch.samples.len() as u64;
     let mean = epoch.mean();
     let half = mean.div_ceil(2);
-    let Some(before) = epoch.mean_before else {
+    let Some(mean_before) = epoch.mean_before else {
         return half;
     };
-    let below: Vec<_> = epoch.samples.iter().filter(|s| s.0 < before).collect();
-    let lmd = below.iter().map(|s| before - s.0).sum::<u64>() / n;
+    let below: Vec<_> = epoch.samples.iter().filter(|s| s.0 < mean_before).collect();
+    let lmd = below.iter().map(|s| mean_before - s.0).sum::<u64>() / n;
     let k = below.iter().filter(|s| s.1).count();
     if lmd == 0 || mean <= 4 * lmd {
         return half;

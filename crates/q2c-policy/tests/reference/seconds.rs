@@ -129,12 +129,12 @@ fn ewma((percent, slowness): (i128, i128)) -> RulePair {
 fn recent() -> [RulePair; 3] {
     [
         pair("recent:ios=8,0.5 * min", 1, || {
-            ReferenceRecent::new(8, |last, _| last.least().div_ceil(2))
+            ReferenceRecent::new(8, |last, _| last.min().div_ceil(2))
         }),
         pair("recent:ios=5,if(misses > 0, 0.3 * min, p50 / 2)", 1, || {
             ReferenceRecent::new(5, |last, _| match last.misses() {
                 0 => last.rank(3).div_ceil(2),
-                _ => last.least() * 3 / 10,
+                _ => last.min() * 3 / 10,
             })
         }),
         pair("recent:ios=3,0.5 * (mean - lmd)", 1, || {

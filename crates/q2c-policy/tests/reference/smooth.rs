@@ -62,10 +62,10 @@ impl RuleUnderTest for Tracker {
 }
 
 /// I/Os in the order of their completions: times in ns, and whether each missed.
-pub(crate) struct Last<'a>(&'a [(u64, bool)]);
+pub(crate) struct LastSamples<'a>(&'a [(u64, bool)]);
 
-impl Last<'_> {
-    pub(crate) fn least(&self) -> u64 {
+impl LastSamples<'_> {
+    pub(crate) fn min(&self) -> u64 {
         self.rank(1)
     }
 
@@ -91,7 +91,7 @@ impl Last<'_> {
     }
 }
 
-type SleepFunction = fn(Last<'_>, Option<Last<'_>>) -> u64;
+type SleepFunction = fn(LastSamples<'_>, Option<LastSamples<'_>>) -> u64;
 
 pub(crate) struct ReferenceRecent {
     ios: usize,
@@ -116,8 +116,8 @@ impl RuleUnderTest for ReferenceRecent {
             return (0, 0);
         };
         let before = last.checked_sub(self.ios);
-        let before = before.map(|begin| Last(&seen[begin..last]));
-        ((self.sleep)(Last(&seen[last..]), before), 0)
+        let earlier = before.map(|begin| LastSamples(&seen[begin..last]));
+        ((self.sleep)(LastSamples(&seen[last..]), earlier), 0)
     }
 
     fn finish(&mut self, f: Finish) {
@@ -159,8 +159,8 @@ pub(crate) struct ReferenceUring {
 
 impl RuleUnderTest for ReferenceUring {
     fn submit(&mut self, lane: usize, _: Io, now: u64) -> (u64, u64) {
-        let least = self.run_times.get(&lane).and_then(BTreeSet::first);
-        let sleep = least.map_or(0, |time| time / 2);
+        let min = self.run_times.get(&lane).and_then(BTreeSet::first);
+        let sleep = min.map_or(0, |time| time / 2);
         self.started.push((now, sleep));
         (sleep, self.started.len() as u64 - 1)
     }

@@ -2,10 +2,10 @@
 
 mod thread;
 
-pub use thread::{leave, spare_cpus};
+pub use thread::{avoid_submitter_cpus, has_spare_cpus};
 
 use crate::feed::{self, FeedResult};
-use crate::outcome::windows;
+use crate::outcome::join_windows;
 use crate::record;
 use crate::{ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSeries};
 use q2c_engine::start::{Start, Starter};
@@ -18,12 +18,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::scope;
-use thread::{ThreadSetup, join_all, spawn, spawn_named};
+use thread::{ThreadSetup, join_all, spawn_named, submit};
 
 /// Time from the moment when all threads are ready to the schedule's start, ns.
 const LEAD_NS: u64 = 20_000_000;
 /// Shortest window, ns; also the first length if the length of the replay is unknown.
-const SHORT_NS: u64 = 1_000_000;
+const MIN_WINDOW_NS: u64 = 1_000_000;
 
 /// Where the recording of a replay goes.
 pub struct RecordTo<'a> {
@@ -76,7 +76,7 @@ pub fn replay(
         let mut submitting = Vec::new();
         let mut senders = Vec::new();
         for number in 0..threads {
-            let (sender, deliveries) = sync_channel(feed::AHEAD);
+            let (sender, deliveries) = sync_channel(feed::MAX_QUEUED_BATCHES);
             senders.push(sender);
             let setup = ThreadSetup {
                 number,
@@ -91,21 +91,21 @@ pub fn replay(
                 clock,
                 start: &start,
             };
-            submitting.push(spawn(scope, setup)?);
+            submitting.push(spawn_named(scope, "submitter", move || submit(setup))?);
         }
         let timed = matches!(plan.mode, Mode::Timed { .. });
-        let recorded = timed.then(|| WindowSeries::new(window_ns));
+        let recorded_windows = timed.then(|| WindowSeries::new(window_ns));
         let (trace, shared) = (&trace, &shared);
         let reading = spawn_named(scope, "reader", move || {
-            leave(plan);
+            avoid_submitter_cpus(plan);
             let ends = [shared.stop, &shared.failed];
-            let fed = feed::feed(plan, facts, trace, recorded, &senders, ends, read);
-            shared.checked(fed)
+            let fed = feed::feed(plan, facts, trace, recorded_windows, &senders, ends, read);
+            shared.note_failure(fed)
         })?;
         let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
             spawn_named(scope, "recorder", move || {
-                leave(plan);
-                shared.checked(record::record(facts, &rows, to.memory, to.folder, to.sink))
+                avoid_submitter_cpus(plan);
+                shared.note_failure(record::record(facts, &rows, to.memory, to.folder, to.sink))
             })
         });
         let recording = recording.transpose()?;
@@ -145,9 +145,10 @@ fn window_ns(plan: &ReplayPlan, facts: &ReplayFacts) -> u64 {
     match plan.mode {
         Mode::Timed { speed } => {
             let whole_ns = (facts.time_to_last_end().0 as f64 / speed) as u64;
-            whole_ns.div_ceil(plan.windows.max(1) as u64).max(SHORT_NS)
+            let window_ns = whole_ns.div_ceil(plan.windows.max(1) as u64);
+            window_ns.max(MIN_WINDOW_NS)
         }
-        _ => SHORT_NS,
+        _ => MIN_WINDOW_NS,
     }
 }
 
@@ -214,7 +215,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Ends the submitting threads if the work of another thread has failed.
-    fn checked<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
+    fn note_failure<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
         result.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
 }
@@ -240,6 +241,6 @@ fn conclude(
         idle_ns: shared.in_flight.idle_ns(),
         reader_cpu_ns: fed.cpu_ns + recorder_cpu_ns,
         rows_lost,
-        windows: windows(done, fed.recorded, profiled),
+        windows: join_windows(done, fed.recorded, profiled),
     }
 }

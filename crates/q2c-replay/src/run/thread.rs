@@ -25,20 +25,9 @@ pub(super) struct ThreadSetup<'a> {
     pub start: &'a Start,
 }
 
-type Submitted = Result<(ReplayCounts, Option<RowSender>), EngineError>;
+type SubmitResult = Result<(ReplayCounts, Option<RowSender>), EngineError>;
 
-pub(super) type SubmittingThread<'s> = ScopedJoinHandle<'s, Submitted>;
-
-pub(super) fn spawn<'s, 'e>(
-    scope: &'s Scope<'s, 'e>,
-    setup: ThreadSetup<'s>,
-) -> Result<SubmittingThread<'s>, ReplayError> {
-    spawn_named(scope, "submitter", move || {
-        let (mut counts, rows) = submit(setup)?;
-        counts.cpu_ns = thread_cpu_ns();
-        Ok((counts, rows))
-    })
-}
+pub(super) type SubmittingThread<'s> = ScopedJoinHandle<'s, SubmitResult>;
 
 /// Starts a thread named after its work.
 pub(super) fn spawn_named<'s, 'e, T: Send + 's>(
@@ -50,7 +39,7 @@ pub(super) fn spawn_named<'s, 'e, T: Send + 's>(
     thread.spawn_scoped(scope, body).map_err(ReplayError::Spawn)
 }
 
-fn submit(setup: ThreadSetup<'_>) -> Submitted {
+pub(super) fn submit(setup: ThreadSetup<'_>) -> SubmitResult {
     let (plan, shared) = (setup.plan, setup.shared);
     let target = &plan.targets[setup.number / plan.submitters];
     let member = Member::new(setup.start, setup.number, &shared.failed);
@@ -68,14 +57,16 @@ fn submit(setup: ThreadSetup<'_>) -> Submitted {
         account: ThreadAccount::new(setup.counts, setup.rows),
         shared,
         on_error: plan.on_error,
-        may_look: spare_cpus(plan),
+        may_poll: has_spare_cpus(plan),
         time: RealClock::new(setup.clock, begin_ns, plan.spin),
     };
-    member.checked(worker.run())
+    let (mut counts, rows) = member.checked(worker.run())?;
+    counts.cpu_ns = thread_cpu_ns();
+    Ok((counts, rows))
 }
 
 /// True if every submitting thread can have its own CPU, and one is left for the other threads.
-pub fn spare_cpus(plan: &ReplayPlan) -> bool {
+pub fn has_spare_cpus(plan: &ReplayPlan) -> bool {
     let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
     let room = named.is_empty() || named.len() >= threads;
@@ -83,11 +74,11 @@ pub fn spare_cpus(plan: &ReplayPlan) -> bool {
 }
 
 /// Moves the calling thread off the CPUs of the submitting threads, if it may run on others.
-pub fn leave(plan: &ReplayPlan) {
-    let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
+pub fn avoid_submitter_cpus(plan: &ReplayPlan) {
+    let submitter_cpus = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
     let mut free = allowed;
-    free.retain(|cpu| !taken.contains(cpu));
+    free.retain(|cpu| !submitter_cpus.contains(cpu));
     if !free.is_empty() {
         // If this is refused, the kernel chooses the CPU.
         thread::allow(&free).ok();
@@ -105,7 +96,7 @@ fn open(
     }
     // With the default timer slack sleeps end up to 50 us late, and the margin that waits learn
     // would grow by that much.
-    thread::least_timer_slack().ok();
+    thread::minimize_timer_slack().ok();
     let (medium, seed) = (&target.medium, plan.seed + number as u64);
     target.engine.open_in(medium, plan.memory, seed)
 }
@@ -121,14 +112,13 @@ pub(super) fn join_all(
     };
     // All threads are joined, even after one that failed.
     let joined: Vec<_> = threads.into_iter().map(join).collect();
-    let mut joined = joined.into_iter();
-    let lost_of = |rows: Option<RowSender>| rows.map_or(0, |rows| rows.lost);
-    let (mut total, rows) = joined.next().ok_or_else(panicked)??;
-    let mut lost = lost_of(rows);
-    for result in joined {
-        let (counts, rows) = result?;
+    let joined = joined.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let rows = joined.iter().flat_map(|(_, rows)| rows);
+    let lost = rows.map(|rows| rows.lost).sum();
+    let total = joined.into_iter().map(|(counts, _)| counts);
+    let total = total.reduce(|mut total, counts| {
         total.merge(counts);
-        lost += lost_of(rows);
-    }
-    Ok((total, lost))
+        total
+    });
+    Ok((total.ok_or_else(panicked)?, lost))
 }

@@ -12,7 +12,7 @@ pub(crate) type SharedTime = Rc<Cell<u64>>;
 #[derive(Clone, Default)]
 pub(crate) struct VirtualClock {
     pub time: SharedTime,
-    pub looks: Rc<Cell<u64>>,
+    pub polls: Rc<Cell<u64>>,
     pub log: SubmissionLog,
 }
 
@@ -30,10 +30,10 @@ impl ThreadClock for VirtualClock {
         wait: WaitSpec,
     ) -> Result<Option<RingCompletion>, EngineError> {
         let until = wait.due_ns.unwrap_or(u64::MAX).min(wait.limit_ns);
-        if !wait.look {
+        if !wait.polls {
             return engine.wait_until(until);
         }
-        self.looks.set(self.looks.get() + 1);
+        self.polls.set(self.polls.get() + 1);
         engine.wait_until(until.min(self.now_ns() + STEP_NS))
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn plan(mode: Mode) -> ReplayPlan {
         on_error: OnError::Stop,
         seed: 1,
         windows: 10,
-        wanted: ReplaySelection::default(),
+        selection: ReplaySelection::default(),
     }
 }
 
@@ -59,7 +59,7 @@ struct Replayed {
     log: Vec<(u64, u64, usize)>,
     counts: ReplayCounts,
     records: Vec<IoRecord>,
-    looks: u64,
+    polls: u64,
 }
 
 impl Replayed {
@@ -72,7 +72,7 @@ impl Replayed {
 fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> Replayed {
     let (plan, facts, stop) = (plan(mode), facts(trace), AtomicBool::new(false));
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
-    let (sender, deliveries) = sync_channel(feed::AHEAD);
+    let (sender, deliveries) = sync_channel(feed::MAX_QUEUED_BATCHES);
     let (ends, read) = ([&stop; 2], AtomicU64::new(0));
     feed::feed(&plan, &facts, &reader, None, &[sender], ends, &read).unwrap();
     let clock = VirtualClock::default();
@@ -96,7 +96,7 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
         account: ThreadAccount::new(counts, rows.pop()),
         shared: &shared,
         on_error: OnError::Stop,
-        may_look: true,
+        may_poll: true,
         time: clock.clone(),
     };
     let (counts, rows) = worker.run().unwrap();
@@ -108,7 +108,7 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
         log: clock.log.take(),
         counts,
         records,
-        looks: clock.looks.get(),
+        polls: clock.polls.get(),
     }
 }
 

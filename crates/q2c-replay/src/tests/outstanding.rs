@@ -62,7 +62,7 @@ fn outstanding_counted_by_hand() {
     // In the trace 0, 1, 1 and 0 requests are in flight before each. Here the first two end
     // together, so none is in flight before the third.
     let counts = &squeezed.counts;
-    assert_eq!((counts.in_flight_off, counts.in_flight_recorded), (1, 2));
+    assert_eq!((counts.in_flight_diff, counts.in_flight_recorded), (1, 2));
 }
 
 /// On a similar device the same number of requests is in flight before each as in the trace.
@@ -82,7 +82,7 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     let off = pairs.map(|((.., before), allowed)| before.abs_diff(*allowed));
     let error = off.sum::<usize>() as f64 / allowed.iter().sum::<usize>() as f64;
     assert!(error < 0.05, "{error}");
-    let counted = done.counts.in_flight_off as f64 / done.counts.in_flight_recorded as f64;
+    let counted = done.counts.in_flight_diff as f64 / done.counts.in_flight_recorded as f64;
     assert!((counted - error).abs() < 1e-12, "as the thread counts it");
 }
 
@@ -116,9 +116,9 @@ fn looking_ends_and_is_no_work() {
     let requests: Vec<Traced> = (0..10).map(at).collect();
     in_folder(&requests, |trace| {
         let slow = replayed(trace, SQUEEZE, vec![5_000_000], 1);
-        assert_eq!((slow.looks, slow.counts.end_ns), (500, 50_000_000));
+        assert_eq!((slow.polls, slow.counts.end_ns), (500, 50_000_000));
         let fast = replayed(trace, SQUEEZE, vec![100_000], 1);
-        assert_eq!((fast.looks, fast.counts.end_ns), (50, 1_000_000));
+        assert_eq!((fast.polls, fast.counts.end_ns), (50, 1_000_000));
         assert_eq!(fast.counts.waited_ns, fast.counts.end_ns);
     });
 }

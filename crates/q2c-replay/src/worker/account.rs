@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// The thread reports each event once, in the order of time: a request joins a batch, is submitted,
 /// is complete. Everything that is counted per request is counted at one of these three.
 pub(crate) struct ThreadAccount {
-    counts: ReplayCounts,
+    pub(super) counts: ReplayCounts,
     rows: Option<RowSender>,
     calls: SubmissionCalls,
     /// Time since which the thread only waits for the device, ns; `None` with other work.
@@ -30,56 +30,48 @@ impl ThreadAccount {
     }
 
     /// A request joins a batch at `now_ns`, when `in_flight` others are in flight on its device.
-    pub(crate) fn batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
+    pub(crate) fn count_batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
         let counts = &mut self.counts;
-        counts.most_in_flight = counts.most_in_flight.max(u64::from(in_flight) + 1);
+        counts.max_in_flight = counts.max_in_flight.max(u64::from(in_flight) + 1);
         let moves_data = !matches!(request.io.operation, Operation::Flush | Operation::Discard);
         counts.transfers += u64::from(moves_data);
         if request.in_flight_before != ScheduledIo::UNKNOWN {
             let recorded = u64::from(request.in_flight_before) + 1;
-            counts.most_recorded = counts.most_recorded.max(recorded);
-            let off = in_flight.abs_diff(request.in_flight_before);
-            counts.in_flight_off += u128::from(off);
+            counts.max_recorded = counts.max_recorded.max(recorded);
+            let difference = in_flight.abs_diff(request.in_flight_before);
+            counts.in_flight_diff += u128::from(difference);
             counts.in_flight_recorded += u128::from(request.in_flight_before);
         }
         let drift_ns = (now_ns as i64).saturating_sub_unsigned(request.due_ns);
         counts.last_drift_ns = counts.last_drift_ns.max(Some((request.io.index, drift_ns)));
     }
 
-    pub(crate) fn capped(&mut self) {
-        self.counts.capped += 1;
-    }
-
-    pub(crate) fn inverted(&mut self) {
-        self.counts.inversions += 1;
-    }
-
     /// Counts a request of the call. If it was held up, its lateness is not the replayer's own.
-    pub(crate) fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
+    pub(crate) fn count_issued(&mut self, call: Call, intended_ns: u64, held_up: bool) {
         let late_ns = call.begin_ns.saturating_sub(intended_ns);
         let counts = &mut self.counts;
         counts.issued += 1;
         counts.lateness_ns.record(late_ns);
-        counts.windows.begin(call.begin_ns, late_ns);
+        counts.windows.add_begin(call.begin_ns, late_ns);
         if held_up {
             counts.held_up += 1;
             counts.held_up_ns += u128::from(late_ns);
         } else {
-            let in_calls_ns = self.calls.since(intended_ns).min(late_ns);
+            let in_calls_ns = self.calls.time_since(intended_ns).min(late_ns);
             counts.own_lateness_ns.record(late_ns - in_calls_ns);
         }
     }
 
     /// Counts a call, after all its requests have been counted.
-    pub(crate) fn called(&mut self, call: Call) {
+    pub(crate) fn count_call(&mut self, call: Call) {
         self.calls.add(call.begin_ns, call.end_ns);
-        self.waited(call.begin_ns);
+        self.end_waiting(call.begin_ns);
         self.counts.blocked += u64::from(call.slept);
     }
 
     /// Counts a request seen complete at `reap_ns`. Returns true if all its bytes were moved.
-    pub(crate) fn completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
-        self.waited(reap_ns);
+    pub(crate) fn count_completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
+        self.end_waiting(reap_ns);
         let u2c_ns = reap_ns - flight.submit_ns;
         let from_intended_ns = reap_ns - flight.intended_ns.min(flight.submit_ns);
         let counts = &mut self.counts;
@@ -87,13 +79,13 @@ impl ThreadAccount {
         counts.u2c_intended_ns.record(from_intended_ns);
         counts.sum_u2c_ns += u128::from(u2c_ns);
         counts.sum_u2c_intended_ns += u128::from(from_intended_ns);
-        counts.windows.flight(flight.submit_ns, reap_ns);
+        counts.windows.add_flight(flight.submit_ns, reap_ns);
         counts.end_ns = counts.end_ns.max(reap_ns);
         let moved_all = result == flight.io.length as i32;
         if moved_all {
             counts.bytes += u64::from(flight.io.length);
         } else {
-            self.failed(&flight.io, result);
+            self.count_failed(&flight.io, result);
         }
         if let Some(rows) = &mut self.rows {
             rows.push(ReplayRow {
@@ -108,7 +100,7 @@ impl ThreadAccount {
     }
 
     #[cold]
-    fn failed(&mut self, io: &TargetIo, result: i32) {
+    fn count_failed(&mut self, io: &TargetIo, result: i32) {
         let counts = &mut self.counts;
         counts.errors += 1;
         let first = counts.first_error.as_ref();
@@ -124,11 +116,11 @@ impl ThreadAccount {
     }
 
     /// From `now_ns` on the thread only waits for the device, if it did not do so already.
-    pub(crate) fn waits(&mut self, now_ns: u64) {
+    pub(crate) fn begin_waiting(&mut self, now_ns: u64) {
         self.waiting_since_ns.get_or_insert(now_ns);
     }
 
-    fn waited(&mut self, now_ns: u64) {
+    fn end_waiting(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.waiting_since_ns.take() {
             self.counts.waited_ns += now_ns.saturating_sub(since_ns);
         }
@@ -144,7 +136,7 @@ impl ThreadAccount {
 }
 
 /// Number of latest calls that are remembered. Older calls count as if they had not been made.
-const BACK: usize = 1 << 12;
+const MAX_REMEMBERED_CALLS: usize = 1 << 12;
 
 /// Time spent in submissions. If a request is late because a submission took long, that is not the
 /// replayer's own lateness.
@@ -158,19 +150,19 @@ struct SubmissionCalls {
 impl SubmissionCalls {
     /// Adds a call from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
     pub(crate) fn add(&mut self, begin_ns: u64, end_ns: u64) {
-        if self.calls.len() == BACK {
+        if self.calls.len() == MAX_REMEMBERED_CALLS {
             self.calls.pop_front();
         }
         self.calls.push_back((begin_ns, end_ns, self.total_ns));
         self.total_ns += end_ns - begin_ns;
     }
 
-    pub(crate) fn since(&self, then_ns: u64) -> u64 {
-        let over = |(_, end_ns, _): &(u64, u64, u64)| *end_ns <= then_ns;
-        if self.calls.back().is_none_or(over) {
+    pub(crate) fn time_since(&self, then_ns: u64) -> u64 {
+        let has_ended = |(_, end_ns, _): &(u64, u64, u64)| *end_ns <= then_ns;
+        if self.calls.back().is_none_or(has_ended) {
             return 0;
         }
-        let first = self.calls.get(self.calls.partition_point(over));
+        let first = self.calls.get(self.calls.partition_point(has_ended));
         let before_ns = first.map_or(self.total_ns, |(begin_ns, _, before_ns)| {
             before_ns + then_ns.saturating_sub(*begin_ns)
         });
@@ -185,10 +177,10 @@ mod tests {
     #[test]
     fn counted_by_hand() {
         let mut calls = SubmissionCalls::default();
-        assert_eq!(calls.since(0), 0);
+        assert_eq!(calls.time_since(0), 0);
         calls.add(10, 15);
         calls.add(20, 40);
-        let since = [0, 10, 12, 15, 17, 20, 39, 40, 99].map(|then| calls.since(then));
+        let since = [0, 10, 12, 15, 17, 20, 39, 40, 99].map(|then| calls.time_since(then));
         assert_eq!(since, [25, 25, 23, 20, 20, 20, 1, 0, 0]);
         assert_eq!(calls.total_ns, 25);
     }

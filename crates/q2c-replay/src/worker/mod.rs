@@ -18,14 +18,14 @@ use std::sync::atomic::Ordering;
 use submit::Flight;
 
 /// The longest wait, ns. After it the thread checks if the replay is to stop.
-const LOOK_NS: u64 = 50_000_000;
+const MAX_WAIT_NS: u64 = 50_000_000;
 /// The longest wait, ns, while the reader may still deliver a request that may go.
-const NEXT_NS: u64 = 200_000;
+const DELIVERY_NS: u64 = 200_000;
 /// While requests are in flight, the thread looks for completions until this long after the last
 /// submission or completion, ns; then it sleeps. Waking up takes about 20 us, which would count as
 /// the device's time; further requests would complete meanwhile, and fewer would be in flight than
 /// in the trace.
-const EAGER_NS: u64 = 1_000_000;
+const POLLING_NS: u64 = 1_000_000;
 
 /// One submitting thread of a replay: the loop that connects its schedule, engine and account.
 ///
@@ -45,7 +45,7 @@ pub(crate) struct ReplayWorker<'a, T> {
     pub shared: &'a Shared<'a>,
     pub on_error: OnError,
     /// True if looking for completions takes no CPU from another thread.
-    pub may_look: bool,
+    pub may_poll: bool,
     pub time: T,
 }
 
@@ -53,7 +53,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     /// Replays until the trace has ended or the replay is to stop, and nothing is in flight.
     pub(crate) fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
-        while self.time.before_start() {
+        while self.time.has_time_before_start() {
             self.schedule.take_ahead();
         }
         loop {
@@ -63,7 +63,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
             if !stopped && self.submit()? {
                 continue;
             }
-            if !self.submitter.in_flight() && (stopped || self.schedule.is_over()) {
+            if !self.submitter.has_in_flight() && (stopped || self.schedule.is_over()) {
                 return Ok(self.account.close());
             }
             if !taken {
@@ -73,7 +73,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     }
 
     fn reap(&mut self) -> Result<(), EngineError> {
-        while let Some(done) = self.submitter.engine().poll()? {
+        while let Some(done) = self.submitter.engine.poll()? {
             self.complete(done);
         }
         Ok(())
@@ -83,27 +83,27 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         let now_ns = self.time.now_ns();
         self.submitter.begin_batch(now_ns);
         while self.submitter.has_room()
-            && let Some(stream) = self.schedule.due(now_ns)
+            && let Some(stream) = self.schedule.due_stream(now_ns)
         {
-            if !self.submitter.has_slot() {
-                if self.submitter.fill_up() {
-                    self.account.capped();
+            if self.submitter.free.is_empty() {
+                if self.submitter.mark_full() {
+                    self.account.counts.capped += 1;
                 }
                 break;
             }
             match self.schedule.precedence(stream) {
                 Precedence::Kept => {}
-                Precedence::Inverted => self.account.inverted(),
+                Precedence::Inverted => self.account.counts.inversions += 1,
                 Precedence::Waits => break,
             }
             if let Some((request, flight)) = self.schedule.depart(stream, now_ns) {
                 self.add(&request, flight, now_ns);
             }
         }
-        if self.submitter.batch_len() == 0 {
+        if self.submitter.batch.is_empty() {
             return Ok(false);
         }
-        self.hand_over()?;
+        self.submit_batch()?;
         Ok(true)
     }
 
@@ -111,20 +111,20 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         let device = &self.shared.devices[request.io.device as usize];
         let in_flight = device.fetch_add(1, Ordering::Relaxed);
         self.shared.in_flight.begin(now_ns);
-        self.account.batched(request, in_flight, now_ns);
+        self.account.count_batched(request, in_flight, now_ns);
         self.submitter.add(flight);
     }
 
-    fn hand_over(&mut self) -> Result<(), EngineError> {
+    fn submit_batch(&mut self) -> Result<(), EngineError> {
         let call = self.submitter.submit(&self.time)?;
-        for at in 0..self.submitter.batch_len() {
-            let (flight, held_up) = self.submitter.submitted(at, call);
-            self.schedule.submitted(flight.stream, call.begin_ns);
-            self.account.submitted(call, flight.intended_ns, held_up);
+        for at in 0..self.submitter.batch.len() {
+            let (flight, held_up) = self.submitter.note_submitted(at, call);
+            self.schedule.note_submitted(flight.stream, call.begin_ns);
+            self.account.count_issued(call, flight.intended_ns, held_up);
         }
-        self.account.called(call);
+        self.account.count_call(call);
         if call.slept {
-            self.submitter.woke(call);
+            self.submitter.note_wake_up(call);
         }
         Ok(())
     }
@@ -133,10 +133,10 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         let now_ns = self.time.now_ns();
         let flight = self.submitter.complete(done, now_ns);
         let (stream, weight) = (flight.stream, flight.weight);
-        self.schedule.completed(stream, weight, now_ns);
+        self.schedule.note_completed(stream, weight, now_ns);
         self.shared.devices[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
         self.shared.in_flight.end(now_ns);
-        let moved_all = self.account.completed(&flight, now_ns, done.result);
+        let moved_all = self.account.count_completed(&flight, now_ns, done.result);
         if !moved_all && self.on_error == OnError::Stop {
             self.shared.failed.store(true, Ordering::Relaxed);
         }
@@ -145,22 +145,22 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     /// Waits for a completion, the due time of the next request, or the next delivery.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now_ns = self.time.now_ns();
-        if self.submitter.in_flight() {
-            self.account.waits(now_ns);
+        if self.submitter.has_in_flight() {
+            self.account.begin_waiting(now_ns);
         }
         // The reader may deliver a request of another stream that may go, so the thread soon checks
         // for deliveries.
-        let soon = self.schedule.expects_delivery();
+        let expects_delivery = self.schedule.expects_delivery();
         // In timed mode the thread does not sleep while it waits for the reader, because the next
         // request may be due at once.
-        let looks_for_reader = soon && self.schedule.is_timed() && !stopped;
+        let polls_for_reader = expects_delivery && self.schedule.is_timed() && !stopped;
         let may_submit = !stopped && !self.submitter.full;
         let wait = WaitSpec {
             due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
-            limit_ns: now_ns + if soon { NEXT_NS } else { LOOK_NS },
-            look: self.may_look && (looks_for_reader || self.expects_completion(now_ns)),
+            limit_ns: now_ns + [MAX_WAIT_NS, DELIVERY_NS][usize::from(expects_delivery)],
+            polls: self.may_poll && (polls_for_reader || self.expects_completion(now_ns)),
         };
-        if let Some(done) = self.time.wait(self.submitter.engine(), wait)? {
+        if let Some(done) = self.time.wait(self.submitter.engine.as_mut(), wait)? {
             self.complete(done);
         }
         Ok(())
@@ -168,6 +168,6 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
 
     /// True if a request in flight may complete so soon that sleeping would count as its time.
     fn expects_completion(&self, now_ns: u64) -> bool {
-        self.submitter.in_flight() && now_ns.saturating_sub(self.submitter.last_ns) < EAGER_NS
+        self.submitter.has_in_flight() && now_ns.saturating_sub(self.submitter.last_ns) < POLLING_NS
     }
 }

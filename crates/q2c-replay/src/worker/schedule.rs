@@ -10,9 +10,9 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// In timed mode the thread takes deliveries, which costs time, only while fewer requests than this
 /// wait in its streams: enough for some time ahead.
-const ENOUGH_TIMED: usize = 1 << 12;
+const MAX_QUEUED_TIMED: usize = 1 << 12;
 /// The same limit in the other modes, which choose among all requests.
-const ENOUGH: usize = 1 << 18;
+const MAX_QUEUED: usize = 1 << 18;
 
 /// Whether a request keeps the order of the requests that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,14 +85,14 @@ impl<'a> Schedule<'a> {
 
     /// Takes available deliveries until enough requests wait for a timed replay.
     pub(crate) fn take_ahead(&mut self) {
-        while self.waiting < ENOUGH_TIMED && self.take() {}
+        while self.waiting < MAX_QUEUED_TIMED && self.take() {}
     }
 
     /// Takes one delivery into the streams, unless enough requests wait. True if it took one.
     pub(crate) fn take(&mut self) -> bool {
         let timed = self.is_timed();
-        let enough = if timed { ENOUGH_TIMED } else { ENOUGH };
-        if self.ended || self.waiting >= enough {
+        let limit = if timed { MAX_QUEUED_TIMED } else { MAX_QUEUED };
+        if self.ended || self.waiting >= limit {
             return false;
         }
         match self.deliveries.try_recv() {
@@ -130,39 +130,39 @@ impl<'a> Schedule<'a> {
         if stream.lined_up {
             return;
         }
-        let at_ns = match self.rule.ready(stream) {
+        let ready_ns = match self.rule.ready(stream) {
             Some(StreamReadiness::At(ns)) => ns,
             Some(StreamReadiness::Now) => 0,
             Some(StreamReadiness::Waits) | None => return,
         };
         stream.lined_up = true;
-        self.ready.push(Reverse((at_ns, index)));
+        self.ready.push(Reverse((ready_ns, index)));
     }
 
     /// Time from which the first request of some stream may go, ns; `None` while all streams wait.
     pub(crate) fn next_due_ns(&self) -> Option<u64> {
-        self.ready.peek().map(|Reverse((at_ns, _))| *at_ns)
+        self.ready.peek().map(|Reverse((ready_ns, _))| *ready_ns)
     }
 
     /// True if the reader may soon deliver a request that may go before those waiting here.
     pub(crate) fn expects_delivery(&self) -> bool {
-        let takes = !self.ended && self.waiting < ENOUGH;
-        takes && (self.ready.is_empty() || !self.is_timed())
+        let may_take = !self.ended && self.waiting < MAX_QUEUED;
+        may_take && (self.ready.is_empty() || !self.is_timed())
     }
 
     /// Index of a stream whose first request may go at `now_ns`; `None` if there is none.
-    pub(crate) fn due(&self, now_ns: u64) -> Option<u32> {
-        let Reverse((at_ns, index)) = self.ready.peek().copied()?;
-        (at_ns <= now_ns).then_some(index)
+    pub(crate) fn due_stream(&self, now_ns: u64) -> Option<u32> {
+        let Reverse((ready_ns, index)) = self.ready.peek().copied()?;
+        (ready_ns <= now_ns).then_some(index)
     }
 
     /// Whether a stream's first request may go before the earlier requests that it overlaps. Only
     /// timed mode waits for these; in other modes it goes, which is an inversion.
     pub(crate) fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
-        let after = request.and_then(|request| request.after.as_deref());
-        let behind = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
-        if !after.unwrap_or(&[]).iter().any(behind) {
+        let waits_for = request.and_then(|request| request.waits_for.as_deref());
+        let is_missing = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
+        if !waits_for.unwrap_or(&[]).iter().any(is_missing) {
             Precedence::Kept
         } else if self.is_timed() {
             Precedence::Waits
@@ -209,14 +209,14 @@ impl<'a> Schedule<'a> {
     }
 
     /// Notes that the submission of a departed request has returned; it began at `submit_ns`.
-    pub(crate) fn submitted(&mut self, index: u32, submit_ns: u64) {
+    pub(crate) fn note_submitted(&mut self, index: u32, submit_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.submitted_ns = Some(submit_ns);
         self.progress[stream.number as usize % self.progress.len()]
             .store(stream.count, Ordering::Release);
     }
 
-    pub(crate) fn completed(&mut self, index: u32, weight: u64, now_ns: u64) {
+    pub(crate) fn note_completed(&mut self, index: u32, weight: u64, now_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.in_flight -= 1;
         stream.load -= weight;

@@ -4,10 +4,9 @@ use crate::{TargetIo, ThreadClock};
 use q2c_engine::engine::{Engine, EngineError, Request, RingCompletion};
 use q2c_sys::thread::switches;
 
-/// The most requests in a batch.
-const BATCH: usize = 32;
+const MAX_BATCH: usize = 32;
 /// A submission that takes longer than this, ns, may have slept in the kernel.
-const LONG_NS: u64 = 1_000_000;
+const MIN_SLEPT_CALL_NS: u64 = 1_000_000;
 
 /// A request in the batch or in flight. Points in time are ns from the replay's start.
 #[derive(Clone, Copy, Default)]
@@ -43,16 +42,16 @@ pub(crate) struct Call {
 /// - `full` is set when a due request finds no free slot, and cleared by the next batch that finds
 ///   one.
 pub(crate) struct EngineSubmitter {
-    engine: Box<dyn Engine>,
+    pub(super) engine: Box<dyn Engine>,
     /// True if a submission to this engine may sleep in the kernel, as with libaio.
     may_sleep: bool,
     flights: Vec<Flight>,
-    free: Vec<u16>,
-    batch: Vec<Request>,
+    pub(super) free: Vec<u16>,
+    pub(super) batch: Vec<Request>,
     /// True if a due request waits for a slot.
     pub(super) full: bool,
     /// When `full` was cleared or a call's sleep ended, ns: what was due before was held up.
-    free_again_ns: u64,
+    held_up_until_ns: u64,
     /// Time of the last submission or completion, ns.
     pub(super) last_ns: u64,
 }
@@ -64,18 +63,14 @@ impl EngineSubmitter {
             may_sleep,
             flights: vec![Flight::default(); usize::from(slots)],
             free: (0..slots).rev().collect(),
-            batch: Vec::with_capacity(BATCH),
+            batch: Vec::with_capacity(MAX_BATCH),
             full: false,
-            free_again_ns: 0,
+            held_up_until_ns: 0,
             last_ns: 0,
         }
     }
 
-    pub(crate) fn engine(&mut self) -> &mut dyn Engine {
-        self.engine.as_mut()
-    }
-
-    pub(crate) fn in_flight(&self) -> bool {
+    pub(crate) fn has_in_flight(&self) -> bool {
         self.free.len() < self.flights.len()
     }
 
@@ -83,20 +78,16 @@ impl EngineSubmitter {
         self.batch.clear();
         if self.full && !self.free.is_empty() {
             self.full = false;
-            self.free_again_ns = now_ns;
+            self.held_up_until_ns = now_ns;
         }
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.batch.len() < BATCH
-    }
-
-    pub(crate) fn has_slot(&self) -> bool {
-        !self.free.is_empty()
+        self.batch.len() < MAX_BATCH
     }
 
     /// Notes that a due request found no free slot. True if it is the first since one was free.
-    pub(crate) fn fill_up(&mut self) -> bool {
+    pub(crate) fn mark_full(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
     }
 
@@ -112,10 +103,6 @@ impl EngineSubmitter {
         });
     }
 
-    pub(crate) fn batch_len(&self) -> usize {
-        self.batch.len()
-    }
-
     /// Submits the batch. All its requests get the same submission time.
     pub(crate) fn submit(&mut self, time: &impl ThreadClock) -> Result<Call, EngineError> {
         let before = self.may_sleep.then(|| switches().voluntary);
@@ -123,7 +110,7 @@ impl EngineSubmitter {
         self.engine.submit(&self.batch)?;
         let end_ns = time.now_ns();
         self.last_ns = end_ns;
-        let long = end_ns - begin_ns > LONG_NS;
+        let long = end_ns - begin_ns > MIN_SLEPT_CALL_NS;
         let slept = before.is_some_and(|before| long && switches().voluntary > before);
         Ok(Call {
             begin_ns,
@@ -134,16 +121,16 @@ impl EngineSubmitter {
 
     /// Notes the call that submitted request number `at` of the batch. Returns the request, and
     /// whether the limit in flight, or an earlier call that slept, held it up.
-    pub(crate) fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
+    pub(crate) fn note_submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
         let slot = usize::from(self.batch[at].slot);
         let flight = &mut self.flights[slot];
         (flight.submit_ns, flight.submit_end_ns) = (call.begin_ns, call.end_ns);
-        (flight, flight.intended_ns < self.free_again_ns)
+        (flight, flight.intended_ns < self.held_up_until_ns)
     }
 
     /// Notes that a call that slept has ended. It held up the requests that were due before.
-    pub(crate) fn woke(&mut self, call: Call) {
-        self.free_again_ns = call.end_ns;
+    pub(crate) fn note_wake_up(&mut self, call: Call) {
+        self.held_up_until_ns = call.end_ns;
     }
 
     pub(crate) fn complete(&mut self, done: RingCompletion, now_ns: u64) -> Flight {

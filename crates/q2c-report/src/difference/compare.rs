@@ -1,16 +1,15 @@
 //! Compares the figures of two results.
 
-use crate::difference::facts::{changed, other_conditions};
-use crate::difference::judge::judge;
-use crate::difference::limit::LimitFault;
+use crate::difference::facts::{changed_facts, other_conditions};
+use crate::difference::limit::{LimitFault, judge};
 use crate::difference::{ComparableResult, Limit, NamedFigure};
 use crate::phrase::distinct;
 use q2c_model::stats::Interval;
-use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
+use q2c_result::diff::{ComparedFigure, DiffResult, DiffVerdict, SCHEMA, UnpairedFigure};
 use q2c_result::figures::Better;
 
 /// Medians whose ratio is off 1 by at most this count as alike, however narrow their intervals are.
-const NEGLIGIBLE: f64 = 0.01;
+const NEGLIGIBLE_CHANGE: f64 = 0.01;
 
 /// Compares `b` with `a`, which must be of one kind. Limits on values are judged on `b`.
 pub fn diff(
@@ -20,9 +19,9 @@ pub fn diff(
     version: &str,
 ) -> Result<DiffResult, LimitFault> {
     let figures = a.figures.iter().filter(|figure| figure.figure.compared);
-    let figures = figures.filter_map(|figure| Some(compared(figure, find(b, figure)?)));
+    let figures = figures.filter_map(|figure| Some(compare(figure, find(b, figure)?)));
     let unpaired = [unpaired(a, b, true), unpaired(b, a, false)].concat();
-    let changed = changed(&a.facts, &b.facts);
+    let changed = changed_facts(&a.facts, &b.facts);
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
         version: version.to_owned(),
@@ -38,26 +37,26 @@ pub fn diff(
 }
 
 pub(crate) fn find<'a>(
-    within: &'a ComparableResult,
+    result: &'a ComparableResult,
     wanted: &NamedFigure,
 ) -> Option<&'a NamedFigure> {
-    let mut figures = within.figures.iter();
+    let mut figures = result.figures.iter();
     figures.find(|other| other.of == wanted.of && other.figure.name == wanted.figure.name)
 }
 
 /// The things that only `a` has figures of. `in_a` says if `a` is the first of the two results.
-fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpaired> {
-    let has = |of: &String| b.figures.iter().any(|other| other.of == *of);
+fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<UnpairedFigure> {
+    let has_figures = |of: &String| b.figures.iter().any(|other| other.of == *of);
     let names = distinct(a.figures.iter().map(|figure| figure.of.clone()));
-    let unpaired = names.into_iter().filter(|of| !has(of));
-    unpaired.map(|of| Unpaired { of, in_a }).collect()
+    let unpaired = names.into_iter().filter(|of| !has_figures(of));
+    unpaired.map(|of| UnpairedFigure { of, in_a }).collect()
 }
 
-pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
+pub(crate) fn compare(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
-    let interval = ratio.and_then(|_| interval(&a.value, &b.value));
-    let is_apart = a.value.above(&b.value) || b.value.above(&a.value);
+    let interval = ratio.and_then(|_| ratio_range(&a.value, &b.value));
+    let are_disjoint = a.value.is_above(&b.value) || b.value.is_above(&a.value);
     let better = a.figure.better;
     ComparedFigure {
         of: a.of.clone(),
@@ -68,43 +67,43 @@ pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
         b: b.value,
         ratio,
         interval,
-        says: says(ratio, interval.map(|_| is_apart), better),
+        says: verdict(ratio, interval.map(|_| are_disjoint), better),
     }
 }
 
 /// The smallest and the largest ratio between two trials. They enclose the ratio of the medians.
-fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
+fn ratio_range(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
     let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
     several.then(|| (b.min / a.max, b.max / a.min))
 }
 
-/// `apart` says whether the intervals are disjoint; `None` if a side has a single trial.
-fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
-    let (ratio, apart) = match (ratio, apart) {
-        (None, _) => return DiffSays::Unknown,
-        (_, None) => return DiffSays::Single,
-        (Some(ratio), Some(apart)) => (ratio, apart),
+/// `are_disjoint` says whether the intervals are disjoint; `None` if a side has a single trial.
+fn verdict(ratio: Option<f64>, are_disjoint: Option<bool>, better: Better) -> DiffVerdict {
+    let (ratio, are_disjoint) = match (ratio, are_disjoint) {
+        (None, _) => return DiffVerdict::Unknown,
+        (_, None) => return DiffVerdict::Single,
+        (Some(ratio), Some(are_disjoint)) => (ratio, are_disjoint),
     };
     match better {
-        _ if !apart || (ratio - 1.0).abs() <= NEGLIGIBLE => DiffSays::Alike,
-        Better::Neither => DiffSays::Differs,
-        Better::Less if ratio < 1.0 => DiffSays::Better,
-        Better::More if ratio > 1.0 => DiffSays::Better,
-        _ => DiffSays::Worse,
+        _ if !are_disjoint || (ratio - 1.0).abs() <= NEGLIGIBLE_CHANGE => DiffVerdict::Alike,
+        Better::Neither => DiffVerdict::Differs,
+        Better::Less if ratio < 1.0 => DiffVerdict::Better,
+        Better::More if ratio > 1.0 => DiffVerdict::Better,
+        _ => DiffVerdict::Worse,
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::difference::measured::side;
+    use crate::difference::comparable::side;
     use proptest::prelude::*;
     use q2c_result::figures::{Figure, FigureUnit};
     use serde_json::Value;
     use std::collections::BTreeMap;
 
     /// A result with figures without a unit, from (thing, name, better direction, trials).
-    pub(crate) fn measured(values: &[(&str, &'static str, Better, &[f64])]) -> ComparableResult {
+    pub(crate) fn result_of(values: &[(&str, &'static str, Better, &[f64])]) -> ComparableResult {
         let figure =
             |(thing, name, better, trials): &(&str, &'static str, Better, &[f64])| NamedFigure {
                 of: (*thing).to_owned(),
@@ -127,15 +126,15 @@ pub(crate) mod tests {
 
     /// Two results. The first figure's trials, 95 to 105 and 115 to 125, do not overlap: the ratio
     /// is 115/105 to 125/95.
-    pub(crate) fn grown() -> (ComparableResult, ComparableResult) {
-        let a = measured(&[
+    pub(crate) fn grown_pair() -> (ComparableResult, ComparableResult) {
+        let a = result_of(&[
             ("x", "p99", Better::Less, &[95.0, 100.0, 105.0]),
             ("x", "iops", Better::More, &[95.0, 100.0, 105.0]),
             ("x", "p50", Better::Less, &[100.0]),
             ("x", "zero", Better::Less, &[0.0, 0.0]),
             ("gone", "rare", Better::Less, &[1.0]),
         ]);
-        let b = measured(&[
+        let b = result_of(&[
             ("x", "p99", Better::Less, &[115.0, 120.0, 125.0]),
             ("x", "iops", Better::More, &[104.0, 110.0, 120.0]),
             ("x", "p50", Better::Less, &[120.0]),
@@ -147,11 +146,11 @@ pub(crate) mod tests {
 
     #[test]
     fn a_figure_that_grew_is_worse_where_less_is_better() {
-        let (a, b) = grown();
+        let (a, b) = grown_pair();
         let limits: [Limit; 2] = ["p99>+5%", "iops<200"].map(|text| text.parse().unwrap());
         let result = diff(&a, &b, &limits, "0").unwrap();
-        let says: Vec<DiffSays> = result.figures.iter().map(|figure| figure.says).collect();
-        use DiffSays::{Alike, Single, Unknown, Worse};
+        let says: Vec<DiffVerdict> = result.figures.iter().map(|figure| figure.says).collect();
+        use DiffVerdict::{Alike, Single, Unknown, Worse};
         assert_eq!(says, [Worse, Alike, Single, Unknown]);
         let (low, high) = result.figures[0].interval.unwrap();
         assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
@@ -163,28 +162,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Exchanging the two results turns better into worse.
-        #[test]
-        fn sides_may_be_changed(
-            a in proptest::collection::vec(1.0f64..100.0, 2..6),
-            b in proptest::collection::vec(1.0f64..100.0, 2..6),
-        ) {
-            let measured_p99 = |trials: &[f64]| measured(&[("x", "p99", Better::Less, trials)]);
-            let there = diff(&measured_p99(&a), &measured_p99(&b), &[], "0").unwrap();
-            let there = there.figures[0].clone();
-            let back = diff(&measured_p99(&b), &measured_p99(&a), &[], "0").unwrap();
-            let back = back.figures[0].clone();
-            let turned = match there.says {
-                DiffSays::Better => DiffSays::Worse,
-                DiffSays::Worse => DiffSays::Better,
-                other => other,
-            };
-            let ratio = there.ratio.unwrap();
-            // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
-            prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
-            prop_assert_eq!(back.says, turned);
-            let (low, high) = there.interval.unwrap();
-            prop_assert!(low <= ratio && ratio <= high);
-        }
-    }
+    /// Exchanging the two results turns better into worse.
+    #[ test ] fn sides_may_be_changed ( a in proptest :: collection :: vec ( 1.0f64 .. 100.0 , 2 .. 6 ) , b in proptest :: collection :: vec ( 1.0f64 .. 100.0 , 2 .. 6 ) , ) { let measured_p99 = | trials : & [ f64 ] | result_of ( & [ ( "x" , "p99" , Better :: Less , trials ) ] ) ; let forward = diff ( & measured_p99 ( & a ) , & measured_p99 ( & b ) , & [ ] , "0" ) . unwrap ( ) ; let forward = forward . figures [ 0 ] . clone ( ) ; let back = diff ( & measured_p99 ( & b ) , & measured_p99 ( & a ) , & [ ] , "0" ) . unwrap ( ) ; let back = back . figures [ 0 ] . clone ( ) ; let reversed = match forward . says { DiffVerdict :: Better => DiffVerdict :: Worse , DiffVerdict :: Worse => DiffVerdict :: Better , other => other , } ; let ratio = forward . ratio . unwrap ( ) ;
+    // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
+    prop_assume ! ( ( ratio - 1.0 ) . abs ( ) > 0.011 || ( ratio - 1.0 ) . abs ( ) < 0.009 ) ; prop_assert_eq ! ( back . says , reversed ) ; let ( low , high ) = forward . interval . unwrap ( ) ; prop_assert ! ( low <= ratio && ratio <= high ) ; } }
 }

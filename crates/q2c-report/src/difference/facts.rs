@@ -11,7 +11,7 @@ pub(crate) type NamedFacts = BTreeMap<String, String>;
 
 /// Paths of the parts of a result that hold settings and facts. Runs within a result differ only in
 /// their jobs.
-const PARTS: [&str; 11] = [
+const FACT_PARTS: [&str; 11] = [
     "job",
     "jobs",
     "trace",
@@ -26,24 +26,24 @@ const PARTS: [&str; 11] = [
 ];
 
 /// Suffixes of the names of measured values, which differ between any two runs.
-const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
+const MEASURED_SUFFIXES: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
 /// The settings and facts of a result by their paths: `machine.kernel` is `6.12.1`.
-pub(crate) fn settings(result: &Value) -> NamedFacts {
+pub(crate) fn facts_of(result: &Value) -> NamedFacts {
     let mut facts = NamedFacts::new();
-    for part in PARTS {
+    for part in FACT_PARTS {
         if let Some(value) = result.pointer(&format!("/{}", part.replace('.', "/"))) {
-            collect(part, value, &mut facts);
+            add_facts(part, value, &mut facts);
         }
     }
     facts
 }
 
-fn collect(name: &str, value: &Value, facts: &mut NamedFacts) {
+fn add_facts(name: &str, value: &Value, facts: &mut NamedFacts) {
     match value {
         Value::Object(fields) => {
             for (field, value) in fields {
-                collect(&format!("{name}.{field}"), value, facts);
+                add_facts(&format!("{name}.{field}"), value, facts);
             }
         }
         Value::Null => {}
@@ -52,7 +52,7 @@ fn collect(name: &str, value: &Value, facts: &mut NamedFacts) {
         }
         Value::Array(items) if items.iter().any(Value::is_object) => {
             for (at, value) in items.iter().enumerate() {
-                collect(&format!("{name}.{at}"), value, facts);
+                add_facts(&format!("{name}.{at}"), value, facts);
             }
         }
         other => {
@@ -61,9 +61,9 @@ fn collect(name: &str, value: &Value, facts: &mut NamedFacts) {
     }
 }
 
-pub(crate) fn changed(a: &NamedFacts, b: &NamedFacts) -> Vec<ChangedFact> {
+pub(crate) fn changed_facts(a: &NamedFacts, b: &NamedFacts) -> Vec<ChangedFact> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let is_measured = |name: &String| MEASUREMENTS.iter().any(|end| name.ends_with(end));
+    let is_measured = |name: &String| MEASURED_SUFFIXES.iter().any(|end| name.ends_with(end));
     let differs = |name: &&String| a.get(*name) != b.get(*name) && !is_measured(name);
     let changed = names.into_iter().filter(differs).map(|name| ChangedFact {
         name: name.clone(),
@@ -109,7 +109,7 @@ const CONDITIONS: [Condition; 2] = [
 ];
 
 /// The largest difference in busy CPUs before a run at which two runs count as equally loaded.
-const ALIKE_CPUS: f64 = 0.2;
+const MAX_EQUAL_LOAD_CPUS: f64 = 0.2;
 
 /// The conditions that differ between two results: by the facts that changed, and by the load.
 pub(crate) fn other_conditions(
@@ -117,14 +117,15 @@ pub(crate) fn other_conditions(
     a: &NamedFacts,
     b: &NamedFacts,
 ) -> Vec<Warning> {
-    let differs = |begin: &&&str| {
+    let differs = |prefix: &&&str| {
         let facts = changed.iter();
         let mut names = facts.map(|fact| fact.name.trim_start_matches("runs.0."));
-        names.any(|name| name.starts_with(**begin))
+        names.any(|name| name.starts_with(**prefix))
     };
-    let settings = CONDITIONS.iter().filter_map(|(id, what, begins)| {
-        let begins: Vec<&str> = begins.iter().filter(differs).copied().collect();
-        (!begins.is_empty()).then(|| other(id, format!("other {what}: {}", begins.join(", "))))
+    let settings = CONDITIONS.iter().filter_map(|(id, what, prefixes)| {
+        let prefixes: Vec<&str> = prefixes.iter().filter(differs).copied().collect();
+        (!prefixes.is_empty())
+            .then(|| condition(id, format!("other {what}: {}", prefixes.join(", "))))
     });
     settings.chain(other_load(a, b)).collect()
 }
@@ -137,10 +138,10 @@ fn other_load(a: &NamedFacts, b: &NamedFacts) -> Option<Warning> {
     };
     let (a, b) = (busy(a)?, busy(b)?);
     let finding = format!("{a:.2} CPUs were busy with other work before A, {b:.2} before B");
-    ((a - b).abs() > ALIKE_CPUS).then(|| other("other-load", finding))
+    ((a - b).abs() > MAX_EQUAL_LOAD_CPUS).then(|| condition("other-load", finding))
 }
 
-fn other(id: &str, found: String) -> Warning {
+fn condition(id: &str, found: String) -> Warning {
     let means = "the figures may differ for this reason";
     Warning::new(id, found, means, "run both under the same conditions")
 }
@@ -153,31 +154,31 @@ mod tests {
     #[test]
     fn a_fact_is_named_by_its_place() {
         let facts = |kernel: &str, queues: Value| {
-            settings(&json!({
+            facts_of(&json!({
                 "machine": {"kernel": kernel, "cpus": [0, 1], "smt": null},
                 "targets": [{"queues": queues}],
                 "cells": 3
             }))
         };
         let (a, b) = (facts("6.1", json!(4)), facts("6.12", Value::Null));
-        let changed = changed(&a, &b);
+        let changed = changed_facts(&a, &b);
         let changes = changed.iter();
         let changes = changes.map(|c| (c.name.as_str(), c.a.as_deref(), c.b.as_deref()));
         let kernels = ("machine.kernel", Some("6.1"), Some("6.12"));
         let queues = ("targets.0.queues", Some("4"), None);
         assert_eq!(changes.collect::<Vec<_>>(), [kernels, queues]);
         assert_eq!(a["machine.cpus"], "[0,1]");
-        let deeper = settings(&json!({"runs": [{"job": {"bs": 4096}}]}));
-        let deeper: Vec<_> = deeper.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        assert_eq!(deeper, ["runs.0.job.bs=4096"]);
+        let nested = facts_of(&json!({"runs": [{"job": {"bs": 4096}}]}));
+        let nested: Vec<_> = nested.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(nested, ["runs.0.job.bs=4096"]);
     }
 
     #[test]
     fn what_was_measured_is_no_change() {
         let run = |busy: f64, seed: u32| {
-            settings(&json!({"job": {"idle_busy_cpus": busy, "seed": seed}}))
+            facts_of(&json!({"job": {"idle_busy_cpus": busy, "seed": seed}}))
         };
-        let changes = changed(&run(0.1, 1), &run(0.4, 2));
+        let changes = changed_facts(&run(0.1, 1), &run(0.4, 2));
         let names: Vec<&str> = changes.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names, ["job.seed"]);
     }
@@ -196,7 +197,7 @@ mod tests {
         };
         let ids = |b: NamedFacts| -> Vec<String> {
             let a = facts("[0]", "none", "0.05", "1");
-            let warnings = other_conditions(&changed(&a, &b), &a, &b);
+            let warnings = other_conditions(&changed_facts(&a, &b), &a, &b);
             warnings.into_iter().map(|warning| warning.id).collect()
         };
         assert!(ids(facts("[0]", "none", "0.24", "2")).is_empty());

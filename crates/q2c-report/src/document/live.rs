@@ -1,29 +1,29 @@
 //! Documents of live views, of steering, and of RAM devices.
 
 use super::{Document, Reported, Section};
+use crate::note::{Note, ReportField, ReportTable, row};
 use crate::phrase::joined;
-use crate::quantity::{count, iops, number, or_nothing, seconds};
-use crate::said::{Note, ReportField, ReportTable, row};
+use crate::quantity::{count, iops, number, or_dash, seconds};
 use crate::terminal::{GAUGES, Gauge, KERNEL_COLUMNS, method_title};
-use crate::{late, mode, sim_machine};
+use crate::{facts, late_time, mode};
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
-use q2c_result::ramdisk::{RamDevice, RamDevices, State, Via};
+use q2c_result::ramdisk::{RamDevice, RamDeviceServer, RamDevices, State};
 use q2c_result::steer::SteerResult;
 use q2c_result::watch::{WatchMethod, WatchResult};
 
 impl Reported for WatchResult {
     fn document(&self) -> Document<'_> {
         let mut medians = self.methods.iter().filter_map(|method| method.median);
-        let behind = medians.any(|numbers| numbers.background_iops.is_some());
+        let background = medians.any(|numbers| numbers.background_iops.is_some());
         let mut head = vec!["method, and what it was"];
         head.extend(GAUGES.iter().map(|gauge| gauge.name));
-        head.extend(behind.then_some("behind"));
+        head.extend(background.then_some("behind"));
         head.push("intervals");
-        let rows = self.methods.iter().map(|method| of_method(method, behind));
+        let rows = self.methods.iter().map(|m| method_row(m, background));
         let table = ReportTable::from_rows(head, rows);
         const MEDIANS: &str = "medians over settled intervals, which are no independent trials: q2c tune compares methods";
         Document::new("poll watch", &self.version, &self.schema)
-            .titled(sim_machine::title(&self.target, &self.machine), MEDIANS)
+            .titled(facts::title(&self.target, &self.machine), MEDIANS)
             .run(self.job.seed, 0)
             .section(Section::new("Methods").table(table).notes(notes(self)))
             .target(&self.target)
@@ -31,18 +31,18 @@ impl Reported for WatchResult {
     }
 }
 
-fn of_method(method: &WatchMethod, with_behind: bool) -> Vec<ReportField> {
-    let was = method.was.as_ref().map(mode::words);
-    let name = ReportField::over(method_title(method), was.unwrap_or_default());
+fn method_row(method: &WatchMethod, with_background: bool) -> Vec<ReportField> {
+    let was = method.was.as_ref().map(mode::label);
+    let name = ReportField::stacked(method_title(method), was.unwrap_or_default());
     let median = method.median.as_ref();
-    let shown = |gauge: &Gauge| or_nothing(median.map(|median| gauge.show(median)));
-    let behind = median.and_then(|median| median.background_iops);
-    let behind = with_behind.then(|| or_nothing(behind.map(iops)));
+    let text = |gauge: &Gauge| or_dash(median.map(|median| gauge.show(median)));
+    let background = median.and_then(|median| median.background_iops);
+    let background = with_background.then(|| or_dash(background.map(iops)));
     let counted = match method.settling {
         0 => method.intervals.to_string(),
         settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
-    let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
+    let numbers = GAUGES.iter().map(text).chain(background).chain([counted]);
     let mut row = vec![name];
     row.extend(numbers.map(ReportField::from));
     row
@@ -52,18 +52,16 @@ fn notes(result: &WatchResult) -> Vec<Note> {
     let late = result.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
         let what = format!("late time of {}", method_title(method));
-        let sentences = std::iter::once(late::numbers(&numbers)).chain(late::unmatched(&numbers));
+        let sentences =
+            std::iter::once(late_time::parts(&numbers)).chain(late_time::unmatched_ios(&numbers));
         Some(Note::plain(&what, joined(sentences, "; ")))
     });
-    let captured = Note::plains("late time", result.late.as_ref().map(late::watched));
+    let captured = Note::plains("late time", result.late.as_ref().map(late_time::watch));
     let not_kept = result.not_kept;
     let not_kept = (not_kept > 0).then(|| format!("{not_kept} older intervals were not kept"));
     let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
-    let unrecorded = (unrecorded > 0).then(|| {
-        format!(
-            "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
-        )
-    });
+    let unrecorded = (unrecorded > 0)
+        .then(|| format!("{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"));
     let lacks = Note::plains("left out", not_kept).chain(Note::cautions("unrecorded", unrecorded));
     late.chain(captured).chain(lacks).collect()
 }
@@ -74,7 +72,7 @@ impl Reported for KernelWatchResult {
             let unknown = (interval.unknown > 0).then(|| interval.unknown.to_string());
             let mut row = vec![until];
             let fields = KERNEL_COLUMNS.iter();
-            row.extend(fields.map(|(_, field)| or_nothing(field(interval))));
+            row.extend(fields.map(|(_, field)| or_dash(field(interval))));
             row.push(unknown.unwrap_or_default());
             row
         };
@@ -112,13 +110,11 @@ impl Reported for SteerResult {
         let missed = missed.into_iter().filter(|(n, _)| *n > 0);
         let missed = missed.map(|(n, what)| format!("{} {what}", count(n)));
         let about = format!("slept by {} for {}", self.policy, seconds(self.seconds));
-        let steered = [
-            Note::plain("steered", steered),
-            Note::plain("own CPU", own_cpu),
-        ];
+        let steered = Note::plain("steered", steered);
+        let own_cpu = Note::plain("own CPU", own_cpu);
         let setting = Note::plain("the setting", &self.restored);
         let section = Section::new("")
-            .notes(steered.into_iter().chain([setting]))
+            .notes([steered, own_cpu, setting])
             .notes(self.mixed.then(|| Note::caution("mixed", mixed)))
             .notes(Note::cautions("missed", missed));
         Document::new("poll steer", &self.version, &self.schema)
@@ -131,7 +127,7 @@ impl Reported for RamDevices {
     fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
         let heads = "device | by | size | block | queues | depth | service times | state";
-        let table = ReportTable::headed(heads, self.devices.iter().map(device));
+        let table = ReportTable::new(heads, self.devices.iter().map(device));
         Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("RAM devices", about)
             .section(Section::new("").table(table))
@@ -143,13 +139,13 @@ fn device(device: &RamDevice) -> Vec<ReportField> {
         0 => device.queues.to_string(),
         polled => format!("{} + {polled} poll", device.queues),
     };
-    let by = match device.via {
-        Via::Module => "module",
-        Via::Ublk => "ublk",
+    let maker = match device.via {
+        RamDeviceServer::Module => "module",
+        RamDeviceServer::Ublk => "ublk",
     };
     row![
         &device.name,
-        by,
+        maker,
         device.size.to_string(),
         device.block.to_string(),
         queues,
@@ -181,7 +177,7 @@ mod tests {
         let label = |state_of, server| {
             state(&RamDevice {
                 name: "ublkb0".into(),
-                via: Via::Ublk,
+                via: RamDeviceServer::Ublk,
                 size: Bytes(64 << 20),
                 block: Bytes(4096),
                 queues: 4,
@@ -205,7 +201,7 @@ mod tests {
                 settling,
                 ..WatchMethod::new(Method::POLL, false)
             };
-            of_method(&method, false).pop().expect("a field").text
+            method_row(&method, false).pop().expect("a field").text
         };
         assert_eq!([counted(3, 1), counted(2, 0)], ["3 of 4", "2"]);
     }

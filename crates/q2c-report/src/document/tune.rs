@@ -3,10 +3,10 @@
 use super::{Document, Reported, Section};
 use crate::metric::{METRICS, Metric};
 use crate::mode::{self, ModeMatch};
+use crate::note::{Note, ReportField, ReportTable, Weight};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, median, number, seconds};
-use crate::said::{Note, ReportField, ReportTable, Weight};
-use crate::{advice, cpu_trials, facts, invalid, label, plots, program, sim_machine};
+use crate::{advice, facts, label, plots, program, validity};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::tune::{Cell, Errors, SizeFidelity, TuneResult};
@@ -21,24 +21,24 @@ impl Reported for TuneResult {
         };
         let unavailable = self.unavailable.iter();
         let unavailable =
-            unavailable.map(|none| Note::plain(&none.method.to_string(), &none.reason));
+            unavailable.map(|missing| Note::plain(&missing.method.to_string(), &missing.reason));
         Document::new("tune", &self.version, &self.schema)
-            .titled(sim_machine::title(&self.target, &self.machine), about)
+            .titled(facts::title(&self.target, &self.machine), about)
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
-            .notices(ran_otherwise(self))
-            .answers(self.recommendation.iter().map(|r| advice::words(self, r)))
-            .sections(sections(in_short))
+            .notices(cautions(self))
+            .answers(self.recommendation.iter().map(|r| advice::answer(self, r)))
+            .sections(sections(answer_section))
             .sections(self.program.iter().map(|program| {
                 Section::new("Program and workload")
-                    .notes(program::worth(program))
-                    .table(program::table(program))
-                    .notes(program::sentences(program))
+                    .notes(program::worth_notes(program))
+                    .table(program::likeness_table(program))
+                    .notes(program::program_notes(program))
             }))
-            .sections(sections(all_methods))
-            .section(trust(self))
+            .sections(sections(methods_section))
+            .section(trust_section(self))
             .section(Section::new("Not available here").notes(unavailable))
-            .sections(sections(knowledge))
+            .sections(sections(knowledge_section))
             .warnings(&self.warnings)
             .target(&self.target)
             .machine(&self.machine)
@@ -46,21 +46,22 @@ impl Reported for TuneResult {
     }
 }
 
-fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Note> {
-    let tried = cpu_trials::words(&result.target);
+fn cautions(result: &TuneResult) -> impl Iterator<Item = Note> {
+    let trials = label::cpu_trials(&result.target);
     // A check that has the name of a method says only that the method is not available.
     let unavailable = result.unavailable.iter();
-    let said: Vec<String> = unavailable.map(|none| none.method.to_string()).collect();
-    let checks = invalid::checks(&result.doctor).filter(move |check| !said.contains(&check.id));
-    Note::each(Weight::Bad, "effective mode", label::fallbacks(result))
-        .chain(Note::plains("tried from", tried))
+    let names: Vec<String> = unavailable.map(|it| it.method.to_string()).collect();
+    let checks = validity::invalidating_checks(&result.doctor)
+        .filter(move |check| !names.contains(&check.id));
+    Note::many(Weight::Bad, "effective mode", label::fallbacks(result))
+        .chain(Note::plains("tried from", trials))
         .chain(Note::plains("background", &result.job.background))
         .chain(Note::plains("limit", &result.job.limits))
-        .chain(checks.map(invalid::said))
+        .chain(checks.map(validity::check_note))
 }
 
 /// The answer, compared with polling and interrupts.
-fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
+fn answer_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
     let mut shown = label::cells_of(result, bs);
@@ -79,47 +80,47 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let row = |cell: &&Cell| {
         let over_polling = relative(cell);
         [
-            label::cell(cell),
+            label::method(&cell.method),
             median(&over_polling.iops, 100.0),
             median(&cell.measured.rates.cpu_pct, 1.0),
             median(&over_polling.kiops_per_core, 1.0),
-            crate::terminal::bar(over_polling.kiops_per_core.median / most, BAR),
+            crate::terminal::bar(over_polling.kiops_per_core.median / most, BAR_CHARS),
         ]
     };
     let weight = |cell: &&Cell| {
         let is_below = relative(cell).iops.median < floor && cell.method != Method::POLL;
-        let other = Weight::Bad.only_when(is_below);
+        let other = Weight::Bad.only_if(is_below);
         if chosen(cell) { Weight::Good } else { other }
     };
-    let by = label::objective(&result.job.objective);
+    let goal = label::objective(&result.job.objective);
     let floor = number(floor * 100.0);
+    let chosen = format!("Chosen by {goal} among what keeps {floor} % of polling's IOPS.");
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
-    let table = ReportTable::headed(heads, shown.iter().map(row));
+    let table = ReportTable::new(heads, shown.iter().map(row));
     section
-        .marked(table, shown.iter().map(weight))
-        .remark(format!(
-            "Chosen by {by} among what keeps {floor} % of polling's IOPS."
-        ))
+        .weighted(table, shown.iter().map(weight))
+        .remark(chosen)
         .plots(move || plots::tune::answer(result, bs))
 }
 
 /// Width of the bars in the table of methods, in characters.
-const BAR: usize = 12;
+const BAR_CHARS: usize = 12;
 
-fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
+fn methods_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let cells = label::cells_of(result, bs);
     let field = |cell: &Cell, metric: &Metric| {
         let below = [metric.range(cell), metric.prediction(cell)];
         let below = below.into_iter().filter(|text| !text.is_empty());
-        ReportField::over(metric.median(cell), joined(below, "\n"))
+        ReportField::stacked(metric.median(cell), joined(below, "\n"))
     };
     let row = |cell: &&Cell| {
-        let mut row = vec![ReportField::over(label::cell(cell), about(cell))];
+        let name = label::method(&cell.method);
+        let mut row = vec![ReportField::stacked(name, role_text(cell))];
         row.extend(METRICS.iter().map(|metric| field(cell, metric)));
         row
     };
-    let weight = |cell: &&Cell| match mode::kept(&cell.effective_mode) {
+    let weight = |cell: &&Cell| match mode::mode_match(&cell.effective_mode) {
         _ if label::is_recommended(cell, recommendation) => Weight::Good,
         ModeMatch::Differs => Weight::Bad,
         _ => Weight::Plain,
@@ -127,8 +128,8 @@ fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let head = std::iter::once("method and policy").chain(METRICS.iter().map(|metric| metric.head));
     let table = ReportTable::from_rows(head, cells.iter().map(row)).legend(LEGEND);
     Section::new(format!("All methods, {bs}"))
-        .marked(table, cells.iter().map(weight))
-        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
+        .weighted(table, cells.iter().map(weight))
+        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.mode)))
         .plots(move || plots::tune::details(result, bs))
         .folded()
 }
@@ -137,28 +138,28 @@ const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. O
      its parts: verdicts stand on these. Sleep: asked, over all I/Os. Slept: from call to return. Latency: submission to reaping (U2C).";
 
 /// The role of a cell, and its effective mode if that adds something.
-fn about(cell: &Cell) -> String {
-    let was = mode::words(&cell.effective_mode.was);
+fn role_text(cell: &Cell) -> String {
+    let was = mode::label(&cell.effective_mode.mode);
     let role = format!("{}, {} I/Os", cell.role.text(), count(cell.measured.ios));
-    match mode::kept(&cell.effective_mode) {
+    match mode::mode_match(&cell.effective_mode) {
         ModeMatch::AsAsked => role,
         ModeMatch::ByOtherMeans => format!("{role}; {was}"),
         ModeMatch::Differs => format!("{role}; was {was}"),
     }
 }
 
-fn trust(result: &TuneResult) -> Section<'static> {
+fn trust_section(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
-    let lessons =
-        lessons.map(|lesson| Note::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
+    let lessons = lessons
+        .map(|lesson| Note::plain(&format!("{} costs", lesson.bs), advice::lesson_text(lesson)));
     let iops = result.cells.iter().map(|cell| cell.measured.rates.iops);
-    let least = iops.min_by_key(|i| i.trials).unwrap_or_default();
-    let coverage = number(least.coverage() * 100.0);
-    let intervals = match least.trials {
+    let fewest = iops.min_by_key(|i| i.trials).unwrap_or_default();
+    let coverage = number(fewest.coverage() * 100.0);
+    let intervals = match fewest.trials {
         ..2 => "a cell with one trial has no interval".to_owned(),
         _ => format!("[min, max] covers the true median with {coverage} % or more"),
     };
-    let weight = Weight::Caution.only_when(result.fidelity.cells == 0);
+    let weight = Weight::Caution.only_if(result.fidelity.cells == 0);
     let drift = number(result.fidelity.drift_pct);
     let floor = format!(
         "{} of CPU per I/O are q2c's own (null engine, recording on; {} with nothing kept)",
@@ -166,7 +167,7 @@ fn trust(result: &TuneResult) -> Section<'static> {
         duration(result.harness_bare_ns)
     );
     let drift = format!("{drift} % of the IOPS, from the first recording to the trials");
-    let late = label::late(result).into_iter();
+    let late = label::late_time_of_cells(result).into_iter();
     let late = late.map(|sentences| joined(sentences, "; "));
     let fidelity = Note::new(weight, "fidelity", fidelity(result));
     Section::new("How far to trust it")
@@ -219,7 +220,7 @@ fn fidelity_at(fidelity: &SizeFidelity) -> Note {
     Note::plain(&what, format!("IOPS {iops}, CPU {cpu}, miss rate {missed}"))
 }
 
-fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
+fn knowledge_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|c| c.bs == bs);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))

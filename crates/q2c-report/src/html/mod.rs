@@ -5,7 +5,7 @@
 //! scripts whose hashes the policy names can run, whatever a string in the result says.
 
 use crate::document::{Document, DocumentPart, Section};
-use crate::said::{Note, Weight};
+use crate::note::{Note, Weight};
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -39,7 +39,7 @@ pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
     let page = Page {
         result: document,
         sections,
-        figures: packed(figures.to_string().as_bytes()),
+        figures: gzip_base64(figures.to_string().as_bytes()),
     };
     page.render()
         .or_fault(Exit::Internal, "fill the report's template")
@@ -49,7 +49,7 @@ impl Page<'_> {
     /// The notices that change how the answers are to be read if `are_alarms`, else the others.
     fn notices(&self, are_alarms: bool) -> Vec<&Note> {
         let notices = self.result.notices.iter();
-        let wanted = notices.filter(|said| (said.weight != Weight::Plain) == are_alarms);
+        let wanted = notices.filter(|note| (note.weight != Weight::Plain) == are_alarms);
         wanted.collect()
     }
 
@@ -61,7 +61,7 @@ impl Page<'_> {
         format!(
             "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
              form-action 'none'",
-            HASH,
+            PLOTLY_HASH,
             csp_hash(SCRIPT)
         )
     }
@@ -71,7 +71,7 @@ impl Page<'_> {
     fn job(&self) -> String {
         let document = self.result;
         let mut line = document.about.clone();
-        for name in document.facts.iter().flat_map(|facts| &facts.of) {
+        for name in document.facts.iter().flat_map(|facts| &facts.names) {
             if *name != document.title && !line.contains(name.as_str()) {
                 line += &format!(" \u{b7} {name}");
             }
@@ -120,20 +120,20 @@ pub(crate) fn started(unix_s: u64) -> String {
 /// The bundle of plotly.js 3.7.0 for charts with two axes (MIT licence, beside the file), packed by
 /// gzip: the unchanged file of the npm package `plotly.js-cartesian-dist-min`. The complete
 /// plotly.js is three times as large and adds maps and 3-D plots, which no page draws.
-const PACKED: &[u8] = include_bytes!("../../assets/plotly/plotly-cartesian.min.js.gz");
+const PLOTLY_GZ: &[u8] = include_bytes!("../../assets/plotly/plotly-cartesian.min.js.gz");
 /// The hash of the unpacked file, by which the page's Content-Security-Policy admits it.
-const HASH: &str = "'sha256-fFk7ntoOdKHQczXPicv3pV/8EUkJmAw3Ka+DVFO9sCo='";
+const PLOTLY_HASH: &str = "'sha256-fFk7ntoOdKHQczXPicv3pV/8EUkJmAw3Ka+DVFO9sCo='";
 
 /// The packed library in base64.
 fn library() -> String {
-    STANDARD.encode(PACKED)
+    STANDARD.encode(PLOTLY_GZ)
 }
 
 /// Text packed by gzip, which makes it a third as large or less, in base64, which is harmless
 /// within a page.
-fn packed(text: &[u8]) -> String {
-    let mut packing = GzEncoder::new(Vec::new(), Compression::best());
-    let bytes = packing.write_all(text).and_then(|()| packing.finish());
+fn gzip_base64(text: &[u8]) -> String {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let bytes = encoder.write_all(text).and_then(|()| encoder.finish());
     STANDARD.encode(bytes.expect("a vector takes all bytes"))
 }
 
@@ -167,7 +167,7 @@ mod tests {
     fn the_line_below_the_title_names_disk_and_machine_once() {
         let line = |title: &str, about: &str, names: &[&str], start: u64| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
-            let document = Document::default().titled(title, about).begun(start);
+            let document = Document::default().titled(title, about).started(start);
             let document = document.facts("", Vec::new(), names);
             let (sections, figures) = Default::default();
             let page = Page {
@@ -204,10 +204,10 @@ mod tests {
         assert_eq!(started(u64::MAX), "18446744073709551615 s after 1970");
     }
 
-    fn unpacked() -> String {
+    fn plotly() -> String {
         let mut text = String::new();
-        let mut unpacking = flate2::read::GzDecoder::new(PACKED);
-        unpacking
+        let mut decoder = flate2::read::GzDecoder::new(PLOTLY_GZ);
+        decoder
             .read_to_string(&mut text)
             .expect("unpack the library");
         text
@@ -216,13 +216,13 @@ mod tests {
     #[test]
     fn the_file_is_the_published_one() {
         // The digest of the file that the npm registry delivers.
-        let digest: String = Sha256::digest(unpacked())
+        let digest: String = Sha256::digest(plotly())
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let published = "7c593b9eda0e74a1d07335cf89cbf7a55ffc114909980c3729af835453bdb02a";
         assert_eq!(digest, published);
-        assert_eq!(csp_hash(&unpacked()), HASH);
+        assert_eq!(csp_hash(&plotly()), PLOTLY_HASH);
     }
 
     #[test]

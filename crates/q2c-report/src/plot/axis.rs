@@ -4,9 +4,9 @@ use super::value::{number, text, texts};
 use crate::quantity;
 use serde_json::{Value, json};
 
-/// Ticks of the axis of quantiles q: their names, and in `TAIL_PLACES` their places `1 / (1 - q)`.
-const TAIL: [&str; 7] = ["0", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
-const TAIL_PLACES: [f64; 7] = [1.0, 2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
+/// Ticks of the axis of quantiles q: their names, and their places `1 / (1 - q)`.
+const QUANTILE_NAMES: [&str; 7] = ["0", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
+const QUANTILE_ODDS: [f64; 7] = [1.0, 2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
 
 /// An axis. Its title names the unit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,12 +45,12 @@ impl PlotAxis {
     /// A logarithmic axis in microseconds, with ticks at 1, 2 and 5 of each decade from 100 ns to
     /// 50 s. The ticks show their units.
     pub(crate) fn logarithmic_us(title: &str) -> Self {
-        ticks_us(title, &[1.0, 2.0, 5.0])
+        logarithmic_with_ticks_us(title, &[1.0, 2.0, 5.0])
     }
 
     /// As [`Self::logarithmic_us`], with one tick per decade.
     pub(crate) fn decades_us(title: &str) -> Self {
-        ticks_us(title, &[1.0])
+        logarithmic_with_ticks_us(title, &[1.0])
     }
 
     pub(crate) fn shares() -> Self {
@@ -60,7 +60,7 @@ impl PlotAxis {
     /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
     /// same length.
     pub(crate) fn quantiles() -> Self {
-        let ticks = std::iter::zip(TAIL_PLACES, TAIL.map(str::to_owned));
+        let ticks = std::iter::zip(QUANTILE_ODDS, QUANTILE_NAMES.map(str::to_owned));
         PlotAxis::logarithmic("quantile").named_ticks(ticks)
     }
 
@@ -98,18 +98,17 @@ impl PlotAxis {
         self.with("range", [from, to].map(number))
     }
 
-    /// Hides the numbers or names of the ticks if `is_bare`.
-    pub(crate) fn bare_if(self, is_bare: bool) -> Self {
-        self.with("showticklabels", is_bare.then_some(false))
+    pub(crate) fn hide_tick_labels_if(self, is_hidden: bool) -> Self {
+        self.with("showticklabels", is_hidden.then_some(false))
     }
 }
 
-fn ticks_us(title: &str, steps: &[f64]) -> PlotAxis {
+fn logarithmic_with_ticks_us(title: &str, steps: &[f64]) -> PlotAxis {
     let ticks = (-1..=7).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
     PlotAxis::logarithmic(title).named_ticks(ticks.map(|us| (us, round_duration(us * 1e3))))
 }
 
 /// A round duration without decimals: `10 ms`, not `10.0 ms`.
 pub(crate) fn round_duration(ns: f64) -> String {
-    quantity::bare(&quantity::duration(ns))
+    quantity::trim_zeros(&quantity::duration(ns))
 }

@@ -1,16 +1,16 @@
 //! The layout of a view: its axes, colours, lines and words.
 
-use super::value::{joined, nth, number, text};
+use super::value::{axis_name, merged, number, text};
 use super::{Arrangement, PlotSeries, View};
 use serde_json::{Value, json};
 
 /// From where to where the upper and the lower panel reach, as shares of the view's height.
-const STACKED: [[f64; 2]; 2] = [[0.42, 1.0], [0.0, 0.34]];
-const HALVES: [[f64; 2]; 2] = [[0.54, 1.0], [0.0, 0.46]];
+const STACKED_PANELS: [[f64; 2]; 2] = [[0.42, 1.0], [0.0, 0.34]];
+const HALF_PANELS: [[f64; 2]; 2] = [[0.54, 1.0], [0.0, 0.46]];
 /// The middles of the two halves, as shares of the view's height.
-const MIDDLES: [f64; 2] = [0.77, 0.23];
+const HALF_MIDDLES: [f64; 2] = [0.77, 0.23];
 /// The share of its room that a panel uses if another one stands on its right.
-const BESIDE: f64 = 0.9;
+const PANEL_SHARE: f64 = 0.9;
 
 pub(super) fn layout(view: &View) -> Value {
     let mut layout = axes(view);
@@ -18,22 +18,22 @@ pub(super) fn layout(view: &View) -> Value {
         let mut scale = colours.clone();
         if view.colours.len() > 1 {
             scale["colorbar"]["len"] = json!(0.5);
-            scale["colorbar"]["y"] = json!(MIDDLES[n.min(1)]);
+            scale["colorbar"]["y"] = json!(HALF_MIDDLES[n.min(1)]);
         }
-        layout[nth("coloraxis", n)] = scale;
+        layout[axis_name("coloraxis", n)] = scale;
     }
     let [mut shapes, mut annotations] = [Vec::new(), Vec::new()];
-    for PlotMark { line, words } in &view.marks {
+    for PlotMark { line, annotation } in &view.marks {
         shapes.extend(line);
-        annotations.extend(words);
+        annotations.extend(annotation);
     }
     let is_stacked = view.series.iter().any(PlotSeries::is_stacked);
-    let of_all = json!({
+    let shared = json!({
         "barmode": is_stacked.then_some("stack"),
         "shapes": Some(shapes).filter(|shapes| !shapes.is_empty()),
-        "annotations": Some(annotations).filter(|words| !words.is_empty()),
+        "annotations": Some(annotations).filter(|annotations| !annotations.is_empty()),
     });
-    joined(joined(layout, view.settings.clone()), of_all)
+    merged(merged(layout, view.settings.clone()), shared)
 }
 
 fn axes(view: &View) -> Value {
@@ -43,31 +43,32 @@ fn axes(view: &View) -> Value {
         let (mut x, mut y) = (view.x.0.clone(), panel.0.clone());
         match view.arrangement {
             _ if count == 1 => {}
-            Arrangement::Stacked => y["domain"] = json!(STACKED[n.min(1)]),
-            Arrangement::Halves => y["domain"] = json!(HALVES[n.min(1)]),
-            Arrangement::Beside => {
-                x["domain"] = json!(room(n, count));
-                y["anchor"] = json!(nth("x", n));
+            Arrangement::Stacked => y["domain"] = json!(STACKED_PANELS[n.min(1)]),
+            Arrangement::Halves => y["domain"] = json!(HALF_PANELS[n.min(1)]),
+            Arrangement::SideBySide => {
+                x["domain"] = json!(panel_span(n, count));
+                y["anchor"] = json!(axis_name("x", n));
             }
         }
         if n > 0 && view.arrangement == Arrangement::Halves {
             y["matches"] = json!("y");
         }
         // Panels above each other share an x axis, which belongs to the lowest panel.
-        x["anchor"] = json!(nth("y", n));
-        let is_beside = view.arrangement == Arrangement::Beside;
-        axes[nth("xaxis", if is_beside { n } else { 0 })] = x;
-        axes[nth("yaxis", n)] = y;
+        x["anchor"] = json!(axis_name("y", n));
+        let is_side_by_side = view.arrangement == Arrangement::SideBySide;
+        axes[axis_name("xaxis", if is_side_by_side { n } else { 0 })] = x;
+        axes[axis_name("yaxis", n)] = y;
     }
     axes
 }
 
 /// From where to where one of several panels beside each other reaches, as shares of the width.
-fn room(panel: usize, panels: usize) -> [f64; 2] {
+fn panel_span(panel: usize, panels: usize) -> [f64; 2] {
     let share = 1.0 / panels as f64;
     let left = share * panel as f64;
     let is_last = panel + 1 == panels;
-    [left, left + share * if is_last { 1.0 } else { BESIDE }]
+    let right = left + share * if is_last { 1.0 } else { PANEL_SHARE };
+    [left, right]
 }
 
 /// The colours of a heat map, and their bar. They span all values unless a range is set.
@@ -83,7 +84,7 @@ impl Colours {
 
     setters! {
         scale(scale: &str) { 0["colorscale"] = scale }
-        most_ticks(most: u64) { 0["colorbar"]["nticks"] = most }
+        max_ticks(n: u64) { 0["colorbar"]["nticks"] = n }
     }
 
     pub(crate) fn spanning(mut self, range: Option<(f64, f64)>) -> Self {
@@ -105,15 +106,15 @@ impl Colours {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlotMark {
     line: Option<Value>,
-    words: Option<Value>,
+    annotation: Option<Value>,
 }
 
 impl PlotMark {
     /// A horizontal line, with its name at the right end.
-    pub(crate) fn height(y: f64, name: &str) -> Self {
+    pub(crate) fn horizontal(y: f64, name: &str) -> Self {
         let line = json!({
             "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(y), "y1": number(y),
-            "line": stroke(1.0, "dash"),
+            "line": line_style(1.0, "dash"),
             "label": {
                 "text": text(name), "textposition": "end", "yanchor": "top",
                 "font": {"size": 11, "color": "@muted"},
@@ -123,8 +124,8 @@ impl PlotMark {
     }
 
     /// A vertical line, with its name along the lower end.
-    pub(crate) fn limit(x: f64, name: &str) -> Self {
-        let mut line = vertical(x, 1.0);
+    pub(crate) fn vertical_limit(x: f64, name: &str) -> Self {
+        let mut line = vertical_line(x, 1.0);
         line["label"] = json!({"text": text(name), "textposition": "start"});
         PlotMark::line(line)
     }
@@ -132,12 +133,12 @@ impl PlotMark {
     /// The start of a part of the time: a vertical line with the part's name. The first part has no
     /// line, because it starts with the axis. Names of short parts are turned upright within the
     /// plot, because above it they would overlap.
-    pub(crate) fn begin(x: f64, name: &str, is_first: bool, is_upright: bool) -> Self {
-        let mut line = vertical(x, if is_upright { 1.0 } else { 1.5 });
+    pub(crate) fn phase_start(x: f64, name: &str, is_first: bool, is_upright: bool) -> Self {
+        let mut line = vertical_line(x, if is_upright { 1.0 } else { 1.5 });
         line["layer"] = json!(if is_upright { "above" } else { "below" });
         PlotMark {
             line: (!is_first).then_some(line),
-            words: Some(json!({
+            annotation: Some(json!({
                 "x": number(x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
                 "yanchor": if is_upright { "top" } else { "bottom" },
                 "textangle": if is_upright { -90 } else { 0 },
@@ -148,10 +149,10 @@ impl PlotMark {
 
     /// The heading of panel number `panel` of `panels`: `kind`, then the panel's `name` in bold.
     pub(crate) fn heading(panel: usize, panels: usize, kind: &str, name: &str) -> Self {
-        let [left, right] = room(panel, panels);
+        let [left, right] = panel_span(panel, panels);
         PlotMark {
             line: None,
-            words: Some(json!({
+            annotation: Some(json!({
                 "text": format!("{} <b>{}</b>", text(kind), text(name)),
                 "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
                 "xanchor": "center", "yanchor": "bottom", "showarrow": false,
@@ -162,18 +163,18 @@ impl PlotMark {
     fn line(line: Value) -> Self {
         PlotMark {
             line: Some(line),
-            words: None,
+            annotation: None,
         }
     }
 }
 
-fn stroke(width: f64, dash: &str) -> Value {
+fn line_style(width: f64, dash: &str) -> Value {
     json!({"color": "@muted", "width": width, "dash": dash})
 }
 
-fn vertical(x: f64, width: f64) -> Value {
+fn vertical_line(x: f64, width: f64) -> Value {
     json!({
         "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": number(x), "x1": number(x),
-        "line": stroke(width, "dot"),
+        "line": line_style(width, "dot"),
     })
 }

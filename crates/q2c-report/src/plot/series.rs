@@ -1,6 +1,6 @@
 //! Series of points as traces of plotly.
 
-use super::value::{joined, nth, number, round, text, texts};
+use super::value::{axis_name, merged, number, round, text, texts};
 use super::{Arrangement, Style, View};
 use q2c_model::stats::Interval;
 use serde_json::{Value, json};
@@ -58,11 +58,11 @@ impl Whiskers {
 
     pub(crate) fn thick(intervals: &[Interval], scale: f64) -> Self {
         let reach = |i: &Interval| ((i.median - i.min) * scale, (i.max - i.median) * scale);
-        Whiskers::reaching(intervals.iter().map(reach))
+        Whiskers::from_reach(intervals.iter().map(reach))
     }
 
     /// Thick whiskers, from the lengths below and above each point.
-    pub(crate) fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub(crate) fn from_reach(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let reach = reach.into_iter();
         let reach = reach.map(|(below, above)| (number(below), number(above)));
         let (below, above): (Vec<Value>, Vec<Value>) = reach.unzip();
@@ -71,7 +71,7 @@ impl Whiskers {
 }
 
 /// The median; a gap if there was no trial.
-pub(crate) fn known(interval: &Interval) -> f64 {
+pub(crate) fn median_or_gap(interval: &Interval) -> f64 {
     if interval.trials > 0 {
         interval.median
     } else {
@@ -169,7 +169,7 @@ impl PlotSeries {
         scale: f64,
     ) -> Self {
         let (x, intervals): (Vec<X>, Vec<Interval>) = points.into_iter().unzip();
-        let y = intervals.iter().map(|i| known(i) * scale);
+        let y = intervals.iter().map(|i| median_or_gap(i) * scale);
         let whiskers = Whiskers::from_intervals(&intervals, scale);
         PlotSeries::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
     }
@@ -199,12 +199,12 @@ impl PlotSeries {
         /// Sets the hover text. In it `{x}`, `{y}` and `{z}` stand for the point's numbers,
         /// `{y:.1f}` for one with one decimal, and `{text}` for its text. The name of the series
         /// stands beside it.
-        hover(words: impl AsRef<str>) {
-            trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{")
+        hover(template: impl AsRef<str>) {
+            trace["hovertemplate"] = text(template.as_ref()).replace('{', "%{")
         }
         /// As `hover`, without the name of the series.
-        hover_alone(words: impl AsRef<str>) {
-            trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{") + "<extra></extra>"
+        hover_alone(template: impl AsRef<str>) {
+            trace["hovertemplate"] = text(template.as_ref()).replace('{', "%{") + "<extra></extra>"
         }
         shape(shape: SeriesShape) { shape = shape }
         exact() { exact = true }
@@ -219,7 +219,8 @@ impl PlotSeries {
         edge(colour: &str, width: f64) { edge = json!({"color": colour, "width": width}) }
         opacity(opacity: f64) { opacity = opacity }
         panel(panel: usize) { panel = panel }
-        below() { panel = 1_usize }
+        /// Draws the series in the lower panel of its view.
+        lower() { panel = 1_usize }
     }
 
     /// Gives all series of the same name one entry in the legend.
@@ -234,8 +235,8 @@ impl PlotSeries {
     }
 
     /// Sets the text of each point, or of each cell row by row. The hover text can include it.
-    pub(crate) fn texts(mut self, words: impl IntoIterator<Item = String>) -> Self {
-        let labels: Vec<String> = words.into_iter().collect();
+    pub(crate) fn texts(mut self, labels: impl IntoIterator<Item = String>) -> Self {
+        let labels: Vec<String> = labels.into_iter().collect();
         self.trace["text"] = match self.trace["z"][0].as_array() {
             _ if labels.is_empty() => Value::Null,
             Some(row) => labels.chunks(row.len()).map(texts).collect(),
@@ -297,8 +298,8 @@ impl PlotSeries {
         let pen = json!({
             "type": kind,
             "mode": (!mode.is_empty()).then_some(mode),
-            "xaxis": (view.arrangement == Arrangement::Beside).then(|| nth("x", self.panel)),
-            "yaxis": (self.panel > 0).then(|| nth("y", self.panel)),
+            "xaxis": (view.arrangement == Arrangement::SideBySide).then(|| axis_name("x", self.panel)),
+            "yaxis": (self.panel > 0).then(|| axis_name("y", self.panel)),
             "line": mode.contains("lines").then(|| self.stroke()),
             "marker": match kind {
                 "bar" => json!({"color": self.colour}),
@@ -307,23 +308,23 @@ impl PlotSeries {
             },
             "opacity": Some(self.opacity).filter(|share| *share < 1.0 && !has_dots),
             "stackgroup": (self.shape == SeriesShape::Area).then_some("areas"),
-            "coloraxis": (kind == "heatmap").then(|| nth("coloraxis", scale)),
+            "coloraxis": (kind == "heatmap").then(|| axis_name("coloraxis", scale)),
         });
-        joined(trace, pen)
+        merged(trace, pen)
     }
 
     fn stroke(&self) -> Value {
         let dash = (self.dash != "solid").then_some(self.dash);
         let shape = (self.shape == SeriesShape::Steps).then_some("hv");
         let line = json!({"color": self.colour, "width": self.width});
-        joined(line, json!({"dash": dash, "shape": shape}))
+        merged(line, json!({"dash": dash, "shape": shape}))
     }
 
     fn marker(&self) -> Value {
         let symbol = match self.symbols.as_slice() {
             ["circle"] => Value::Null,
-            [all] => json!(all),
-            each => json!(each),
+            [one] => json!(one),
+            each_symbol => json!(each_symbol),
         };
         let marker = json!({
             // Without a colour, plotly chooses one that no other trace has.
@@ -332,7 +333,7 @@ impl PlotSeries {
             "line": self.edge,
             "opacity": Some(self.opacity).filter(|share| *share < 1.0),
         });
-        joined(marker, json!({"size": self.size}))
+        merged(marker, json!({"size": self.size}))
     }
 }
 

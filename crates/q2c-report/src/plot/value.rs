@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// An object with the entries of both, without those that are null.
-pub(super) fn joined(mut object: Value, mut other: Value) -> Value {
+pub(super) fn merged(mut object: Value, mut other: Value) -> Value {
     if let (Some(entries), Some(others)) = (object.as_object_mut(), other.as_object_mut()) {
         entries.append(others);
         entries.retain(|_, value| !value.is_null());
@@ -28,17 +28,17 @@ pub(super) fn round(value: &mut Value) {
 
 /// A text for plotly, escaped because plotly reads `<b>`, `<a href>` and entities; it keeps its
 /// lines.
-pub(super) fn text(words: &str) -> String {
-    let escaped = words.replace('&', "&amp;").replace('<', "&lt;");
+pub(super) fn text(raw: &str) -> String {
+    let escaped = raw.replace('&', "&amp;").replace('<', "&lt;");
     escaped.replace('>', "&gt;").replace('\n', "<br>")
 }
 
 pub(super) fn texts(texts: &[String]) -> Value {
-    texts.iter().map(|words| text(words)).collect()
+    texts.iter().map(|raw| text(raw)).collect()
 }
 
 /// The name of x or y axis or colour scale number `n`, counted from 0: `x`, `x2`, `x3`.
-pub(super) fn nth(axis: &str, n: usize) -> String {
+pub(super) fn axis_name(axis: &str, n: usize) -> String {
     match n {
         0 => axis.to_owned(),
         n => format!("{axis}{}", n + 1),

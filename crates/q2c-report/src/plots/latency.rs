@@ -31,7 +31,7 @@ pub(crate) fn curve(
 ) -> PlotSeries {
     let place = |(quantile, ns): &(f64, f64)| (ns * NS_TO_US, height(*quantile));
     line(points.iter().map(place).collect())
-        .texts(points.iter().map(|(quantile, _)| name(*quantile)))
+        .texts(points.iter().map(|(quantile, _)| percentile(*quantile)))
         .hover("{text}: {x} us")
 }
 
@@ -46,18 +46,18 @@ pub(crate) fn odds(quantile: f64) -> f64 {
 }
 
 /// The name of a quantile as a percentile, with up to four decimals: `p99.95`.
-fn name(quantile: f64) -> String {
+fn percentile(quantile: f64) -> String {
     let text = format!("p{:.4}", quantile * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::percentile;
 
     #[test]
     fn quantiles_have_their_usual_names() {
-        let names = [0.5, 0.999, 0.0, 0.99999].map(name);
+        let names = [0.5, 0.999, 0.0, 0.99999].map(percentile);
         assert_eq!(names, ["p50", "p99.9", "p0", "p99.999"]);
     }
 }

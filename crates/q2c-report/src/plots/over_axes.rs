@@ -2,11 +2,11 @@
 //! combination of the others. The jobs are left out, because every section has a plot over them.
 
 use super::over_jobs::QUANTITIES;
-use crate::bench::{background_suffix, name, settings};
-use crate::course::jobs;
-use crate::heat::{ThroughputGrid, grids};
-use crate::phrase::grouped;
-use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
+use crate::bench::{ThroughputGrid, background_suffix, device_settings, grids, name};
+use crate::phrase::{grouped, jobs};
+use crate::plot::{
+    Colours, Plot, PlotAxis, PlotSeries, Quantity, Style, View, median_or_gap, styles,
+};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
@@ -14,96 +14,103 @@ use serde_json::Value;
 
 /// An axis of a benchmark: its name, and the value of a point on it. `None` means that the device's
 /// setting was left as it was found.
-struct Varied(&'static str, fn(&BenchPoint) -> Option<u64>);
+struct BenchAxis {
+    name: &'static str,
+    value: fn(&BenchPoint) -> Option<u64>,
+}
 
 const DEPTH: &str = "depth";
-const SIZE: &str = "block size";
+const BLOCK_SIZE: &str = "block size";
 const QUEUES: &str = "hardware queues";
 const REQUESTS: &str = "nr_requests";
 
-const AXES: [Varied; 4] = [
-    Varied(DEPTH, |point| Some(u64::from(point.depth))),
-    Varied(SIZE, |point| Some(point.bs.0)),
-    Varied(QUEUES, |point| point.hw_queues.map(u64::from)),
-    Varied(REQUESTS, |point| point.nr_requests.map(u64::from)),
+const AXES: [BenchAxis; 4] = [
+    axis(DEPTH, |point| Some(u64::from(point.depth))),
+    axis(BLOCK_SIZE, |point| Some(point.bs.0)),
+    axis(QUEUES, |point| point.hw_queues.map(u64::from)),
+    axis(REQUESTS, |point| point.nr_requests.map(u64::from)),
 ];
 
-impl Varied {
-    fn place(&self, point: &BenchPoint) -> String {
-        match self.1(point) {
-            Some(bytes) if self.0 == SIZE => Bytes(bytes).to_string(),
+const fn axis(name: &'static str, value: fn(&BenchPoint) -> Option<u64>) -> BenchAxis {
+    BenchAxis { name, value }
+}
+
+impl BenchAxis {
+    fn text(&self, point: &BenchPoint) -> String {
+        match (self.value)(point) {
+            Some(bytes) if self.name == BLOCK_SIZE => Bytes(bytes).to_string(),
             Some(number) => number.to_string(),
             None => "as found".to_owned(),
         }
     }
 
     /// The values of cells on this axis. The cells must be sorted by it.
-    fn places(&self, cells: &[&BenchCell]) -> Vec<String> {
-        let mut places: Vec<String> = cells.iter().map(|cell| self.place(&cell.point)).collect();
-        places.dedup();
-        places
+    fn values(&self, cells: &[&BenchCell]) -> Vec<String> {
+        let mut values: Vec<String> = cells.iter().map(|cell| self.text(&cell.point)).collect();
+        values.dedup();
+        values
     }
 }
 
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let grids = grids(result);
-    let plot = |axis: &Varied| {
+    let plot = |axis: &BenchAxis| {
         // A device setting that has a grid needs no plot of its own.
-        if grids.iter().any(|grid| grid.axes.contains(&axis.0)) {
+        if grids.iter().any(|grid| grid.axes.contains(&axis.name)) {
             return None;
         }
         let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
         let mut cells: Vec<&BenchCell> = cells.collect();
-        cells.sort_by_key(|cell| axis.1(&cell.point));
-        (axis.places(&cells).len() > 1).then(|| plot(axis, &cells))
+        cells.sort_by_key(|cell| (axis.value)(&cell.point));
+        (axis.values(&cells).len() > 1).then(|| plot(axis, &cells))
     };
     AXES.iter().filter_map(plot).collect()
 }
 
 /// The plot over an axis. The cells must be sorted by it.
-fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
+fn plot(axis: &BenchAxis, cells: &[&BenchCell]) -> Plot {
     let name = |cell: &&BenchCell| line_name(axis, &cell.point, cells);
     // The cells of one line differ only in this axis.
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = PlotAxis::names_in_order(axis.0, &axis.places(cells));
-        let place = |cell: &BenchCell| axis.place(&cell.point);
+        let x = PlotAxis::names_in_order(axis.name, &axis.values(cells));
+        let place = |cell: &BenchCell| axis.text(&cell.point);
         quantity.view(x).series(series(&lines, quantity, place))
     };
     // Latency against throughput tells which depth is worth its wait.
     let [x, y] = [iops.axis, p99.axis].map(PlotAxis::from_zero);
     let against = View::new("p99 against IOPS", x, y);
-    let axis = axis.0;
+    let axis = axis.name;
     let id = format!("over-{}", axis.replace(' ', "-"));
     Plot::new(id, format!("Over the {axis}"), 440)
         .note(format!(
             "Medians over the trials; latency from submission to reaping, over all trials. Against \
-             IOPS each point is a {axis}."
+             IOPS, each point is one value of {axis}."
         ))
         .views([iops, p50, p99, per_core].map(view))
         .view(against.series(series(&lines, p99, |cell| figure(cell, iops))))
 }
 
 fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
-    known(&(quantity.of)(cell)) * quantity.scale
+    median_or_gap(&(quantity.value)(cell)) * quantity.scale
 }
 
 /// The name of a line: interface and method, and the values of all other axes that vary.
-fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
+fn line_name(axis: &BenchAxis, point: &BenchPoint, cells: &[&BenchCell]) -> String {
     let varies = |get: &dyn Fn(&BenchPoint) -> String| {
-        let here = get(point);
-        let is_elsewhere = |cell: &&BenchCell| get(&cell.point) != here;
-        cells.iter().any(is_elsewhere).then_some(here)
+        let value = get(point);
+        let is_elsewhere = |cell: &&BenchCell| get(&cell.point) != value;
+        cells.iter().any(is_elsewhere).then_some(value)
     };
     let mut parts = vec![name(point)];
-    parts.extend(varies(&|p| p.bs.to_string()).filter(|_| axis.0 != SIZE));
+    parts.extend(varies(&|p| p.bs.to_string()).filter(|_| axis.name != BLOCK_SIZE));
     parts.extend(varies(&|p| p.rw.clone()));
-    parts.extend(varies(&|p| format!("depth {}", p.depth)).filter(|_| axis.0 != DEPTH));
+    parts.extend(varies(&|p| format!("depth {}", p.depth)).filter(|_| axis.name != DEPTH));
     parts.extend(varies(&|p| jobs(p.jobs)));
-    let queues = point.hw_queues.filter(|_| axis.0 != QUEUES);
-    let requests = point.nr_requests.filter(|_| axis.0 != REQUESTS);
-    parts.join(" ") + &settings(queues, requests) + &background_suffix(&point.background)
+    let queues = point.hw_queues.filter(|_| axis.name != QUEUES);
+    let requests = point.nr_requests.filter(|_| axis.name != REQUESTS);
+    parts.join(" ") + &device_settings(queues, requests) + &background_suffix(&point.background)
 }
 
 fn series<X: Into<Value>>(

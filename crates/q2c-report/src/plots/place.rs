@@ -13,7 +13,7 @@ fn plot(n: usize, setup: &Setup) -> Plot {
     let view = |label, y| View::new(label, PlotAxis::new(""), PlotAxis::from_zero(y));
     let note = "Bars: mean over the starts, with 95 % of them; shares of time.";
     Plot::new(format!("place-{n}"), "By policy", 420)
-        .note(format!("{}. {note}", place::title(setup)))
+        .note(format!("{}. {note}", place::setup_title(setup)))
         .view(view("run time of C", "times alone").series([times(setup)]))
         .view(view("where P is", "% of time").series(states(setup)))
 }
@@ -29,7 +29,7 @@ fn by_policy(
 fn times(setup: &Setup) -> PlotSeries {
     let slowdowns = by_policy(setup, |policy| policy.c_slowdown);
     let bars = PlotSeries::bars("run time of C", slowdowns).colour("@chosen");
-    bars.y_whiskers(Whiskers::reaching(setup.policies.iter().map(|policy| {
+    bars.y_whiskers(Whiskers::from_reach(setup.policies.iter().map(|policy| {
         let (low, high) = (policy.c_slowdown_low, policy.c_slowdown_high);
         (policy.c_slowdown - low, high - policy.c_slowdown)
     })))

@@ -9,8 +9,8 @@ use q2c_result::poll_study::{PollStudyResult, RuleScore, StudiedPattern};
 /// with parameters chosen on all patterns.
 pub(crate) fn plot(result: &PollStudyResult) -> Plot {
     let views = [
-        view(result, "source left out", losses_left_out),
-        view(result, "chosen on all", losses_on_average),
+        view(result, "source left out", left_out_losses),
+        view(result, "chosen on all", average_losses),
     ];
     let height = (260 + 24 * result.rules.len() as u32).min(900);
     Plot::new("poll-study", "Loss of each rule on each pattern", height)
@@ -22,13 +22,13 @@ pub(crate) fn plot(result: &PollStudyResult) -> Plot {
 /// limit, or if the pattern does not count.
 type Loss<'a> = (Option<f64>, &'a str);
 
-fn losses_on_average<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
+fn average_losses<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
     let losses = rule.on_average.losses.iter();
     let losses = losses.map(|loss| (*loss, &*rule.on_average.policy));
     losses.collect()
 }
 
-fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
+fn left_out_losses<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
     let sources = rule.sources_left_out.as_ref();
     let left_out = sources.unwrap_or(&rule.patterns_left_out);
     let loss = |pattern: usize| {
@@ -47,7 +47,7 @@ fn view(
     let (mut rows, mut texts) = (Vec::new(), Vec::new());
     for rule in &result.rules {
         let cells = result.patterns.iter().zip(losses(result, rule));
-        let cells = cells.map(|(pattern, loss)| cell(pattern, loss));
+        let cells = cells.map(|(pattern, loss)| loss_cell(pattern, loss));
         let (row, row_texts): (Vec<Option<f64>>, Vec<String>) = cells.unzip();
         rows.push(row);
         texts.extend(row_texts);
@@ -62,15 +62,15 @@ fn view(
 }
 
 /// The colour and the text of a rule on a pattern; a gap if the pattern does not count.
-fn cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, String) {
+fn loss_cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, String) {
     if pattern.own_best.is_none() {
         return (None, String::new());
     }
-    let says = match loss {
+    let verdict = match loss {
         None => "breaks a limit".to_owned(),
         Some(loss) => format!("loses {:.1} %", loss * 100.0),
     };
-    let text = format!("{policy} on {}\n{says}", pattern.name);
+    let text = format!("{policy} on {}\n{verdict}", pattern.name);
     (Some(loss.unwrap_or(1.0) * 100.0), text)
 }
 
@@ -84,12 +84,12 @@ pub(crate) fn searched(result: &PollSearchResult) -> Plot {
     ];
     let dots = roles.into_iter().filter_map(|(role, name, colour)| {
         let contenders = result.contenders.iter().filter(|it| it.role == role);
-        let opened = contenders.filter_map(|it| Some((it, it.searched.as_ref()?)));
-        let losses = opened
+        let with_searched = contenders.filter_map(|it| Some((it, it.searched.as_ref()?)));
+        let losses = with_searched
             .clone()
             .map(|(it, searched)| (searched.mean_loss * 100.0, it.held_out.mean_loss * 100.0));
         let dots = PlotSeries::dots(name, losses).colour(colour).size(9.0);
-        let dots = dots.texts(opened.map(|(it, _)| it.policy.clone()));
+        let dots = dots.texts(with_searched.map(|(it, _)| it.policy.clone()));
         dots.hover_alone("{text}\nsearched {x} %, held out {y} %")
             .if_any()
     });

@@ -51,8 +51,8 @@ impl<'a> ReplayLine<'a> {
             is_intended.then_some(("U2C from intended", "dash", &trial.u2c_intended_ns)),
             trial.q2c_ns.as_ref().map(|spread| ("Q2C", "dot", spread)),
         ];
-        let known = spreads.into_iter().flatten();
-        let drawn = known.filter(|(.., spread)| !spread.curve.is_empty());
+        let present = spreads.into_iter().flatten();
+        let drawn = present.filter(|(.., spread)| !spread.curve.is_empty());
         drawn.collect()
     }
 
@@ -106,8 +106,8 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
 fn latency_axis(lines: &[ReplayLine<'_>]) -> PlotAxis {
     let spreads = lines.iter().flat_map(ReplayLine::spreads);
     let latencies = spreads.flat_map(|(.., spread)| &spread.curve);
-    let known = latencies.filter(|(_, ns)| ns.is_finite() && *ns > 0.0);
-    let (least, most) = super::span(known.map(|(_, ns)| *ns));
+    let positive = latencies.filter(|(_, ns)| ns.is_finite() && *ns > 0.0);
+    let (least, most) = super::span(positive.map(|(_, ns)| *ns));
     if most / least > 1e5 {
         PlotAxis::decades_us("latency")
     } else {
@@ -196,5 +196,5 @@ fn lateness(lines: &[ReplayLine<'_>]) -> Plot {
 
 fn view(label: &'static str, y: PlotAxis) -> View {
     let x = PlotAxis::over_time("time from the start, s");
-    View::new(label, x, y).hover_together().legend(true)
+    View::new(label, x, y).unified_hover().legend(true)
 }

@@ -2,10 +2,10 @@
 
 use crate::phrase::when;
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Style, View, Whiskers};
-use crate::plot::{known, styles, with_data};
+use crate::plot::{median_or_gap, styles, with_data};
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{
-    ChartAsked, OurCurve, PhaseAsRun, PhaseTrial, PublishedCurve, ReproduceResult,
+    Chart, PhaseAsRun, PhaseTrial, PublishedCurve, ReproduceResult, RunCurve,
 };
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
     with_data(charts.map(|(n, chart)| plot(n, chart, result)), "")
 }
 
-const SECONDS: &str = "seconds since the start";
+const SECONDS_LABEL: &str = "seconds since the start";
 
-fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
+fn plot(n: usize, chart: &Chart, result: &ReproduceResult) -> Plot {
     let (x, begins) = match chart.over.as_str() {
-        "time" => (PlotAxis::over_time(SECONDS), begins(result)),
+        "time" => (PlotAxis::over_time(SECONDS_LABEL), phase_starts(result)),
         other => (PlotAxis::new(other), Vec::new()),
     };
     let styles = styles(chart.ours.len());
@@ -33,47 +33,47 @@ fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
             "{} over {}. Lines: here, the median over the trials with [min, max].{}",
             chart.figure,
             chart.over,
-            diamonds(chart, result.scale)
+            diamond_note(chart, result.scale)
         ))
         .view(view)
 }
 
 /// Explains the diamonds of the published points. Published times are shortened as ours are, so
 /// that both lie in the same phases.
-fn diamonds(chart: &ChartAsked, scale: f64) -> String {
+fn diamond_note(chart: &Chart, scale: f64) -> String {
     let times = format!(", with their times multiplied by {scale} as well");
     let times = when(chart.over == "time" && scale != 1.0, &times);
     let diamonds = format!(" Diamonds: published{times}.");
     when(!chart.published.is_empty(), &diamonds).to_owned()
 }
 
-fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
+fn phase_starts(result: &ReproduceResult) -> Vec<PlotMark> {
     let trial = result.points.iter().find_map(|point| point.trials.first());
     let phases = trial.into_iter().flat_map(|trial| &trial.phases);
     let phases = phases.zip(&result.phases).skip(1);
-    let begin = |(phase, described): (&PhaseTrial, &PhaseAsRun)| {
-        PlotMark::begin(phase.begin_s, &described.label, false, true)
+    let phase_start = |(phase, described): (&PhaseTrial, &PhaseAsRun)| {
+        PlotMark::phase_start(phase.begin_s, &described.label, false, true)
     };
-    phases.map(begin).collect()
+    phases.map(phase_start).collect()
 }
 
-/// The place of a point on the x axis: a number if `at` is one, else a name, as phases have. Times
+/// The place of a point on the x axis: a number if `x` is one, else a name, as phases have. Times
 /// are multiplied by `scale`.
-fn place(at: &str, chart: &ChartAsked, scale: f64) -> Value {
-    match at.parse::<f64>() {
+fn x_value(x: &str, chart: &Chart, scale: f64) -> Value {
+    match x.parse::<f64>() {
         Ok(seconds) if chart.over == "time" => (seconds * scale).into(),
         Ok(number) if chart.over != "phase" => number.into(),
-        _ => at.into(),
+        _ => x.into(),
     }
 }
 
-fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked) -> PlotSeries {
+fn our_series(style: &Style, curve: &RunCurve, chart: &Chart) -> PlotSeries {
     let unit = unit_of(&chart.figure);
     let scale = 1.0 / factor_of(unit);
     let intervals = Vec::from_iter(curve.points.iter().map(|(_, interval)| *interval));
-    let places = curve.points.iter().map(|(at, _)| place(at, chart, 1.0));
+    let places = curve.points.iter().map(|(x, _)| x_value(x, chart, 1.0));
     let series = if chart.over == "time" {
-        let medians = intervals.iter().map(|interval| known(interval) * scale);
+        let medians = intervals.iter().map(|i| median_or_gap(i) * scale);
         PlotSeries::line(&curve.name, places.zip(medians))
     } else {
         let medians = PlotSeries::medians(&curve.name, places.zip(intervals.clone()), scale);
@@ -83,10 +83,10 @@ fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked) -> PlotSeries
     series.hover(format!("{{y}} {unit}, here"))
 }
 
-fn published_series(curve: &PublishedCurve, chart: &ChartAsked, scale: f64) -> PlotSeries {
+fn published_series(curve: &PublishedCurve, chart: &Chart, scale: f64) -> PlotSeries {
     let unit = unit_of(&chart.figure);
     let points = curve.points.iter();
-    let points = points.map(|(at, figure)| (place(at, chart, scale), figure / factor_of(unit)));
+    let points = points.map(|(x, figure)| (x_value(x, chart, scale), figure / factor_of(unit)));
     let dots = PlotSeries::dots(&curve.name, points).colour("@muted");
     let label = format!("{{y}} {unit}, published");
     dots.size(10.0).symbol("diamond").hover(label)

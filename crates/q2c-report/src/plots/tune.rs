@@ -1,6 +1,6 @@
 //! The plots of `q2c tune` for each block size. Each cell keeps its name and colour in all plots.
 
-use super::{calibration, fidelity, heat_map, latency, over_time, pareto};
+use super::{calibration, latency, over_time, sweep};
 use crate::label;
 use crate::phrase::distinct;
 use crate::plot::{Plot, PlotSeries, with_data};
@@ -14,7 +14,7 @@ fn sweep(result: &TuneResult, bs: Bytes) -> Option<&Sweep> {
 }
 
 pub(crate) fn answer(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
-    let plot = pareto::plot(sweep(result, bs), &cell_lines(result, bs));
+    let plot = sweep::pareto(sweep(result, bs), &cell_lines(result, bs));
     with_data([plot], &suffix(bs))
 }
 
@@ -24,15 +24,15 @@ pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let mut plots = vec![over_time::throughput(&lines), over_time::sleep(&lines)];
     plots.extend(over_time::late_time(&lines));
     plots.push(latency::plot(&lines));
-    plots.extend(sweep(result, bs).map(heat_map::plot));
+    plots.extend(sweep(result, bs).map(sweep::heat_map));
     with_data(plots, &suffix(bs))
 }
 
 /// The plots of how well a block size is known: its calibration, and its predictions.
 pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
-    let calibration = label::calibration_of(result, bs);
+    let calibration = result.calibration.iter().find(|costs| costs.bs == bs);
     let calibrations = calibration.into_iter().flat_map(calibration::plots);
-    let fidelities = fidelity::plots(&cell_lines(result, bs));
+    let fidelities = calibration::fidelity_plots(&cell_lines(result, bs));
     with_data(calibrations.chain(fidelities), &suffix(bs))
 }
 
@@ -45,8 +45,8 @@ fn suffix(bs: Bytes) -> String {
 pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let swept = result.sweeps.iter().map(|sweep| sweep.bs);
     let calibrated = result.calibration.iter().map(|calibration| calibration.bs);
-    let known = label::block_sizes(result).into_iter();
-    distinct(known.chain(swept).chain(calibrated))
+    let sizes = label::block_sizes(result).into_iter();
+    distinct(sizes.chain(swept).chain(calibrated))
 }
 
 /// Colours for cells that are neither a baseline nor the recommended one.
@@ -72,7 +72,7 @@ pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
         };
         CellLine {
             cell,
-            name: label::cell(cell),
+            name: label::method(&cell.method),
             colour,
             is_recommended,
         }

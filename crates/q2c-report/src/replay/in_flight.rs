@@ -1,31 +1,31 @@
 //! What a valid trial kept of the recording, and its requests in flight compared with the
 //! recording's, in words.
 
-use super::invalid::reasons_of;
-use super::job::left_out;
-use crate::analysis::{latency_name, time};
+use super::job::squeezed_share;
+use super::trial::trial_reasons;
+use crate::analysis::latency_name;
+use crate::note::Note;
 use crate::phrase::when;
-use crate::quantity::{bare, count, duration, number, percent};
-use crate::said::Note;
+use crate::quantity::{count, duration, number, percent, trim_zeros};
 use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 
 /// The largest error of the number in flight, as a share, at which an outstanding replay kept it.
-const KEPT: f64 = 0.1;
+const MAX_KEPT_ERROR: f64 = 0.1;
 /// The share by which one mean in flight must exceed another to count as different.
-const ALIKE: f64 = 0.1;
+const MIN_DIFFERENCE: f64 = 0.1;
 /// A capture is compared with the recording only if at most this share of the requests has not
 /// exactly one I/O in it.
-const OTHERS: f64 = 0.02;
+const MAX_OTHER_IOS_SHARE: f64 = 0.02;
 
 /// Says that a trial can be compared with others, and what it kept of the recording; or why not.
 pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Note {
     if !trial.valid {
-        return Note::bad("invalid", reasons_of(trial));
+        return Note::bad("invalid", trial_reasons(trial));
     }
-    let mut sentence = kept(job, trial) + ". It can be compared with other runs";
-    if left_out(job, trace).is_some() {
+    let mut sentence = kept_sentence(job, trial) + ". It can be compared with other runs";
+    if squeezed_share(job, trace).is_some() {
         sentence += " that leave the idle time out, too";
     }
     if !matches!(job.mode, Mode::Outstanding { .. }) {
@@ -34,9 +34,9 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
     Note::good("valid", sentence)
 }
 
-fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
+fn kept_sentence(job: &ReplayJob, trial: &ReplayTrial) -> String {
     let own_lateness = duration(trial.own_lateness_ns.p99);
-    let allowed = bare(&duration(job.max_lateness.0 as f64));
+    let allowed = trim_zeros(&duration(job.max_lateness.0 as f64));
     let late = format!(
         "its own lateness was {own_lateness} at the 99th percentile, where --max-lateness allows {allowed}"
     );
@@ -46,12 +46,12 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
         }
         (Mode::Timed { .. }, _) => format!("the replayer kept the recorded times ({late})"),
         (Mode::Closed { .. }, _) => format!("the replayer kept the recorded pauses ({late})"),
-        (Mode::Outstanding { .. }, Some(error)) if error <= KEPT => {
+        (Mode::Outstanding { .. }, Some(error)) if error <= MAX_KEPT_ERROR => {
             let off = percent(error);
             format!("it kept the recorded number in flight, {off} off request by request")
         }
         (Mode::Outstanding { .. }, error) => {
-            let off = error.map(|e| format!(", though the number in flight was {}", off(e)));
+            let off = error.map(|e| format!(", though the number in flight was {}", error_text(e)));
             "the replayer was not what held it up".to_owned() + &off.unwrap_or_default()
         }
     }
@@ -61,33 +61,37 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
 /// modes that keep times, the requests' durations are the cause. It is named only if latencies of
 /// one kind show it.
 fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
-    let here = InFlightLoad::replayed(trace, trial);
-    let there = InFlightLoad::recorded(trace, trial)?;
-    if here.mean.max(there.mean) <= here.mean.min(there.mean) * (1.0 + ALIKE) {
+    let replayed = InFlightLoad::replayed(trace, trial);
+    let recorded = InFlightLoad::recorded(trace, trial)?;
+    if replayed.mean.max(recorded.mean) <= replayed.mean.min(recorded.mean) * (1.0 + MIN_DIFFERENCE)
+    {
         return None;
     }
-    let [mean, recorded] = [&here, &there].map(|load| number(load.mean));
-    let alike = here.kind == there.kind;
-    let numbers = if alike {
-        format!(". {mean} were in flight on average where the recording had {recorded}")
+    let [mean, recorded_mean] = [&replayed, &recorded].map(|load| number(load.mean));
+    let same_kind = replayed.kind == recorded.kind;
+    let numbers = if same_kind {
+        format!(". {mean} were in flight on average where the recording had {recorded_mean}")
     } else {
-        let (here, there) = (by(here.kind), by(there.kind));
-        format!(". {mean} were in flight on average{here}, and {recorded} in the recording{there}")
+        let [by, recorded_by] = [replayed.kind, recorded.kind].map(by_latency);
+        format!(
+            ". {mean} were in flight on average{by}, and {recorded_mean} in the recording{recorded_by}"
+        )
     };
-    let (Some(took_ns), Some(recorded_ns)) = (here.took_ns, there.took_ns) else {
+    let (Some(took_ns), Some(recorded_ns)) = (replayed.took_ns, recorded.took_ns) else {
         return Some(numbers);
     };
-    let [took, recorded] = [(took_ns, here.kind), (recorded_ns, there.kind)]
-        .map(|(ns, kind)| format!("{}{}", time(ns), name(kind)));
-    let times = format!("{took} each, {recorded} recorded");
+    let [took, recorded_time] = [(took_ns, replayed.kind), (recorded_ns, recorded.kind)]
+        .map(|(ns, kind)| format!("{}{}", duration(ns), latency_suffix(kind)));
+    let times = format!("{took} each, {recorded_time} recorded");
     let longer = took_ns > recorded_ns;
     // U2C contains Q2C: if U2C is shorter than the recorded Q2C, the request surely took less time.
-    let tells = alike || here.kind == Some(Layer::User) && there.kind.is_some() && !longer;
-    Some(if tells && longer == (here.mean > there.mean) {
+    let is_cause =
+        same_kind || replayed.kind == Some(Layer::User) && recorded.kind.is_some() && !longer;
+    Some(if is_cause && longer == (replayed.mean > recorded.mean) {
         let how = if longer { "longer" } else { "less time" };
         format!("{numbers}, because requests took {how}: {times}")
     } else {
-        let reason = not_alike(here.kind, there.kind, trial);
+        let reason = unlike_reason(replayed.kind, recorded.kind, trial);
         format!("{numbers}, at {times}{reason}")
     })
 }
@@ -98,8 +102,8 @@ const NO_Q2C_FOR_SOME: &str = ", which lacks the time outside of the block layer
 const NOT_CAPTURED: &str = ", which lacks the time outside of the block layer. Run with --capture to compare Q2C \
      with Q2C";
 
-fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> &'static str {
-    match (here, there) {
+fn unlike_reason(a: Option<Layer>, b: Option<Layer>, trial: &ReplayTrial) -> &'static str {
+    match (a, b) {
         (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => NO_Q2C_FOR_SOME,
         (Some(Layer::User), Some(Layer::Block)) => NOT_CAPTURED,
         (_, None) => ". This result does not tell whether that is U2C or Q2C",
@@ -141,8 +145,8 @@ impl InFlightLoad {
     fn by_q2c(trial: &ReplayTrial) -> Option<InFlightLoad> {
         let (sum_s, spread) = (trial.sum_q2c_s?, trial.q2c_ns.as_ref()?);
         let others = trial.q2c_lost.max(trial.q2c_excess.unsigned_abs());
-        let whole = others as f64 <= OTHERS * trial.issued as f64;
-        (whole && trial.completion_s > 0.0).then(|| InFlightLoad {
+        let is_complete = others as f64 <= MAX_OTHER_IOS_SHARE * trial.issued as f64;
+        (is_complete && trial.completion_s > 0.0).then(|| InFlightLoad {
             kind: Some(Layer::Block),
             mean: sum_s / trial.completion_s,
             took_ns: Some(spread.mean),
@@ -151,29 +155,29 @@ impl InFlightLoad {
 }
 
 /// The kind of latency, to follow a time: ` U2C`.
-fn name(kind: Option<Layer>) -> String {
+fn latency_suffix(kind: Option<Layer>) -> String {
     kind.map_or(String::new(), |layer| format!(" {}", latency_name(layer)))
 }
 
 /// The kind of latency, to follow a number of requests: ` by U2C`.
-fn by(kind: Option<Layer>) -> String {
-    kind.map_or(String::new(), |_| format!(" by{}", name(kind)))
+fn by_latency(kind: Option<Layer>) -> String {
+    kind.map_or(String::new(), |_| format!(" by{}", latency_suffix(kind)))
 }
 
 /// The requests in flight, compared with the recording. For an outstanding replay the error by
 /// request comes first, because it keeps the number that each request finds.
 pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
-    let over_time = over_time(job, trace, trial);
+    let over_time = over_time_text(job, trace, trial);
     let Some(error) = trial.in_flight.error else {
         return over_time;
     };
-    let (here, there) = match trace.layer {
-        Some(Layer::Block) => (by(Some(Layer::User)), by(trace.layer)),
+    let (replayed, recorded) = match trace.layer {
+        Some(Layer::Block) => (by_latency(Some(Layer::User)), by_latency(trace.layer)),
         _ => Default::default(),
     };
     let compared =
-        format!("the number{here} before each request with that{there} in the recording");
-    let off = format!("{}, comparing {compared}", off(error));
+        format!("the number{replayed} before each request with that{recorded} in the recording");
+    let off = format!("{}, comparing {compared}", error_text(error));
     match job.mode {
         Mode::Outstanding { .. } => format!("{off}. Over the whole time {over_time}"),
         _ => format!("{over_time}. By request {off}"),
@@ -182,28 +186,28 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
 
 /// The mean and the largest number in flight, each with the recording's. Numbers are by U2C unless
 /// they say otherwise.
-fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
+fn over_time_text(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let in_flight = &trial.in_flight;
     let user = Some(Layer::User);
     let recorded = match trace.layer {
-        Some(Layer::Block) => by(trace.layer),
+        Some(Layer::Block) => by_latency(trace.layer),
         _ => String::new(),
     };
-    let idle = left_out(job, trace).map_or(String::new(), |share| {
+    let idle = squeezed_share(job, trace).map_or(String::new(), |share| {
         format!(", {} of whose time nothing is in flight", percent(share))
     });
-    let like = InFlightLoad::replayed(trace, trial);
-    let other = if like.kind == user { &*recorded } else { "" };
-    let there = in_flight.recorded_mean.map_or(String::new(), |mean| {
+    let load = InFlightLoad::replayed(trace, trial);
+    let other = if load.kind == user { &*recorded } else { "" };
+    let recorded_mean = in_flight.recorded_mean.map_or(String::new(), |mean| {
         format!(" ({}{other} in the recording{idle})", number(mean))
     });
     let mean = number(in_flight.mean);
-    let (by_like, by_user) = (by(like.kind), by(user));
-    let means = match like.kind {
-        Some(Layer::User) => format!("{mean} on average{by_user}{there}"),
+    let (by_load, by_user) = (by_latency(load.kind), by_latency(user));
+    let means = match load.kind {
+        Some(Layer::User) => format!("{mean} on average{by_user}{recorded_mean}"),
         _ => {
-            let like = number(like.mean);
-            format!("{like} on average{by_like}{there}, {mean}{by_user}")
+            let load = number(load.mean);
+            format!("{load} on average{by_load}{recorded_mean}, {mean}{by_user}")
         }
     };
     let most = in_flight.recorded_most.map_or(String::new(), |most| {
@@ -214,7 +218,7 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
 }
 
 /// How far the number in flight was off. `error` is relative to the recorded number.
-fn off(error: f64) -> String {
+fn error_text(error: f64) -> String {
     match error {
         share if share <= 1.0 => format!("{} off the recording", percent(share)),
         times => format!("off by {} times the recorded number", number(times)),
@@ -286,7 +290,7 @@ mod tests {
     #[test]
     fn a_timed_replay_says_why_other_numbers_were_in_flight() {
         let timed = job(Mode::default());
-        let sentence = |trial: &ReplayTrial| validity(&timed, &trace(), trial).words;
+        let sentence = |trial: &ReplayTrial| validity(&timed, &trace(), trial).text;
         let kept = sentence(&trial(2.7, Some(0.01), 61.0));
         assert_has(
             &kept,
@@ -318,7 +322,7 @@ mod tests {
         let trace_with = |layer| TraceFacts { layer, ..trace() };
         let block = trace_with(Some(Layer::Block));
         let sentence =
-            |trace: &TraceFacts, trial: &ReplayTrial| validity(&timed, trace, trial).words;
+            |trace: &TraceFacts, trial: &ReplayTrial| validity(&timed, trace, trial).text;
         let longer = trial(5.86, Some(2.86), 132.0);
         let numbers = "5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at";
         let took = "132 us U2C each, 60.0 us Q2C recorded, which lacks the time outside";
@@ -362,12 +366,12 @@ mod tests {
             q2c_lost: lost,
             ..trial(5.86, Some(2.86), 132.0)
         };
-        let sentence = |trial: &ReplayTrial| validity(&timed, &block, trial).words;
-        let alike = captured(0.0275, 61.0, 0);
-        assert!(sentence(&alike).ends_with("compared with other runs"));
+        let sentence = |trial: &ReplayTrial| validity(&timed, &block, trial).text;
+        let same_kind = captured(0.0275, 61.0, 0);
+        assert!(sentence(&same_kind).ends_with("compared with other runs"));
         let over_time =
             "2.75 on average by Q2C (2.68 in the recording), 5.86 by U2C, 287 at most (4 by";
-        assert_has(&in_flight(&timed, &block, &alike), &[over_time]);
+        assert_has(&in_flight(&timed, &block, &same_kind), &[over_time]);
         let longer = "4.00 were in flight on average where the recording had 2.68, because";
         let took = "longer: 90.0 us Q2C each, 60.0 us Q2C recorded";
         assert_has(&sentence(&captured(0.04, 90.0, 20)), &[longer, took]);
@@ -399,18 +403,18 @@ mod tests {
         let with_idle = in_flight(&outstanding(Idle::Keep), &trace(), &kept);
         assert_has(&with_idle, &["(2.68 in the recording), 287"]);
         assert_has(
-            &validity(&squeezed, &trace(), &kept).words,
+            &validity(&squeezed, &trace(), &kept).text,
             &[
                 "0.36 % off request by request",
                 "that leave the idle time out, too",
             ],
         );
-        let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).words;
+        let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).text;
         assert!(
             kept_idle.ends_with("compared with other runs"),
             "{kept_idle}"
         );
-        let off = validity(&squeezed, &trace(), &trial(0.9, Some(0.6), 20.0)).words;
+        let off = validity(&squeezed, &trace(), &trial(0.9, Some(0.6), 20.0)).text;
         assert!(off.starts_with("the replayer was not what held it up, though"));
     }
 }

@@ -1,44 +1,40 @@
 //! The report of `q2c replay`, and tables and sentences that `q2c compare` shares with it.
 
 mod in_flight;
-mod invalid;
 mod job;
-mod tables;
+mod trial;
 mod verdict;
-mod words;
 
-pub(crate) use invalid::reasons;
-pub(crate) use job::{job, mode, timed, trace, without_idle_time};
-pub(crate) use tables::spread;
+pub(crate) use job::{idle_caution, interval, is_timed, job, mode, trace};
+pub(crate) use trial::{invalid_reasons, invalid_trials, trial_notes};
 pub use verdict::not_captured;
 pub(crate) use verdict::{metric, overall, verdict};
-pub(crate) use words::{invalid_trials, words};
 
 use crate::document::{Document, Reported, Section};
+use crate::note::Note;
 use crate::phrase::{listed, when};
 use crate::plots::replay::{ReplayLine, plots};
 use crate::quantity::seconds;
-use crate::said::Note;
 use q2c_result::replay::ReplayResult;
 
 impl Reported for ReplayResult {
     fn document(&self) -> Document<'_> {
-        let sentences = words(&self.job, &self.trace, &self.trial).into_iter();
-        let (heavy, light): (Vec<Note>, Vec<Note>) = sentences.partition(Note::is_alarm);
-        let lost = without_idle_time(&self.job, &self.trace);
+        let notes = trial_notes(&self.job, &self.trace, &self.trial).into_iter();
+        let (alarms, others): (Vec<Note>, Vec<Note>) = notes.partition(Note::is_alarm);
+        let caution = idle_caution(&self.job, &self.trace);
         let times = Section::new("Time and sums")
-            .table(tables::sums(self))
-            .table(tables::latencies(&self.job, &self.trial))
-            .notes(light)
+            .table(job::sums(self))
+            .table(job::latencies(&self.job, &self.trial))
+            .notes(others)
             .plots(|| plots(&[ReplayLine::only(&self.trial)], true));
         Document::new("replay", &self.version, &self.schema)
             .titled(self.trace.path.clone(), about(self))
             .run(self.job.seed, self.started_unix_s)
             .complete(self.complete)
-            .notices(Note::cautions("outstanding", lost))
-            .notices(heavy)
+            .notices(Note::cautions("outstanding", caution))
+            .notices(alarms)
             .section(times)
-            .sections(tables::trials(self).map(|trials| {
+            .sections(job::trials(self).map(|trials| {
                 let invalid = invalid_trials("", &self.trials);
                 Section::new("Trials").table(trials).notes(invalid)
             }))

@@ -1,12 +1,12 @@
 //! The answer of a comparison in words.
 
-use super::invalid;
+use super::trial;
 use crate::phrase::{listed, when};
 use crate::quantity::count;
 use q2c_model::replay::{Idle, Writes};
 use q2c_model::stats::{CLEAR_TRIALS, Ratio};
 use q2c_result::compare::{
-    CompareFinding, CompareMetric, NoneValid, NotCaptured, Overall, WorkDone,
+    CompareFinding, CompareMetric, NoValidReason, NotCaptured, Overall, WorkDone,
 };
 
 pub(crate) fn metric(metric: CompareMetric) -> &'static str {
@@ -20,7 +20,7 @@ pub(crate) fn metric(metric: CompareMetric) -> &'static str {
 pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
     let reads = |finding: &CompareFinding| matches!(finding, CompareFinding::ReadsOnly { .. });
     let scope = when(findings.iter().any(reads), " (reads only)");
-    let sentence = |finding| sentence(finding, scope);
+    let sentence = |finding| finding_sentence(finding, scope);
     findings.iter().map(sentence).collect()
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn overall(overall: &Overall) -> String {
 
 /// The sentence of a finding. `scope` is a suffix that names its part of the trace, if not the
 /// whole.
-fn sentence(finding: &CompareFinding, scope: &str) -> String {
+fn finding_sentence(finding: &CompareFinding, scope: &str) -> String {
     match finding {
         CompareFinding::WorkDiffers {
             device,
@@ -62,7 +62,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             metric: by,
             ratio,
         } => {
-            let (by, ratio) = (metric(*by), interval(ratio));
+            let (by, ratio) = (metric(*by), ratio_text(ratio));
             let answer = format!("its {by} is {ratio} of that of {than}");
             format!("{device} serves this trace better{scope}: {answer}")
         }
@@ -71,7 +71,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             with,
             metric,
             ratio,
-        } => alike([device, with], *metric, &interval(ratio), scope),
+        } => tie([device, with], *metric, &ratio_text(ratio), scope),
         CompareFinding::FewTrials {
             device,
             with,
@@ -86,7 +86,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
         } => {
             let as_well = when(*sum_separates, " as well");
             let overloads = when(!overloaded.is_empty(), "; the trace overloads ");
-            let (ratio, overloaded) = (interval(ratio), overloaded.join(" and "));
+            let (ratio, overloaded) = (ratio_text(ratio), overloaded.join(" and "));
             format!(
                 "completion time separates them{as_well}: \
                  ratio of {device} to {with} {ratio}{overloads}{overloaded}"
@@ -108,12 +108,12 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             device_idle,
             with_idle,
         } => time_cannot_tell([device, with], ratio, [*device_idle, *with_idle]),
-        CompareFinding::TraceIdles { share, idle } => trace_idles(&percent(*share), *idle),
+        CompareFinding::TraceIdles { share, idle } => idle_sentence(&percent(*share), *idle),
         CompareFinding::SumsOfU2c {
             some_have_q2c: true,
             ..
         } => "sums are of U2C: not every device has a valid sum of Q2C".to_owned(),
-        CompareFinding::SumsOfU2c { not_captured, .. } => sums_of_u2c(not_captured.as_ref()),
+        CompareFinding::SumsOfU2c { not_captured, .. } => u2c_sentence(not_captured.as_ref()),
         CompareFinding::ReadsOnly { writes, treatment } => reads_only(*writes, *treatment),
         CompareFinding::TermsDiffer {
             device,
@@ -122,13 +122,13 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
         } => format!(
             "the sum of Q2C of {device} is not one by request: for {} requests it has {}",
             count(*requests),
-            super::words::excess(*excess)
+            trial::excess_text(*excess)
         ),
         CompareFinding::NoValidTrial { device, why } => no_valid_trial(device, why),
     }
 }
 
-fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &str, scope: &str) -> String {
+fn tie([device, with]: [&String; 2], by: CompareMetric, ratio: &str, scope: &str) -> String {
     let name = metric(by);
     match by {
         CompareMetric::CompletionTime => format!("{name} does not separate them: ratio {ratio}"),
@@ -161,11 +161,11 @@ fn reads_only(writes: u64, treatment: Writes) -> String {
     format!("reads only: {writes} writes of the trace were {how}")
 }
 
-fn no_valid_trial(device: &str, cause: &NoneValid) -> String {
+fn no_valid_trial(device: &str, cause: &NoValidReason) -> String {
     let reason = match cause {
-        NoneValid::Invalid(reason) => invalid::says(reason),
-        NoneValid::Failed(error) => error.clone(),
-        NoneValid::NotRun => "none was run".to_owned(),
+        NoValidReason::Invalid(reason) => trial::invalid_reason(reason),
+        NoValidReason::Failed(error) => error.clone(),
+        NoValidReason::NotRun => "none was run".to_owned(),
     };
     format!("{device} has no valid trial: {reason}")
 }
@@ -179,7 +179,7 @@ fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
     )
 }
 
-fn trace_idles(share: &str, idle: Idle) -> String {
+fn idle_sentence(share: &str, idle: Idle) -> String {
     match idle {
         Idle::Squeeze => format!(
             "outstanding replay keeps the number in flight and leaves out the time with nothing \
@@ -197,25 +197,25 @@ fn trace_idles(share: &str, idle: Idle) -> String {
 /// Says at the start of a run that sums will be of U2C, and why nothing is captured.
 #[must_use]
 pub fn not_captured(reason: &NotCaptured) -> String {
-    sums_of_u2c(Some(reason))
+    u2c_sentence(Some(reason))
 }
 
-fn sums_of_u2c(not_captured: Option<&NotCaptured>) -> String {
+fn u2c_sentence(not_captured: Option<&NotCaptured>) -> String {
     let reason = match not_captured {
         None => ". The block layer's sum of Q2C needs --capture and devices of the kernel's",
         Some(NotCaptured::NotAsked) => ": the capture of the block layer was switched off",
         Some(NotCaptured::NoDisk(device)) => {
             &format!(": {device} has no disk of the kernel's that could be captured")
         }
-        Some(NotCaptured::Refused(why)) => {
-            &format!(": the block layer cannot be captured here, {why}")
+        Some(NotCaptured::Refused(error)) => {
+            &format!(": the block layer cannot be captured here, {error}")
         }
     };
     format!("sums are of U2C, what the replayer sees{reason}")
 }
 
 /// A ratio with its interval: `0.250 [0.240, 0.260]`.
-fn interval(ratio: &Ratio) -> String {
+fn ratio_text(ratio: &Ratio) -> String {
     format!("{:.3} [{:.3}, {:.3}]", ratio.ratio, ratio.low, ratio.high)
 }
 

@@ -1,5 +1,7 @@
 use super::*;
+use q2c_model::Rates;
 use q2c_result::Machine;
+use q2c_result::mode::{ModeKind, WaitMode};
 use serde_json::json;
 
 /// A result with one claim, judged from the first, second and fifth of five trials.
@@ -29,7 +31,7 @@ fn partly_judged() -> ReproduceResult {
 /// the right side of its comparison.
 #[test]
 fn the_line_of_a_claim_has_its_trials() {
-    let line = line(&partly_judged());
+    let line = experiment_line(&partly_judged());
     let figure = &line.claims[0].measured[0];
     assert_eq!((figure.over_trials.trials, figure.trials_asked), (3, 5));
     assert_eq!(figure.right.unwrap().median, 150.0);
@@ -55,5 +57,37 @@ fn the_line_of_a_claim_has_its_trials() {
     assert_eq!(
         [&trials["judged"], &trials["asked"], left_out],
         [&json!(3), &json!(5), &json!(2)]
+    );
+}
+
+/// Two intervals: 1 s with 100 I/Os, a tenth of them misses; 3 s with 300, half of them misses.
+#[test]
+fn whole_phases_are_weighted_by_hand() {
+    let tick = |seconds: f64, miss_rate: f64, mean_ns: f64| Tick {
+        seconds,
+        ios: 100.0 * seconds,
+        handled: 100.0 * seconds,
+        rates: Rates {
+            cpu_pct: 10.0 * seconds,
+            miss_rate,
+            ..Rates::default()
+        },
+        mean_ns,
+        ..Tick::default()
+    };
+    let job = JobSeries {
+        ticks: vec![tick(1.0, 0.1, 1_000.0), tick(3.0, 0.5, 2_000.0)],
+        was: Some(WaitMode {
+            kind: ModeKind::Interrupt,
+            ..WaitMode::default()
+        }),
+        ..JobSeries::default()
+    };
+    let mut figures = JobPhaseFigures::default();
+    figures.add(&job);
+    figures.add(&job);
+    assert_eq!(
+        figures.fields(),
+        ["0.10", "40.0", "25.0", "1.75 us", "interrupt"]
     );
 }

@@ -6,16 +6,16 @@ use q2c_result::live::LatencyCounts;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-const NUMBERS: usize = 28;
+const HISTOGRAM_NUMBER_COLUMNS: usize = 28;
 /// The smallest useful height of a histogram, in lines.
-const FEWEST: usize = 3;
+const MIN_HISTOGRAM_LINES: usize = 3;
 
 /// A bar that fills `share` (0 to 1) of `width` columns. A share above 0 is always visible.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share * width as f64 * 8.0).round() as usize;
-    let seen = usize::from(share > 0.0);
+    let min_eighths = usize::from(share > 0.0);
     // `width` may be 0.
-    let eighths = eighths.max(seen).min(width * 8);
+    let eighths = eighths.max(min_eighths).min(width * 8);
     let mut bar = "█".repeat(eighths / 8);
     bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
     bar
@@ -32,7 +32,7 @@ pub fn latency_bars(
     width: usize,
     height: usize,
 ) -> Vec<String> {
-    if height < FEWEST {
+    if height < MIN_HISTOGRAM_LINES {
         return Vec::new();
     }
     let line = |from: &str, ios: &str, share: &str, bar: &str| {
@@ -46,7 +46,7 @@ pub fn latency_bars(
     }
     let rows = latency.rows(height - 1);
     let most = rows.iter().map(|row| row.ios).max().unwrap_or(0);
-    let room = width.saturating_sub(NUMBERS);
+    let room = width.saturating_sub(HISTOGRAM_NUMBER_COLUMNS);
     for row in rows {
         let share = quantity::percent(row.ios as f64 / latency.ios as f64);
         let bar = bar(row.ios as f64 / most as f64, room);
@@ -58,7 +58,7 @@ pub fn latency_bars(
 
 /// The history of a number as `width` columns, the newest on the right. Heights are shares of the
 /// largest value; `None` is blank. If the room is too small, the oldest values are left out.
-pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
+pub(super) fn sparkline(values: &[Option<f64>], width: usize) -> String {
     let values = &values[values.len().saturating_sub(width)..];
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let level = |value: &Option<f64>| match value {
@@ -76,8 +76,8 @@ pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
 /// The smallest and the largest value as text: `1.00 K..2.00 K`; empty if no value is known.
 #[must_use]
 pub fn least_most(values: &[Option<f64>], text: fn(f64) -> String) -> String {
-    let known = || values.iter().flatten().copied();
-    match (known().reduce(f64::min), known().reduce(f64::max)) {
+    let numbers = || values.iter().flatten().copied();
+    match (numbers().reduce(f64::min), numbers().reduce(f64::max)) {
         (Some(least), Some(most)) => format!("{}..{}", text(least), text(most)),
         _ => String::new(),
     }
@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn a_course_ends_with_the_newest() {
         let values = [Some(8.0), None, Some(0.0), Some(1.0), Some(4.0)];
-        assert_eq!(course(&values, 7), "  █ ▁▁▄");
-        assert_eq!(course(&values, 2), "▂█");
-        assert_eq!(course(&[Some(0.0)], 2), " ▁");
+        assert_eq!(sparkline(&values, 7), "  █ ▁▁▄");
+        assert_eq!(sparkline(&values, 2), "▂█");
+        assert_eq!(sparkline(&[Some(0.0)], 2), " ▁");
         assert_eq!(least_most(&values, quantity::number), "0..8.00");
         assert_eq!(least_most(&[None], quantity::number), "");
     }
@@ -136,7 +136,7 @@ mod tests {
             let lines = latency_bars("U2C", &latency_counts(&latencies), width, height);
             prop_assert!(lines.len() <= height);
             prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{:?}", lines);
-            prop_assert_eq!(course(&values, width).chars().count(), width);
+            prop_assert_eq!(sparkline(&values, width).chars().count(), width);
         }
     }
 }

@@ -15,21 +15,21 @@ const STAGES: [&str; 9] = [
 /// btt's sections All Devices, Device Overhead, Device Merge Information and Q2Q seeks.
 #[must_use]
 pub fn btt(result: &AnalyzeResult) -> String {
-    all_devices(result) + &overhead(result) + &merging(result) + &seeks(result)
+    stages(result) + &overhead(result) + &merges(result) + &seeks(result)
 }
 
-fn title(words: &str) -> String {
-    format!("==================== {words} ====================\n\n")
+fn heading(title: &str) -> String {
+    format!("==================== {title} ====================\n\n")
 }
 
-fn all_devices(result: &AnalyzeResult) -> String {
+fn stages(result: &AnalyzeResult) -> String {
     let [name, min, mean, max, n] = ["ALL", "MIN", "AVG", "MAX", "N"];
-    let mut text = title("All Devices");
+    let mut text = heading("All Devices");
     text += &format!("{name:>15} {min:>13} {mean:>13} {max:>13} {n:>11}\n");
     text += &format!("--------------- {0} {0} {0} -----------\n", "-".repeat(13));
-    let known = STAGES.iter();
-    let known = known.filter_map(|name| Some((name, result.stages.get(*name)?)));
-    for (name, stats) in known {
+    let rows = STAGES.iter();
+    let rows = rows.filter_map(|name| Some((name, result.stages.get(*name)?)));
+    for (name, stats) in rows {
         let (min, mean) = (stats.min_ns as f64 / 1e9, stats.mean_ns / 1e9);
         let (max, n) = (stats.max_ns as f64 / 1e9, stats.n);
         text += &format!("{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {n:>11}\n");
@@ -47,7 +47,7 @@ fn overhead(result: &AnalyzeResult) -> String {
         shown.map(|(name, share)| write(name, **share)).collect()
     };
     let rule = "-".repeat(11);
-    title("Device Overhead")
+    heading("Device Overhead")
         + &format!("{:>10} ", "ALL")
         + &columns(|name, _| format!("| {name:>9} "))
         + &format!("\n{rule}")
@@ -57,18 +57,18 @@ fn overhead(result: &AnalyzeResult) -> String {
         + "\n\n"
 }
 
-fn merging(result: &AnalyzeResult) -> String {
+fn merges(result: &AnalyzeResult) -> String {
     let issued = result.issued;
     let queued = issued + result.merged;
     let ratio = result.merge_ratio.unwrap_or(0.0);
-    title("Device Merge Information")
+    heading("Device Merge Information")
         + &format!("{:>10} {:>12} {:>12} {:>8}\n", "ALL", "#Q", "#D", "Ratio")
         + &format!("{:>10} {queued:>12} {issued:>12} {ratio:>8.1}\n\n", "TOTAL")
 }
 
 fn seeks(result: &AnalyzeResult) -> String {
     let [device, n, mean, median] = ["DEV", "NSEEKS", "MEAN", "MEDIAN"];
-    let mut text = title("Device Q2Q Seek Information");
+    let mut text = heading("Device Q2Q Seek Information");
     text += &format!("{device:>10} {n:>15} {mean:>15} {median:>15}\n");
     for seeks in &result.seeks {
         let device = printable(&seeks.device);

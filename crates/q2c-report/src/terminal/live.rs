@@ -1,19 +1,18 @@
 //! A running capture in a terminal: one line per interval, or a view of the whole screen that
 //! replaces the view before it.
 
-mod sections;
-mod view;
-
-pub use view::{LiveView, live};
-
-use crate::analysis::{ORDER, time};
-use crate::most_time;
+use super::bars::{latency_bars, least_most, sparkline};
+use super::pieces::{cut, pad, wrap};
+use super::screen::{Screen, Tone, printable};
+use crate::analysis::STAGE_ORDER;
+use crate::bottleneck;
+use crate::note::Note;
 use crate::phrase::listed;
-use crate::quantity::{self, NOTHING, count, number};
+use crate::quantity::{self, DASH, count, duration, number, or_dash};
 use q2c_result::analyze::StageStats;
-use q2c_result::live::LiveInterval;
+use q2c_result::live::{LiveInterval, ProcessIos};
 
-const HEAD: &str =
+const LINE_HEAD: &str =
     "     until       IOPS      MiB/s  in flight       mean        p50        p99     lost";
 /// The stage whose times are in the columns mean, p50 and p99.
 const WHOLE: &str = "Q2C";
@@ -21,7 +20,7 @@ const WHOLE: &str = "Q2C";
 /// The head of the lines of [`live_line`].
 #[must_use]
 pub fn live_head() -> String {
-    format!("{HEAD}  stage with most time, before the device; mean, p50, p99 of stages")
+    format!("{LINE_HEAD}  stage with most time, before the device; mean, p50, p99 of stages")
 }
 
 /// An interval as a line. The columns of times show Q2C.
@@ -29,7 +28,7 @@ pub fn live_head() -> String {
 pub fn live_line(interval: &LiveInterval) -> String {
     let whole = interval.stages.get(WHOLE);
     let stage_time =
-        |get: fn(&StageStats) -> f64| whole.map_or(NOTHING.to_owned(), |s| time(get(s)));
+        |get: fn(&StageStats) -> f64| whole.map_or(DASH.to_owned(), |s| duration(get(s)));
     let columns = format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
         quantity::seconds(interval.end_s),
@@ -41,20 +40,240 @@ pub fn live_line(interval: &LiveInterval) -> String {
         stage_time(|s| s.p99_ns),
         count(interval.lost),
     );
-    let stages = parts(interval).map(|(name, s)| {
-        let times = [s.mean_ns, s.p50_ns, s.p99_ns].map(time);
+    let stages = stages_within(interval).map(|(name, s)| {
+        let times = [s.mean_ns, s.p50_ns, s.p99_ns].map(duration);
         format!("{name} {}", times.join(" "))
     });
-    let bottleneck = interval.bottleneck.as_ref().map(most_time::in_short);
-    let bottleneck = bottleneck.map(|words| format!("  {words}; {}", listed(stages)));
+    let bottleneck = interval.bottleneck.as_ref().map(bottleneck::brief);
+    let bottleneck = bottleneck.map(|brief| format!("  {brief}; {}", listed(stages)));
     columns + &bottleneck.unwrap_or_default()
 }
 
 /// The stages within Q2C that at least one I/O of the interval has.
-fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
-    let names = ORDER.into_iter();
+fn stages_within(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
+    let names = STAGE_ORDER.into_iter();
     let names = names.filter(|name| !["Q2Q", WHOLE].contains(name));
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
+}
+
+/// A running capture.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveView<'a> {
+    /// Names the captured disks.
+    pub title: &'a str,
+    /// The intervals so far, or the latest of them, in the order of time. The last one is shown;
+    /// the others are its history.
+    pub intervals: &'a [LiveInterval],
+}
+
+/// The number of lines up to which the list of processes is as short as the table of stages.
+const SHORT_SCREEN_LINES: usize = 23;
+const MAX_HISTOGRAM_LINES: usize = 30;
+/// The smallest width, in columns, at which processes stand beside the stages.
+const MIN_WIDTH_OF_TWO_COLUMNS: usize = 78;
+const GAP_COLUMNS: usize = 2;
+
+/// The view in at most `height - 1` lines, because the cursor stands below them, and no wider than
+/// the screen. If the room is too small, the histogram goes first, then the history.
+#[must_use]
+pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
+    let room = usize::from(height).saturating_sub(1);
+    let width = usize::from(screen.width);
+    let Some(last) = view.intervals.last() else {
+        return cut(view.title, width) + "\n";
+    };
+    let mut lines = load_lines(view.title, last, screen);
+    let ending = ending_lines(last, screen);
+    let max_lines = room.saturating_sub(lines.len() + ending.len());
+    lines.extend(stage_and_process_lines(last, width, max_lines, room));
+    lines.extend(ending);
+
+    let remaining = |lines: &Vec<String>| room.saturating_sub(lines.len());
+    let rows = match remaining(&lines) {
+        16.. => 6,
+        5.. => 5,
+        _ => 0,
+    };
+    lines.extend(history_lines(view.intervals, width, rows));
+    let rows = remaining(&lines).min(MAX_HISTOGRAM_LINES);
+    lines.extend(latency_bars(WHOLE, &last.latency, width, rows));
+    lines.truncate(room);
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn styled_line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
+    let whole = cut(&format!("{head} {text}"), usize::from(screen.width));
+    match whole.strip_prefix(&printable(head)) {
+        Some(rest) => screen.paint(tone, head) + rest,
+        None => whole,
+    }
+}
+
+fn load_lines(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
+    let until = format!("\u{b7} {}", quantity::seconds(last.end_s));
+    let load = format!(
+        "{} IOPS \u{b7} {} MiB/s \u{b7} in flight {} on average, {} now",
+        quantity::iops(last.iops),
+        number(last.mib_s),
+        number(last.in_flight_mean),
+        count(last.in_flight_now)
+    );
+    // The time stays visible however long the title is.
+    let place = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
+    let heads = [(cut(title, place), until), ("load:".to_owned(), load)];
+    Vec::from(heads.map(|(head, text)| styled_line(screen, Tone::Strong, &head, &text)))
+}
+
+/// The stages and the processes, in at most `max_lines` lines. The processes stand beside the
+/// stages if the screen is wide enough. On a tall screen the list of processes is the longer one.
+fn stage_and_process_lines(
+    last: &LiveInterval,
+    width: usize,
+    max_lines: usize,
+    room: usize,
+) -> Vec<String> {
+    let stages = stage_lines(last);
+    if width < MIN_WIDTH_OF_TWO_COLUMNS {
+        let processes = format!("processes: {}", process_summary(last));
+        let processes = (!last.processes.is_empty()).then_some(&processes);
+        let lines = stages.iter().chain(processes).take(max_lines);
+        return lines.map(|line| cut(line, width)).collect();
+    }
+    let height = stages.len() + room.saturating_sub(SHORT_SCREEN_LINES) / 2;
+    let processes = process_lines(
+        last,
+        width - STAGE_COLUMNS - GAP_COLUMNS,
+        height.max(4).min(max_lines),
+    );
+    let lines = stages.len().max(processes.len()).min(max_lines);
+    let line_at = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
+    let line =
+        |at| pad(&line_at(&stages, at), STAGE_COLUMNS + GAP_COLUMNS) + &line_at(&processes, at);
+    let lines = (0..lines).map(|at| line(at).trim_end().to_owned());
+    lines.collect()
+}
+
+fn ending_lines(last: &LiveInterval, screen: Screen) -> Vec<String> {
+    let notes = match &last.bottleneck {
+        Some(bottleneck) => bottleneck::notes(bottleneck),
+        None => Note::plains("most time", ["no I/O completed in this interval"]).collect(),
+    };
+    let heading = |note: &Note| format!("{}:", note.heading);
+    let note_line = |note: &Note| styled_line(screen, Tone::Strong, &heading(note), &note.text);
+    let mut lines = match notes.as_slice() {
+        [only] => two_lines(&heading(only), &only.text, screen),
+        several => several.iter().map(note_line).collect(),
+    };
+    let tone = match last.lost + last.unqueued {
+        0 => Tone::Good,
+        _ => Tone::Caution,
+    };
+    let [lost, unqueued] = [last.lost, last.unqueued].map(count);
+    let missing = format!("{lost}, complete without having been seen queued {unqueued}");
+    lines.push(styled_line(screen, tone, "lost so far:", &missing));
+    lines
+}
+
+/// A head and a sentence in at most two lines.
+fn two_lines(head: &str, text: &str, screen: Screen) -> Vec<String> {
+    let width = usize::from(screen.width);
+    let mut lines = wrap(&printable(&format!("{head} {text}")), width, "", "  ").into_iter();
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix(head).unwrap_or(&first).trim_start();
+    let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
+    let mut shown = vec![styled_line(screen, Tone::Strong, head, first)];
+    shown.extend((!rest.is_empty()).then(|| cut(&format!("  {}", rest.join(" ")), width)));
+    shown
+}
+
+const STAGE_COLUMNS: usize = 46;
+
+/// A head, then a line for each stage. Q2C comes last.
+fn stage_lines(interval: &LiveInterval) -> Vec<String> {
+    let line = |fields: [&str; 6]| {
+        let [name, ios, mean, p50, p99, max] = fields;
+        format!("{name:<5}{ios:>9}{mean:>8}{p50:>8}{p99:>8}{max:>8}")
+    };
+    let whole = interval.stages.get(WHOLE).map(|stats| (WHOLE, stats));
+    let row = |(name, stats): (&str, &StageStats)| {
+        let [mean, p50, p99] = &[stats.mean_ns, stats.p50_ns, stats.p99_ns].map(duration);
+        let (n, max) = (count(stats.n), duration(stats.max_ns as f64));
+        line([name, &n, mean, p50, p99, &max])
+    };
+    let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
+    lines.extend(stages_within(interval).chain(whole).map(row));
+    lines
+}
+
+/// A head, then the processes with most I/Os, in at most `height` lines. The last line counts the
+/// processes that are not listed.
+fn process_lines(interval: &LiveInterval, width: usize, height: usize) -> Vec<String> {
+    let line = |pid: &str, ios: &str, comm: &str| cut(&format!("{pid:>7} {ios:>7}  {comm}"), width);
+    let seen = interval.processes_seen as usize;
+    let room = height.saturating_sub(1);
+    let listed = match seen.min(interval.processes.len()) {
+        total if total == seen && total <= room => total,
+        some => some.min(room.saturating_sub(1)),
+    };
+    let row = |process: &ProcessIos| {
+        let ios = quantity::iops(process.ios as f64);
+        line(&pid_text(process), &ios, &process.comm)
+    };
+    let mut lines = vec![line("pid", "I/Os", "process")];
+    lines.extend(interval.processes.iter().take(listed).map(row));
+    lines.extend((seen > listed).then(|| line("", "", &format!("and {} more", seen - listed))));
+    lines.truncate(height);
+    lines
+}
+
+fn process_summary(interval: &LiveInterval) -> String {
+    let ios = |process: &ProcessIos| quantity::iops(process.ios as f64);
+    let name =
+        |process: &ProcessIos| format!("{} ({}) {}", process.comm, pid_text(process), ios(process));
+    listed(interval.processes.iter().map(name))
+}
+
+fn pid_text(process: &ProcessIos) -> String {
+    process.pid.map_or("?".to_owned(), |pid| pid.to_string())
+}
+
+/// A number of each interval: its name, how to read it, and how to write it.
+type HistoryRow = (
+    &'static str,
+    fn(&LiveInterval) -> Option<f64>,
+    fn(f64) -> String,
+);
+
+/// The rows of the history, the most important ones first.
+const HISTORY: [HistoryRow; 5] = [
+    ("IOPS", |i| Some(i.iops), quantity::iops),
+    ("p50", |i| Some(i.stages.get(WHOLE)?.p50_ns), duration),
+    ("p99", |i| Some(i.stages.get(WHOLE)?.p99_ns), duration),
+    ("in flight", |i| Some(i.in_flight_mean), number),
+    ("MiB/s", |i| Some(i.mib_s), number),
+];
+const HISTORY_NUMBER_COLUMNS: usize = 20;
+const SCALE_COLUMNS: usize = 19;
+
+/// A head, then a row for each number over the last intervals, in at most `height` lines.
+fn history_lines(intervals: &[LiveInterval], width: usize, height: usize) -> Vec<String> {
+    let room = width.saturating_sub(HISTORY_NUMBER_COLUMNS + SCALE_COLUMNS);
+    let shown = &intervals[intervals.len().saturating_sub(room)..];
+    let line = |name: &str, now: &str, sparkline: &str, scale: &str| {
+        let sparkline = pad(sparkline, room);
+        let line = format!("{name:<10}{now:>8}  {sparkline}{scale:>SCALE_COLUMNS$}");
+        cut(line.trim_end(), width)
+    };
+    let title = format!("the last {} intervals", shown.len());
+    let mut lines = vec![line("history", "now", &title, "least..most")];
+    lines.extend(HISTORY.iter().map(|(name, value, text): &HistoryRow| {
+        let values: Vec<Option<f64>> = shown.iter().map(value).collect();
+        let now = or_dash(values.last().copied().flatten().map(text));
+        let scale = least_most(&values, *text);
+        line(name, &now, &sparkline(&values, room), &scale)
+    }));
+    lines.truncate(height);
+    lines
 }
 
 #[cfg(test)]
@@ -103,6 +322,6 @@ mod tests {
         let [first, last] = [line.find("Q2G "), line.rfind("D2C ")];
         assert!(first.is_some() && first < last, "{line}");
         let idle = live_line(&LiveInterval::default());
-        assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
+        assert_eq!(idle.matches(DASH).count(), 3, "{idle}");
     }
 }

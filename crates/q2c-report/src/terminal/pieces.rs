@@ -7,12 +7,12 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// The lines of a text within `width` columns. `mark` stands before the first line, `hang` before
 /// each line that a break makes. A piece that is wider than the line stays whole.
-pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
     let mut wrapped_lines = Vec::new();
     for (at, line) in text.split('\n').enumerate() {
-        let before = if at == 0 { mark } else { hang };
+        let first_indent = if at == 0 { mark } else { hang };
         let options = Options::new(width)
-            .initial_indent(before)
+            .initial_indent(first_indent)
             .subsequent_indent(hang)
             .break_words(false)
             .word_splitter(WordSplitter::NoHyphenation)
@@ -24,7 +24,7 @@ pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<S
     wrapped_lines
 }
 
-pub(super) fn widest_piece(text: &str) -> usize {
+pub(super) fn widest_piece_columns(text: &str) -> usize {
     let pieces = text.split('\n').flat_map(pieces);
     pieces.map(|piece| display_width(&piece)).max().unwrap_or(0)
 }
@@ -33,9 +33,9 @@ fn pieces(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let (mut rest, mut in_path) = (line, false);
     Box::new(std::iter::from_fn(move || {
         in_path |= rest.trim_start().starts_with('/');
-        let (piece, behind) = rest.split_at(end_of_piece(rest, in_path)?);
+        let (piece, remainder) = rest.split_at(end_of_piece(rest, in_path)?);
         in_path &= !piece.ends_with(' ');
-        rest = behind;
+        rest = remainder;
         Some(Word::from(piece))
     }))
 }
@@ -79,7 +79,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 }
 
 /// The text as [`cut`] makes it, filled with blanks up to `width`.
-pub(super) fn padded(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     let text = cut(text, width);
     let blanks = width.saturating_sub(display_width(&text));
     text + &" ".repeat(blanks)
@@ -92,20 +92,20 @@ mod tests {
 
     #[test]
     fn long_names_break_behind_commas_and_slashes_only() {
-        let lines = wrapped("hybrid mean:ratio=50%,period=100ms", 22, "▸ ", "    ");
+        let lines = wrap("hybrid mean:ratio=50%,period=100ms", 22, "▸ ", "    ");
         let wanted = ["▸ hybrid", "    mean:ratio=50%,", "    period=100ms"];
         assert_eq!(lines, wanted);
-        let lines = wrapped("/dev/disk/by-id/nvme-SAMSUNG_MZQL", 16, "", "  ");
+        let lines = wrap("/dev/disk/by-id/nvme-SAMSUNG_MZQL", 16, "", "  ");
         assert_eq!(lines, ["/dev/disk/by-id/", "  nvme-SAMSUNG_MZQL"]);
-        assert_eq!(widest_piece("/dev/disk/by-id/nvme-x"), 6);
-        assert_eq!(widest_piece("KIOPS/core"), 10);
-        assert_eq!(widest_piece("two  words"), 5);
+        assert_eq!(widest_piece_columns("/dev/disk/by-id/nvme-x"), 6);
+        assert_eq!(widest_piece_columns("KIOPS/core"), 10);
+        assert_eq!(widest_piece_columns("two  words"), 5);
     }
 
     #[test]
     fn blanks_before_a_line_stay() {
-        assert_eq!(wrapped("  a b", 4, "", ""), ["  a", "b"]);
-        assert_eq!(wrapped("", 4, "", ""), [""]);
+        assert_eq!(wrap("  a b", 4, "", ""), ["  a", "b"]);
+        assert_eq!(wrap("", 4, "", ""), [""]);
     }
 
     #[test]
@@ -114,14 +114,14 @@ mod tests {
         assert_eq!(cut("abcd", 3), "ab\u{2026}");
         assert_eq!(cut("abcd", 1), "\u{2026}");
         assert_eq!(cut("abcd", 0), "");
-        assert_eq!(padded("ab", 4), "ab  ");
+        assert_eq!(pad("ab", 4), "ab  ");
     }
 
     proptest! {
         #[test]
         fn no_text_is_too_wide(text in any::<String>(), width in 0usize..40) {
             prop_assert!(display_width(&cut(&text, width)) <= width);
-            prop_assert_eq!(display_width(&padded(&text, width)), width);
+            prop_assert_eq!(display_width(&pad(&text, width)), width);
         }
     }
 }

@@ -10,7 +10,7 @@ pub fn rules(screen: Screen) -> String {
                order, or values alone in the order below.";
     let mut text = screen.note(Tone::Strong, "Sleep rules:", how) + "\n";
     text.extend(RULES.iter().map(|rule| rule_text(rule, screen)));
-    text + "\n" + &own(screen)
+    text + "\n" + &own_rule_text(screen)
 }
 
 fn rule_text(rule: &SleepRule, screen: Screen) -> String {
@@ -27,8 +27,8 @@ fn rule_text(rule: &SleepRule, screen: Screen) -> String {
     };
     let summary = format!("{}; {learns}; as in:", rule.summary);
     let mut text = screen.note(Tone::Strong, &format!("{}:", rule.name), &summary);
-    text += &screen.step(rule.example);
-    text.extend(rule.params.iter().map(|p| screen.part(&param(p), "  ")));
+    text += &screen.command(rule.example);
+    text.extend(rule.params.iter().map(|p| screen.bullet(&param(p), "  ")));
     text
 }
 
@@ -40,7 +40,7 @@ fn param(param: &Param) -> String {
     format!("{name}: {summary}; {range}, {default}")
 }
 
-fn own(screen: Screen) -> String {
+fn own_rule_text(screen: Screen) -> String {
     let description = "a formula that gives a time, over the count, mean, min, max, last, p01 to p99, lmd \
                and misses of a window, with + - * / and comparisons, if(condition, a, b), \
                min(a, b, ...) and max(a, b, ...). The window is a stretch of time (--period) or \
@@ -49,11 +49,11 @@ fn own(screen: Screen) -> String {
     let kernel = "The kernel's own hybrid polling (q2c poll steer, tune-kernel) has one sleep for \
                   a device, so it takes windows of time only.";
     screen.note(Tone::Strong, "A rule of your own:", description)
-        + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --ios 8")
-        + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --period 10ms")
+        + &screen.command("q2c poll sim TRACE --policy mean --rule '0.5 * min' --ios 8")
+        + &screen.command("q2c poll sim TRACE --policy mean --rule '0.5 * min' --period 10ms")
         + &screen.sentence("The same in one text, for --policy and for families:")
-        + &screen.step("q2c poll sweep TRACE --policy 'recent:ios=4|8|16,sleep=0.5 * min'")
-        + &screen.step("q2c poll sweep TRACE --policy 'rule:period=1ms|10ms,sleep=0.5 * min'")
+        + &screen.command("q2c poll sweep TRACE --policy 'recent:ios=4|8|16,sleep=0.5 * min'")
+        + &screen.command("q2c poll sweep TRACE --policy 'rule:period=1ms|10ms,sleep=0.5 * min'")
         + &screen.sentence(kernel)
 }
 

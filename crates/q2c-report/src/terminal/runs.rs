@@ -19,7 +19,7 @@ pub fn runs(result: &RunsResult, screen: Screen) -> String {
         TerminalColumn::words("state").left(),
     ]);
     for run in &result.runs {
-        let (word, tone) = state(run.end);
+        let (word, tone) = state_text(run.end);
         let facts = [&run.name, &run.target, &run.started_unix_s.map(started)];
         let facts = facts.map(|fact| fact.as_deref().unwrap_or("-").into());
         let fields = std::iter::once(TerminalField::from(&run.path)).chain(facts);
@@ -31,10 +31,10 @@ pub fn runs(result: &RunsResult, screen: Screen) -> String {
             text += &screen.note(Tone::Bad, &format!("{}:", run.path), reason);
         }
     }
-    text + &next(result, screen)
+    text + &next_steps(result, screen)
 }
 
-fn state(end: RunEnd) -> (&'static str, Tone) {
+fn state_text(end: RunEnd) -> (&'static str, Tone) {
     match end {
         RunEnd::Running => ("running", Tone::Plain),
         RunEnd::Complete => ("complete", Tone::Good),
@@ -44,10 +44,10 @@ fn state(end: RunEnd) -> (&'static str, Tone) {
     }
 }
 
-fn next(result: &RunsResult, screen: Screen) -> String {
+fn next_steps(result: &RunsResult, screen: Screen) -> String {
     let complete = result.runs.iter().find(|run| run.end == RunEnd::Complete);
     let shown = complete.map(|run| format!("q2c report {}", run.path));
-    let again = result.runs.iter().find_map(|run: &ListedRun| {
+    let resume = result.runs.iter().find_map(|run: &ListedRun| {
         let command = match run.name.as_deref()? {
             name @ ("tune" | "bench" | "reproduce") => name,
             "reproduce-all" => "reproduce",
@@ -56,7 +56,7 @@ fn next(result: &RunsResult, screen: Screen) -> String {
         let is_stopped = matches!(run.end, RunEnd::Interrupted | RunEnd::Crashed);
         is_stopped.then(|| format!("q2c {command} --resume {}", run.path))
     });
-    let lines = [("show one:", shown), ("go on with one:", again)].into_iter();
+    let lines = [("show one:", shown), ("go on with one:", resume)].into_iter();
     let notes = lines.filter_map(|(head, line)| Some(screen.note(Tone::Dim, head, &line?)));
     notes.collect()
 }

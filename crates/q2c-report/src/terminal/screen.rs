@@ -51,10 +51,10 @@ impl Screen {
     }
 
     /// The smallest layout width, in columns. On a narrower screen, lines exceed the screen.
-    const NARROWEST: u16 = 60;
+    const MIN_COLUMNS: u16 = 60;
 
     pub(super) fn columns(self) -> usize {
-        self.width.max(Self::NARROWEST).into()
+        self.width.max(Self::MIN_COLUMNS).into()
     }
 
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
@@ -67,30 +67,30 @@ impl Screen {
     }
 
     /// Wraps text that is harmless already between words; further lines start with `hang`.
-    pub(super) fn wrapped(self, text: &str, hang: &str) -> String {
-        pieces::wrapped(text, self.columns(), "", hang).join("\n")
+    pub(super) fn wrap(self, text: &str, hang: &str) -> String {
+        pieces::wrap(text, self.columns(), "", hang).join("\n")
     }
 
     /// A sentence with further lines indented by two.
     pub(super) fn sentence(self, text: &str) -> String {
-        self.wrapped(&printable(text), "  ") + "\n"
+        self.wrap(&printable(text), "  ") + "\n"
     }
 
     pub(super) fn legend(self, text: &str) -> String {
-        let wrapped = self.wrapped(&printable(text), "");
+        let lines = self.wrap(&printable(text), "");
         let line = |line| self.paint(Tone::Dim, line) + "\n";
-        wrapped.lines().map(line).collect()
+        lines.lines().map(line).collect()
     }
 
     /// An item below the text before it, after a mark. Its further lines are indented by four.
-    pub(super) fn part(self, text: &str, mark: &str) -> String {
-        pieces::wrapped(&printable(text), self.columns(), mark, "    ").join("\n") + "\n"
+    pub(super) fn bullet(self, text: &str, mark: &str) -> String {
+        pieces::wrap(&printable(text), self.columns(), mark, "    ").join("\n") + "\n"
     }
 
     /// A step for the user, indented by four. It is broken only between words, because it may
     /// contain a command to copy.
-    pub(super) fn step(self, text: &str) -> String {
-        self.between_words(&printable(text), "    ", "      ") + "\n"
+    pub(super) fn command(self, text: &str) -> String {
+        self.wrap_at_blanks(&printable(text), "    ", "      ") + "\n"
     }
 
     /// A line to copy, indented by four and never broken.
@@ -103,11 +103,11 @@ impl Screen {
     #[must_use]
     pub fn message(self, text: &str) -> String {
         let lines = text.split('\n');
-        joined(lines.map(|line| self.between_words(line, "", "  ")), "\n")
+        joined(lines.map(|line| self.wrap_at_blanks(line, "", "  ")), "\n")
     }
 
     /// Breaks a text only between words, because it may contain a name or a command to copy.
-    fn between_words(self, text: &str, first: &str, hang: &str) -> String {
+    fn wrap_at_blanks(self, text: &str, first: &str, hang: &str) -> String {
         let options = textwrap::Options::new(self.columns())
             .initial_indent(first)
             .subsequent_indent(hang)
@@ -122,7 +122,7 @@ impl Screen {
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
         let head = printable(head);
         let whole = format!("{head} {}", printable(text));
-        let whole = self.wrapped(whole.trim_end(), "  ");
+        let whole = self.wrap(whole.trim_end(), "  ");
         match whole.strip_prefix(&head) {
             Some(rest) => self.paint(tone, &head) + rest + "\n",
             None => whole + "\n",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 /// Width of the names, in columns, so that all values start in one column.
-const NAMES: usize = 22;
+const NAME_COLUMNS: usize = 22;
 
 /// Describes a trace: a line for each property, and more lines for a long one.
 #[must_use]
@@ -21,8 +21,8 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
     let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
-    let counted = records(info).chain(latencies_and_losses(info));
-    lines(&head, counted.chain(facts), screen)
+    let counted = record_facts(info).chain(latencies_and_losses(info));
+    property_lines(&head, counted.chain(facts), screen)
 }
 
 /// Describes a folder that has a trace for each device, in the form of [`trace_info`].
@@ -34,13 +34,13 @@ pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
         ("source", fleet.source.clone()),
         ("clock", fleet.clock.clone()),
         ("lost by the source", fleet.lost.to_string()),
-        ("left out", left_out(&fleet.unmatched, |_| true)),
+        ("left out", left_out_counts(&fleet.unmatched, |_| true)),
     ];
-    lines(&head, facts, screen)
+    property_lines(&head, facts, screen)
 }
 
 /// The counts of the records, and the source of the recording.
-fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
+fn record_facts(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
     let queued = summary.q2c.is_some() || summary.u2c.is_some();
@@ -52,18 +52,18 @@ fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let facts = [
         ("source", source.trim_end().to_owned()),
         ("clock", meta.clock.clone()),
-        ("layer", counts(&summary.layers)),
-        ("device", counts(&summary.devices)),
-        ("operation", counts(&summary.ops)),
-        ("size", counts(&summary.sizes)),
+        ("layer", counts_text(&summary.layers)),
+        ("device", counts_text(&summary.devices)),
+        ("operation", counts_text(&summary.ops)),
+        ("size", counts_text(&summary.sizes)),
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
     let facts = facts.into_iter();
-    facts.chain(rates(summary).sentences(&meta.facts))
+    facts.chain(traffic_rates(summary).sentences(&meta.facts))
 }
 
-fn rates(summary: &TraceSummary) -> TrafficRates {
+fn traffic_rates(summary: &TraceSummary) -> TrafficRates {
     let bytes = |op: &String| summary.op_bytes.get(op).map_or(0, |bytes| bytes.0);
     let ops = summary.ops.iter();
     let ops = ops.map(|(op, ios)| (op.as_str(), *ios, bytes(op)));
@@ -77,14 +77,15 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
     let slept = (summary.slept > 0).then_some(("slept", slept));
     let latencies = ["U2C", "Q2C", "D2C"].into_iter();
     let latencies = latencies.zip([&summary.u2c, &summary.q2c, &summary.d2c]);
-    let latencies = latencies.filter_map(|(name, stats)| Some((name, latency(stats.as_ref()?))));
+    let latencies =
+        latencies.filter_map(|(name, stats)| Some((name, latency_text(stats.as_ref()?))));
     // The line of lost events has their reasons already.
     let has_losses = losses(meta).is_some();
-    let apart = |reason: &str| !has_losses || !Losses::counts(reason);
+    let is_not_listed = |reason: &str| !has_losses || !Losses::is_loss(reason);
     let rest = [
         ("failed", summary.failed.to_string()),
-        ("lost by the source", lost(meta)),
-        ("left out", left_out(&meta.unmatched, apart)),
+        ("lost by the source", lost_text(meta)),
+        ("left out", left_out_counts(&meta.unmatched, is_not_listed)),
     ];
     let file = meta.file.iter().map(|file| ("file", file.clone()));
     latencies.chain(slept).chain(rest).chain(file)
@@ -97,46 +98,46 @@ fn losses(meta: &TraceMeta) -> Option<Losses> {
     Losses::from_counts(&meta.unmatched).filter(|_| is_own_loss)
 }
 
-fn lost(meta: &TraceMeta) -> String {
+fn lost_text(meta: &TraceMeta) -> String {
     let reasons = losses(meta).map(|it| format!(": {}. To do: {}", it.causes, it.remedies));
     let count = || format!("{}{}", meta.lost, reasons.unwrap_or_default());
     meta.facts.get(LOST).cloned().unwrap_or_else(count)
 }
 
 /// A head, then a line for each property. Further lines start below the value.
-fn lines<'a>(
+fn property_lines<'a>(
     head: &str,
     properties: impl IntoIterator<Item = (&'a str, String)>,
     screen: Screen,
 ) -> String {
-    let hang = " ".repeat(NAMES + 3);
-    let mut text = screen.wrapped(&printable(head), "  ") + "\n";
+    let hang = " ".repeat(NAME_COLUMNS + 3);
+    let mut text = screen.wrap(&printable(head), "  ") + "\n";
     for (name, value) in properties {
-        let line = format!("  {:<NAMES$} {}", printable(name), printable(&value));
-        text += &(screen.wrapped(&line, &hang) + "\n");
+        let line = format!("  {:<NAME_COLUMNS$} {}", printable(name), printable(&value));
+        text += &(screen.wrap(&line, &hang) + "\n");
     }
     text
 }
 
-/// Counts of the reasons that `wanted` accepts; `0` if there are none.
-fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
-    let wanted = unmatched.iter().filter(|(reason, _)| wanted(reason));
-    let text = Some(counts(wanted)).filter(|text| !text.is_empty());
+/// Counts of the reasons that `is_wanted` accepts; `0` if there are none.
+fn left_out_counts(unmatched: &BTreeMap<String, u64>, is_wanted: impl Fn(&str) -> bool) -> String {
+    let wanted = unmatched.iter().filter(|(reason, _)| is_wanted(reason));
+    let text = Some(counts_text(wanted)).filter(|text| !text.is_empty());
     text.unwrap_or_else(|| "0".to_owned())
 }
 
-fn counts<'a, K: Display + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> String {
-    const LISTED: usize = 8;
+fn counts_text<'a, K: Display + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> String {
+    const MAX_KINDS: usize = 8;
     let labels = counts.into_iter().map(|(kind, n)| format!("{kind} ({n})"));
     let mut labels: Vec<String> = labels.collect();
-    if labels.len() > LISTED {
-        let more = labels.split_off(LISTED).len();
+    if labels.len() > MAX_KINDS {
+        let more = labels.split_off(MAX_KINDS).len();
         labels.push(format!("{more} more kinds"));
     }
     labels.join(", ")
 }
 
-fn latency(latency: &TraceLatency) -> String {
+fn latency_text(latency: &TraceLatency) -> String {
     let (min, median, max) = (latency.min_ns, latency.p50_ns, latency.max_ns);
     let (mean, p99) = (Nanos(latency.mean_ns.round() as u64), latency.p99_ns);
     format!("min {min}, median {median}, mean {mean}, p99 {p99}, max {max}")
@@ -149,40 +150,40 @@ pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
                 Cells are null where the source does not tell the value; columns with * always \
                 have one.";
     let mut text = screen.note(Tone::Strong, "columns of a trace:", what);
-    text += &(columns(&list.columns).text(screen) + "\n");
+    text += &(column_table(&list.columns).text(screen) + "\n");
     let title = "fields of trace import --format csv:";
-    text += &screen.note(Tone::Strong, title, &fields(list));
+    text += &screen.note(Tone::Strong, title, &field_help(list));
     for field in &list.csv_fields {
         if let Some(meaning) = &field.meaning {
             text += &screen.note(Tone::Strong, &format!("{}:", field.name), meaning);
         }
     }
-    text + &headers(&list.csv_fields).text(screen)
+    text + &header_table(&list.csv_fields).text(screen)
 }
 
-fn columns(list: &[TraceColumn]) -> TerminalTable {
+fn column_table(list: &[TraceColumn]) -> TerminalTable {
     let head = ["column", "type", "unit"].map(|head| TerminalColumn::numbers(head).left());
     let mut table = TerminalTable::new(head.into_iter().chain([TerminalColumn::words("meaning")]));
     for column in list {
-        let always = if column.optional { "" } else { " *" };
-        let name = format!("{}{always}", column.name);
+        let mark = if column.optional { "" } else { " *" };
+        let name = format!("{}{mark}", column.name);
         table.add([&name, &column.kind, &column.unit, &column.meaning]);
     }
     table
 }
 
-fn fields(list: &TraceColumns) -> String {
-    let taken = |name: &String| list.csv_fields.iter().any(|field| field.name == *name);
+fn field_help(list: &TraceColumns) -> String {
+    let has_field = |name: &String| list.csv_fields.iter().any(|field| field.name == *name);
     let names = list.columns.iter().map(|column| &column.name);
-    let not = listed(names.filter(|name| !taken(name)));
+    let without_field = listed(names.filter(|name| !has_field(name)));
     format!(
-        "--columns FIELD=HEADER,... says which header holds which field: any column above but {not}, \
+        "--columns FIELD=HEADER,... says which header holds which field: any column above but {without_field}, \
          and the two below. Times are in --unit. For fields that it does not name, these \
          names are taken as headers, and those below in any case, with a unit at their end or without (latency_us):"
     )
 }
 
-fn headers(fields: &[CsvColumn]) -> TerminalTable {
+fn header_table(fields: &[CsvColumn]) -> TerminalTable {
     let mut table = TerminalTable::new([
         TerminalColumn::numbers("field").left(),
         TerminalColumn::words("headers taken as it"),

@@ -1,9 +1,9 @@
 //! A watched workload, and the kernel's own hybrid polling, in a terminal: one line per interval.
 
 use super::screen::printable;
-use crate::late;
+use crate::late_time;
 use crate::phrase::when;
-use crate::quantity::{duration, iops, number, or_nothing, percent};
+use crate::quantity::{duration, iops, number, or_dash, percent};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::late::LateMisses;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
@@ -32,20 +32,20 @@ const fn gauge(name: &'static str, value: GaugeValue, text: fn(f64) -> String) -
     }
 }
 
-const fn share(name: &'static str, value: GaugeValue) -> Gauge {
+const fn percent_gauge(name: &'static str, value: GaugeValue) -> Gauge {
     Gauge {
         top: Some(100.0),
-        ..gauge(name, value, in_percent)
+        ..gauge(name, value, percent_text)
     }
 }
 
 /// All gauges, in the order of their columns.
 pub static GAUGES: [Gauge; 7] = [
     gauge("IOPS", |n| n.rates.iops, iops),
-    share("missed", |n| Some(n.rates.miss_rate? * 100.0)),
+    percent_gauge("missed", |n| Some(n.rates.miss_rate? * 100.0)),
     gauge("asked", |n| n.rates.effective_sleep_ns, duration),
     gauge("slept", |n| n.slept_ns, duration),
-    share("CPU", |n| n.rates.cpu_pct),
+    percent_gauge("CPU", |n| n.rates.cpu_pct),
     gauge("p50", |n| n.p50_ns, duration),
     gauge("p99", |n| n.p99_ns, duration),
 ];
@@ -59,7 +59,7 @@ pub static LATE_GAUGES: [Gauge; 4] = [
     gauge("beside", |n| Some(n.late?.beside_misses?.requests), number),
 ];
 
-fn in_percent(value: f64) -> String {
+fn percent_text(value: f64) -> String {
     format!("{} %", number(value))
 }
 
@@ -67,32 +67,33 @@ impl Gauge {
     /// The value of an interval as text; `-` if it has none.
     #[must_use]
     pub fn show(&self, numbers: &WatchNumbers) -> String {
-        or_nothing((self.value)(numbers).map(self.text))
+        or_dash((self.value)(numbers).map(self.text))
     }
 }
 
 /// The short name of a method, with a suffix if background jobs ran.
 pub(crate) fn method_title(method: &WatchMethod) -> String {
-    let with = when(method.background, " + background");
-    format!("{}{with}", method.method.brief())
+    let suffix = when(method.background, " + background");
+    format!("{}{suffix}", method.method.brief())
 }
 
 /// The head of the lines of [`watch_line`].
 #[must_use]
 pub fn watch_head() -> String {
     let names = GAUGES.iter().map(|gauge| gauge.name).chain(["behind"]);
-    line("until", names.map(str::to_owned)) + "  method"
+    columns_line("until", names.map(str::to_owned)) + "  method"
 }
 
 /// An interval as a line. The column `behind` has the IOPS of the background jobs.
 #[must_use]
 pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     let gauges = GAUGES.iter().map(|gauge| gauge.show(&interval.numbers));
-    let behind = or_nothing(interval.numbers.background_iops.map(iops));
+    let background = or_dash(interval.numbers.background_iops.map(iops));
     let method = interval.method.and_then(|n| methods.get(n));
     let name = method.map_or("(changing)".to_owned(), method_title);
     let settling = when(method.is_some() && !interval.settled, " (settling)");
-    let fields = line(&format!("{:.2} s", interval.end_s), gauges.chain([behind]));
+    let until = format!("{:.2} s", interval.end_s);
+    let fields = columns_line(&until, gauges.chain([background]));
     format!("{fields}  {}{settling}", printable(&name))
 }
 
@@ -101,19 +102,19 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
 #[must_use]
 pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
     let late = interval.numbers.late.as_ref()?;
-    let misses = late.miss_late_ns.map(|over| {
-        let beside = late.beside_misses.map_or(0.0, |device| device.requests);
-        let (over, beside) = (duration(over), number(beside));
-        let spread = interval.misses.as_ref().map_or(String::new(), spread);
-        format!("; misses late by {over}{spread}, beside {beside} requests")
+    let misses = late.miss_late_ns.map(|late_by| {
+        let requests = late.beside_misses.map_or(0.0, |device| device.requests);
+        let (late_by, requests) = (duration(late_by), number(requests));
+        let spread = interval.misses.as_ref().map_or(String::new(), spread_text);
+        format!("; misses late by {late_by}{spread}, beside {requests} requests")
     });
-    let unmatched = late::unmatched(late).map(|reasons| format!("; {reasons}"));
+    let unmatched = late_time::unmatched_ios(late).map(|reasons| format!("; {reasons}"));
     let (misses, unmatched) = (misses.unwrap_or_default(), unmatched.unwrap_or_default());
-    let parts = late::numbers(late);
+    let parts = late_time::parts(late);
     Some(format!("{:>9}{parts}{misses}{unmatched}", ""))
 }
 
-fn spread(misses: &LateMisses) -> String {
+fn spread_text(misses: &LateMisses) -> String {
     let lateness = &misses.lateness;
     let [p50, p99, most] = [lateness.p50_ns, lateness.p99_ns, lateness.max_ns].map(duration);
     format!(" (median {p50}, p99 {p99}, at most {most})")
@@ -123,7 +124,7 @@ fn spread(misses: &LateMisses) -> String {
 pub(crate) type KernelWatchColumn = (&'static str, fn(&KernelInterval) -> Option<String>);
 
 pub(crate) static KERNEL_COLUMNS: [KernelWatchColumn; 9] = [
-    ("delay", |i| Some(delay(i.io_poll_delay?))),
+    ("delay", |i| Some(delay_text(i.io_poll_delay?))),
     ("IOPS", |i| i.rates.iops.map(iops)),
     ("slept for", |i| {
         (i.polled > 0).then(|| percent(i.slept as f64 / i.polled as f64))
@@ -132,11 +133,11 @@ pub(crate) static KERNEL_COLUMNS: [KernelWatchColumn; 9] = [
     ("effective", |i| i.rates.effective_sleep_ns.map(duration)),
     ("asked", |i| i.asked_ns.map(duration)),
     ("slept", |i| i.slept_ns.map(duration)),
-    ("CPU", |i| Some(in_percent(i.rates.cpu_pct?))),
+    ("CPU", |i| Some(percent_text(i.rates.cpu_pct?))),
     ("threads", |i| Some(i.threads.to_string())),
 ];
 
-fn delay(value: i64) -> String {
+fn delay_text(value: i64) -> String {
     match value {
         -1 => "classic".to_owned(),
         0 => "kernel".to_owned(),
@@ -148,20 +149,20 @@ fn delay(value: i64) -> String {
 #[must_use]
 pub fn kernel_watch_head() -> String {
     let names = KERNEL_COLUMNS.iter();
-    line("until", names.map(|(name, _)| (*name).to_owned()))
+    columns_line("until", names.map(|(name, _)| (*name).to_owned()))
 }
 
 /// An interval as a line. `until` is the text of the first column, the interval's end.
 #[must_use]
 pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
     let fields = KERNEL_COLUMNS.iter();
-    let fields = fields.map(|(_, get)| or_nothing(get(interval)));
+    let fields = fields.map(|(_, get)| or_dash(get(interval)));
     let unknown = format!("  ({} of unknown outcome)", interval.unknown);
-    line(until, fields) + when(interval.unknown > 0, &unknown)
+    columns_line(until, fields) + when(interval.unknown > 0, &unknown)
 }
 
 /// Fields in columns of fixed width, so that lines below each other align.
-fn line(first: &str, fields: impl Iterator<Item = String>) -> String {
+fn columns_line(first: &str, fields: impl Iterator<Item = String>) -> String {
     let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
     printable(&format!("{first:>9}{fields}"))
 }
@@ -170,7 +171,7 @@ fn line(first: &str, fields: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
     use q2c_model::{Rates, U2cParts};
-    use q2c_result::late::{LateNumbers, MissLateness, OnDevice};
+    use q2c_result::late::{DeviceLoad, LateNumbers, MissLateness};
 
     fn numbers() -> WatchNumbers {
         WatchNumbers {
@@ -226,7 +227,7 @@ mod tests {
             overslept: 4,
             misses: 4,
             miss_late_ns: Some(50e3),
-            beside_misses: Some(OnDevice {
+            beside_misses: Some(DeviceLoad {
                 requests: 1.5,
                 bytes: 6_144.0,
             }),

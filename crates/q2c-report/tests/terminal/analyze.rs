@@ -3,7 +3,7 @@
 use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
-use q2c_result::analyze::{Group, Inexact, InexactFigure, InexactReason};
+use q2c_result::analyze::{Group, InexactFigure, InexactMark, InexactReason};
 
 /// The line stands between stages and groups. Of 1,000 complete I/Os and 3 + 44 others.
 #[test]
@@ -31,7 +31,7 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
     assert!(whole.contains("0 at most") && whole.contains("active:"));
     assert!(!whole.contains("not exact"), "{whole}");
     (result.in_flight.most, result.activity) = (None, None);
-    result.inexact = vec![Inexact {
+    result.inexact = vec![InexactMark {
         figure: InexactFigure::MostInFlight,
         reason: InexactReason::Devices,
         joins: 2,

@@ -2,7 +2,7 @@
 
 use crate::{PIPE, fixture};
 use q2c_report::Reported;
-use q2c_result::late::Unseen;
+use q2c_result::late::UnseenReason;
 
 /// A capture by tracefs does not know the hardware queues, and the report says so.
 #[test]
@@ -16,22 +16,22 @@ fn unknown_queues_and_other_reasons_are_told() {
     }
     let reasons = [
         (
-            Unseen::PastBlockLayer,
+            UnseenReason::PastBlockLayer,
             "none: the I/O does not go through the block layer",
         ),
         (
-            Unseen::NoDevice,
+            UnseenReason::NoDevice,
             "none: no block device stands under the target",
         ),
         (
-            Unseen::Failed("do I/O: EIO".to_owned()),
+            UnseenReason::Failed("do I/O: EIO".to_owned()),
             "none: failed to do I/O: EIO",
         ),
         (
-            Unseen::NoIo { others: 3 },
+            UnseenReason::NoIo { others: 3 },
             "saw no I/O of the jobs, and 3 of others",
         ),
-        (Unseen::Stopped, "none: the run was stopped before"),
+        (UnseenReason::Stopped, "none: the run was stopped before"),
     ];
     for (cell, (reason, _)) in result.cells[7..].iter_mut().zip(&reasons) {
         cell.stages = Some(PointStages::Unseen(reason.clone()));

@@ -154,7 +154,7 @@ fn leads_are_told_where_they_hold() {
     }
     assert!(!report.contains("no method leads"), "{report}");
     // A cell that did not run as asked neither leads nor comes first.
-    result.cells[11].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
+    result.cells[11].effective_mode.mode.note = Some(q2c_result::mode::ModeNote::PollIgnored);
     let report = text(&result);
     let missing = "at 2 jobs x depth 8, io_uring poll has most, not told apart from libaio interrupt \
                    and io_uring interrupt (not compared there: libaio poll)";

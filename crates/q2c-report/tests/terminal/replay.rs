@@ -2,14 +2,14 @@
 
 use crate::{PIPE, fixture};
 use q2c_report::Reported;
-use q2c_result::compare::{CompareFinding, NoneValid};
-use q2c_result::replay::Invalid;
+use q2c_result::compare::{CompareFinding, NoValidReason};
+use q2c_result::replay::Flaw;
 
 #[test]
 fn a_replay_that_cannot_be_compared_says_why_first() {
     let mut result = fixture::replay();
     result.trial.valid = false;
-    result.trial.invalid = vec![Invalid::CaptureLost {
+    result.trial.invalid = vec![Flaw::CaptureLost {
         lost: 700,
         seen: 24_780,
     }];
@@ -44,7 +44,7 @@ fn no_string_of_a_replay_commands_the_terminal() {
     compared.comparisons[0].separations[0].device = ESCAPE.into();
     compared.comparisons[0].verdict[0] = CompareFinding::NoValidTrial {
         device: ESCAPE.into(),
-        why: NoneValid::Failed(ESCAPE.into()),
+        why: NoValidReason::Failed(ESCAPE.into()),
     };
     for text in [result.document().text(PIPE), compared.document().text(PIPE)] {
         assert!(

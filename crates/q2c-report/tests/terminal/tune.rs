@@ -5,9 +5,9 @@ use q2c_model::stats::{Interval, Ratio};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Warning;
-use q2c_result::late::{LateTime, Unseen};
+use q2c_result::late::{LateTime, UnseenReason};
 use q2c_result::mode::{ModeKind, WaitMode};
-use q2c_result::tune::{Cell, Elsewhere, MethodName, TuneResult, Undecided, Verdict};
+use q2c_result::tune::{Cell, LuckyMethod, MethodName, OpenQuestion, TuneResult, Verdict};
 
 /// A screen so wide that no sentence is broken.
 const WIDE: Screen = Screen {
@@ -69,7 +69,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
 fn a_fallback_and_an_early_end_are_told() {
     let mut result = fixture::tune();
     result.complete = false;
-    result.cells[1].effective_mode.was = WaitMode::from_kind(ModeKind::Interrupt);
+    result.cells[1].effective_mode.mode = WaitMode::from_kind(ModeKind::Interrupt);
     let text = result.document().text(PIPE);
     assert!(text.contains("incomplete:"), "{text}");
     assert!(
@@ -83,7 +83,9 @@ fn a_fallback_and_an_early_end_are_told() {
 fn the_reason_for_no_late_time_is_told_once() {
     let mut result = fixture::tune();
     for cell in &mut result.cells {
-        cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
+        cell.late = Some(LateTime::Unseen(UnseenReason::Refused(
+            "load: EPERM".into(),
+        )));
     }
     let text = result.document().text(PIPE);
     let expected = "late time: none: failed to capture the block layer: load: EPERM";
@@ -184,19 +186,19 @@ fn of_first_size(text: &str) -> String {
 /// What the trials leave open is in the short verdict, and in a caveat each.
 #[test]
 fn what_is_undecided_is_told_first() {
-    let report = |undecided: Vec<Undecided>| {
+    let report = |undecided: Vec<OpenQuestion>| {
         let mut result = fixture::tune();
         result.recommendation[0].undecided = undecided;
         of_first_size(&result.document().text(WIDE))
     };
     let named = |name: &str| MethodName(name.parse().unwrap());
-    let single = Undecided::SingleTrials {
+    let single = OpenQuestion::SingleTrials {
         single: 7,
         tried: 8,
     };
     let untried = ["interrupt", "poll", "hybrid:mean", "hybrid:min:70%,10ms"].map(named);
-    let untried = Undecided::Untried(untried.to_vec());
-    let floor = Undecided::FloorWithin {
+    let untried = OpenQuestion::Untried(untried.to_vec());
+    let floor = OpenQuestion::FloorWithin {
         min: 0.62,
         max: 1.51,
     };
@@ -222,7 +224,7 @@ fn what_is_undecided_is_told_first() {
     assert!(report(vec![]).contains(": Use hybrid polling by min"));
 
     let mut result = fixture::tune();
-    result.recommendation[0].elsewhere = Some(Elsewhere {
+    result.recommendation[0].elsewhere = Some(LuckyMethod {
         method: named("hybrid:mean:40%,10ms"),
         iops: 0.985,
         iops_over_run: 0.937,

@@ -74,8 +74,8 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
         end: End::Complete,
         warnings: Vec::new(),
     };
-    let about = About {
-        present: &Present::default(),
+    let about = RunFacts {
+        present: &Features::default(),
         target: None,
         scale: 1.0,
         trials: 5,
@@ -95,7 +95,7 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
     assert_eq!((expected.trials.judged, expected.trials.asked), (3, 5));
     let failed_trial = |trial, reason: &str| FailedTrial {
         trial,
-        why: WhyNot::Told(reason.to_owned()),
+        why: TrialFailure::Told(reason.to_owned()),
     };
     let left_out = [failed_trial(1, "reason 1"), failed_trial(3, "reason 3")];
     assert_eq!(expected.trials.left_out, left_out);

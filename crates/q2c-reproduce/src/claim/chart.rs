@@ -1,15 +1,15 @@
 //! The curves of charts: a figure over time, over phases or over an axis.
 
-use crate::claim::eval::series::{WholePhase, of_window, over_time};
+use crate::claim::eval::series::{WholePhase, figure_at, interval_figures};
 use crate::claim::expr::FigureReference;
 use crate::claim::parse::figure;
 use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
 use q2c_model::stats::Interval;
-use q2c_result::reproduce::{ChartAsked, OurCurve, Point};
+use q2c_result::reproduce::{Chart, Point, RunCurve};
 use std::collections::BTreeMap;
 
 /// The curves of a chart. A figure that was not measured has no point.
-pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
+pub(crate) fn curves(chart: &Chart, scope: &ClaimScope, points: &[Point]) -> Vec<RunCurve> {
     let Ok(figure) = figure(&chart.figure) else {
         return Vec::new();
     };
@@ -22,22 +22,22 @@ pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -
 }
 
 /// One curve for each point and job; time starts with the first phase.
-fn by_time(figure: &FigureReference, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
+fn by_time(figure: &FigureReference, scope: &ClaimScope, points: &[Point]) -> Vec<RunCurve> {
     let mut curves = Vec::new();
     for point in points {
         for job in &scope.jobs {
             let at = point.at.iter().filter(|_| points.len() > 1);
             let suffix: String = at.map(|(axis, value)| format!(" {axis}={value}")).collect();
-            curves.push(OurCurve {
+            curves.push(RunCurve {
                 name: format!("{job}{suffix}"),
-                points: course(figure, job, point, scope),
+                points: values_over_time(figure, job, point, scope),
             });
         }
     }
     curves
 }
 
-fn course(
+fn values_over_time(
     figure: &FigureReference,
     job: &str,
     point: &Point,
@@ -56,7 +56,7 @@ fn course(
         for trial in &point.trials {
             let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
             let whole = WholePhase::from_trial(trial, &place);
-            let values = over_time(&figure.name, &place, &whole).unwrap_or_default();
+            let values = interval_figures(&figure.name, &place, &whole).unwrap_or_default();
             for (end_s, value) in values {
                 let end_ms = (end_s * 1e3).round() as u64;
                 let tick = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
@@ -78,7 +78,7 @@ fn by_axis(
     by: Option<&str>,
     scope: &ClaimScope,
     points: &[Point],
-) -> Vec<OurCurve> {
+) -> Vec<RunCurve> {
     let xs = scope.values(over, None).unwrap_or_default();
     let curve = |name: String, base: ClaimContext| {
         let at = |x: &String| {
@@ -86,7 +86,7 @@ fn by_axis(
             Some((x.clone(), value))
         };
         let points = xs.iter().filter_map(at).collect();
-        OurCurve { name, points }
+        RunCurve { name, points }
     };
     let Some(axis) = by else {
         return vec![curve(figure.to_string(), ClaimContext::default())];
@@ -107,7 +107,7 @@ fn over_trials(
 ) -> Option<Interval> {
     let place = scope.place(figure, at).ok()?;
     let point = points.iter().find(|point| point.at == place.at)?;
-    let value = |trial| of_window(&figure.name, &place, &WholePhase::from_trial(trial, &place));
+    let value = |trial| figure_at(&figure.name, &place, &WholePhase::from_trial(trial, &place));
     let values = point.trials.iter().filter_map(|trial| value(trial).ok());
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| Interval::from_samples(&values))
@@ -132,7 +132,7 @@ mod tests {
     }
 
     /// A trial of one phase whose intervals of a second end at these instants, with these I/Os.
-    fn course_of(trial: u32, ticks: &[(f64, f64)]) -> PointTrial {
+    fn trial_with_ticks(trial: u32, ticks: &[(f64, f64)]) -> PointTrial {
         let tick = |&(end_s, ios): &(f64, f64)| Tick {
             end_s,
             seconds: 1.0,
@@ -161,15 +161,15 @@ mod tests {
             figures: vec!["iops".to_owned()],
             ..ClaimScope::default()
         };
-        let chart = ChartAsked {
+        let chart = Chart {
             figure: "iops".to_owned(),
             over: "time".to_owned(),
-            ..ChartAsked::default()
+            ..Chart::default()
         };
         let points = [Point {
             trials: vec![
-                course_of(0, &[(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]),
-                course_of(1, &[(2.0, 22.0), (3.0, 32.0)]),
+                trial_with_ticks(0, &[(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]),
+                trial_with_ticks(1, &[(2.0, 22.0), (3.0, 32.0)]),
             ],
             ..Point::default()
         }];
@@ -194,10 +194,10 @@ mod tests {
             figures: vec!["x".to_owned()],
             ..ClaimScope::default()
         };
-        let chart = ChartAsked {
+        let chart = Chart {
             figure: "x".to_owned(),
             over: "n".to_owned(),
-            ..ChartAsked::default()
+            ..Chart::default()
         };
         let points = [
             point("1", &[1.0, 3.0, 2.0]),

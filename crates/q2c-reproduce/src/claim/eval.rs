@@ -7,8 +7,8 @@ pub(crate) use series::FIGURES;
 use crate::claim::expr::{Aggregate, Compare, Expect, Expr, Extreme, FigureReference, Join};
 use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
 use q2c_model::stats::mean;
-use q2c_result::reproduce::{CpuUse, FailedTrial, MissingFigure, Point, WhyNot};
-use series::{WholePhase, of_whole_phase, of_window, over_time};
+use q2c_result::reproduce::{CpuUse, FailedTrial, MissingFigure, Point, TrialFailure};
+use series::{WholePhase, covers_whole_phase, figure_at, interval_figures};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub(crate) struct RuleWindow {
 
 /// Periods that a rule needs to start. In the first it knows nothing; in the second it knows only
 /// times of I/Os that did not sleep.
-const STARTING: f64 = 2.0;
+const STARTING_PERIODS: f64 = 2.0;
 
 impl RuleWindow {
     /// Number of periods in the window after the rule has started.
@@ -70,7 +70,7 @@ pub(crate) fn evaluate(
     context: &ClaimContext,
     points: &[Point],
 ) -> Evaluated {
-    let mut trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
+    let mut trials: BTreeSet<u32> = points.iter().flat_map(trial_numbers).collect();
     let ran_any = !trials.is_empty();
     let mut evaluated = Evaluated::default();
     if !ran_any {
@@ -78,17 +78,17 @@ pub(crate) fn evaluate(
         trials.insert(0);
     }
     for trial in trials {
-        let mut look = TrialEvaluator {
+        let mut evaluator = TrialEvaluator {
             scope,
             points,
             trial,
             text: &expect.text,
-            found: &mut evaluated,
+            result: &mut evaluated,
         };
-        match look.expect(expect, context) {
+        match evaluator.expect(expect, context) {
             Ok(sample) => evaluated.samples.push(sample),
             Err(missing) => {
-                let left_out = ran_any.then(|| left_out(trial, &missing, points));
+                let left_out = ran_any.then(|| left_out_trial(trial, &missing, points));
                 evaluated.left_out.extend(left_out);
                 evaluated.missing.get_or_insert(missing);
             }
@@ -101,19 +101,19 @@ pub(crate) fn evaluate(
     evaluated
 }
 
-fn ran(point: &Point) -> impl Iterator<Item = u32> {
+fn trial_numbers(point: &Point) -> impl Iterator<Item = u32> {
     let well = point.trials.iter().map(|trial| trial.trial);
     well.chain(point.failed.iter().map(|failed| failed.trial))
 }
 
 /// A trial that lacks a figure, with the trial's own reason if it failed.
-fn left_out(trial: u32, missing: &MissingFigure, points: &[Point]) -> FailedTrial {
+fn left_out_trial(trial: u32, missing: &MissingFigure, points: &[Point]) -> FailedTrial {
     let point = points.iter().find(|point| point.at == missing.at);
     let mut failed = point.into_iter().flat_map(|point| &point.failed);
     let failure = failed.find(|failed| failed.trial == trial).cloned();
     failure.unwrap_or_else(|| FailedTrial {
         trial,
-        why: WhyNot::Told(missing.why.clone()),
+        why: TrialFailure::Told(missing.why.clone()),
     })
 }
 
@@ -123,7 +123,7 @@ struct TrialEvaluator<'a> {
     trial: u32,
     /// The text of the whole comparison, for messages.
     text: &'a str,
-    found: &'a mut Evaluated,
+    result: &'a mut Evaluated,
 }
 
 impl TrialEvaluator<'_> {
@@ -211,21 +211,21 @@ impl TrialEvaluator<'_> {
         let missing = |reason: String| missing(figure, &place.at, reason);
         let point = self.points.iter().find(|point| point.at == place.at);
         let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
-        self.found.predicted |= point.predicted;
+        self.result.predicted |= point.predicted;
         let lack = |cpu_use: &CpuUse| {
             let lacking = i64::from(cpu_use.needed) - i64::from(cpu_use.present);
             (lacking, cpu_use.needed)
         };
         let more = point.cpus.get(place.phase).copied();
-        self.found.cpus = self.found.cpus.into_iter().chain(more).max_by_key(lack);
+        self.result.cpus = self.result.cpus.into_iter().chain(more).max_by_key(lack);
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
-        let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
+        let trial = trial.ok_or_else(|| missing(missing_trial_reason(point, self.trial)))?;
         let whole = WholePhase::from_trial(trial, place);
         self.note_rule(figure, place, &whole);
         let Some(extreme) = extreme else {
-            return of_window(&figure.name, place, &whole).map_err(missing);
+            return figure_at(&figure.name, place, &whole).map_err(missing);
         };
-        let values = over_time(&figure.name, place, &whole).map_err(missing)?;
+        let values = interval_figures(&figure.name, place, &whole).map_err(missing)?;
         let values = values.into_iter().filter_map(|(_, value)| value);
         Ok(match extreme {
             Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
@@ -235,35 +235,35 @@ impl TrialEvaluator<'_> {
 
     fn note_rule(&mut self, figure: &FigureReference, place: &FigurePlace, whole: &WholePhase<'_>) {
         let mut place = place.clone();
-        place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
+        place.window = place.window.filter(|_| !covers_whole_phase(&figure.name));
         let seconds = self.scope.seconds(&place);
         let rule_window = whole.rule_period_s().zip(seconds);
         let rule_window = rule_window.map(|(period_s, seconds)| RuleWindow {
             figure: figure.to_string(),
             period_s,
             seconds,
-            starting_s: starting(&place, period_s).min(seconds),
+            starting_s: starting_s(&place, period_s).min(seconds),
         });
-        let rule_windows = self.found.shortest.take().into_iter().chain(rule_window);
-        self.found.shortest = rule_windows.min_by(|a, b| a.periods().total_cmp(&b.periods()));
+        let rule_windows = self.result.shortest.take().into_iter().chain(rule_window);
+        self.result.shortest = rule_windows.min_by(|a, b| a.periods().total_cmp(&b.periods()));
     }
 }
 
 /// Seconds of the window in which a rule is still starting; 0 after the first phase of a trial.
-fn starting(place: &FigurePlace, period_s: f64) -> f64 {
+fn starting_s(place: &FigurePlace, period_s: f64) -> f64 {
     let from_s = place.window.as_ref().map_or(0.0, |window| window.from_s);
     match place.phase {
-        0 => (STARTING * period_s - from_s).max(0.0),
+        0 => (STARTING_PERIODS * period_s - from_s).max(0.0),
         _ => 0.0,
     }
 }
 
-fn absent(point: &Point, trial: u32) -> String {
+fn missing_trial_reason(point: &Point, trial: u32) -> String {
     let failure = point.failed.iter().find(|failed| failed.trial == trial);
     let first = point.failures.first();
     let reason = match failure.map(|failed| &failed.why) {
-        Some(WhyNot::Told(reason)) => reason,
-        Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others",
+        Some(TrialFailure::Told(reason)) => reason,
+        Some(TrialFailure::Invalid(_)) => "its trials cannot be compared with others",
         None if !point.trials.is_empty() => "the trial was not run there",
         None => first.map_or("no trial was finished", String::as_str),
     };

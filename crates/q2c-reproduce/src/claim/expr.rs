@@ -101,15 +101,37 @@ impl Expr {
         has
     }
 
-    pub(crate) fn figures(&self, look: &mut dyn FnMut(&FigureReference)) {
+    pub(crate) fn figures(&self, visit: &mut dyn FnMut(&FigureReference)) {
         match self {
             Expr::Number(_) => {}
-            Expr::Figure(figure) | Expr::OverTime(_, figure) => look(figure),
-            Expr::Minus(inner) | Expr::Over { each: inner, .. } => inner.figures(look),
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => visit(figure),
+            Expr::Minus(inner) | Expr::Over { each: inner, .. } => inner.figures(visit),
             Expr::Join(_, one, other) => {
-                one.figures(look);
-                other.figures(look);
+                one.figures(visit);
+                other.figures(visit);
             }
+        }
+    }
+
+    /// `None` for plain numbers, for quotients, and for figures that only one kind of study has.
+    pub(crate) fn quantity(&self) -> Option<ExprQuantity> {
+        use Aggregate::{ArgMax, ArgMin, Spread};
+        match self {
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => match figure.name.as_str() {
+                "miss_rate" | "cpu" => Some(ExprQuantity::Share),
+                "effective_sleep" | "latency" | "p50" | "p99" => Some(ExprQuantity::Time),
+                "iops" => Some(ExprQuantity::Rate),
+                _ => None,
+            },
+            Expr::Minus(inner) => inner.quantity(),
+            Expr::Over { of, each, .. } => match of {
+                Spread | ArgMax | ArgMin => None,
+                _ => each.quantity(),
+            },
+            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
+                one.quantity().filter(|one| other.quantity() == Some(*one))
+            }
+            Expr::Number(_) | Expr::Join(..) => None,
         }
     }
 }
@@ -155,7 +177,7 @@ impl ExprQuantity {
     }
 
     /// Returns what is wrong with the unit of a number that is compared with this quantity.
-    pub(crate) fn refuses(self, unit: &str) -> Option<String> {
+    pub(crate) fn unit_problem(self, unit: &str) -> Option<String> {
         let (name, units): (_, &[&str]) = match self {
             ExprQuantity::Share => ("a share", &["%"]),
             ExprQuantity::Time => ("a time", &["ns", "us", "ms", "s"]),
@@ -168,7 +190,7 @@ impl ExprQuantity {
     }
 
     /// Returns what is wrong with a number without a unit as the whole other side.
-    pub(crate) fn refuses_bare(self, number: f64) -> Option<String> {
+    pub(crate) fn bare_number_problem(self, number: f64) -> Option<String> {
         match self {
             ExprQuantity::Share if number > 1.0 => Some(format!(
                 "the left side is a share, and {number} is more than all of it; write {number} %"
@@ -177,36 +199,6 @@ impl ExprQuantity {
                 "the left side is a time, and {number} has no unit; write ns, us, ms or s behind it"
             )),
             _ => None,
-        }
-    }
-}
-
-impl FigureReference {
-    fn quantity(&self) -> Option<ExprQuantity> {
-        match self.name.as_str() {
-            "miss_rate" | "cpu" => Some(ExprQuantity::Share),
-            "effective_sleep" | "latency" | "p50" | "p99" => Some(ExprQuantity::Time),
-            "iops" => Some(ExprQuantity::Rate),
-            _ => None,
-        }
-    }
-}
-
-impl Expr {
-    /// `None` for plain numbers, for quotients, and for figures that only one kind of study has.
-    pub(crate) fn quantity(&self) -> Option<ExprQuantity> {
-        use Aggregate::{ArgMax, ArgMin, Spread};
-        match self {
-            Expr::Figure(figure) | Expr::OverTime(_, figure) => figure.quantity(),
-            Expr::Minus(inner) => inner.quantity(),
-            Expr::Over { of, each, .. } => match of {
-                Spread | ArgMax | ArgMin => None,
-                _ => each.quantity(),
-            },
-            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
-                one.quantity().filter(|one| other.quantity() == Some(*one))
-            }
-            Expr::Number(_) | Expr::Join(..) => None,
         }
     }
 }

@@ -5,17 +5,17 @@ use crate::claim::expr::Expect;
 use crate::claim::scope::{ClaimContext, ClaimScope};
 use q2c_model::stats::Interval;
 use q2c_result::reproduce::{
-    Basis, CpuUse, Expected, JudgedClaim, Need, NeedKind, Point, Reason, ReproduceVerdict,
+    Basis, CpuUse, Expectation, JudgedClaim, Need, NeedKind, Point, Reason, ReproduceVerdict,
     ShortWindow, StatedError, TrialsJudged,
 };
 
 /// Fewest trials for a verdict. With three, `[min, max]` covers the true median with 75 %.
-pub(crate) const LEAST_TRIALS: u32 = 3;
+pub(crate) const MIN_TRIALS: u32 = 3;
 
 /// Periods of a sleep rule that a window needs. In the first, the rule sleeps by what it learned
 /// before the window. In the second it uses the times of those I/Os. Only in the third do the times
 /// result from its own sleeps in the window.
-pub(crate) const LEAST_PERIODS: u32 = 3;
+pub(crate) const MIN_PERIODS: u32 = 3;
 
 /// A claim that can be judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,40 +49,40 @@ pub(crate) struct JudgedRun<'a> {
 }
 
 /// Judges a claim. Its expressions must have been [checked](Scope::check).
-pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
+pub(crate) fn judge_claim(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
     let expects = claim.expects.iter();
     let expressions: Vec<ExpectEvaluation<'_>> = expects
         .map(|expect| ExpectEvaluation::new(expect, claim, scope, run))
         .collect();
     let mut needs = claim.needs.clone();
-    needs.extend(cpus(&expressions, &needs));
+    needs.extend(lacking_cpus(&expressions, &needs));
     let lacks = needs.iter().any(|need| !need.met);
     // The factor by which the window is too short.
     let lack = |short: &ShortWindow| short.needed_s / short.present_s;
-    let short = expressions.iter().filter_map(|one| one.short(run));
+    let short = expressions.iter().filter_map(|one| one.short_window(run));
     let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
     let cannot = lacks || claim.fitted.is_some() || short.is_some();
     let verdict = if cannot {
         ReproduceVerdict::CannotJudge
     } else {
-        together(&expressions)
+        combined_verdict(&expressions)
     };
-    let predicted = expressions.iter().any(|one| one.found.predicted);
+    let predicted = expressions.iter().any(|one| one.result.predicted);
     let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
     let fitted = claim.fitted.iter().cloned();
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
     reasons.extend(short.map(Reason::ShortWindow));
     if !cannot {
-        reasons.extend(expressions.iter().filter_map(|one| one.because(verdict)));
+        reasons.extend(expressions.iter().filter_map(|one| one.reason(verdict)));
     }
     if predicted {
         reasons.extend(run.model.clone().map(Reason::Predicted));
     }
-    let seen = expressions.iter().any(|one| !one.found.samples.is_empty());
+    let seen = expressions.iter().any(|one| !one.result.samples.is_empty());
     if run.scale != 1.0 && !predicted && seen {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
-    let expects = expressions.iter().map(|one| one.expected(cannot, run));
+    let expects = expressions.iter().map(|one| one.expectation(cannot, run));
     JudgedClaim {
         says: claim.says.clone(),
         published: claim.published.clone(),
@@ -104,7 +104,7 @@ fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
     let all_on = |side: ClaimSide| samples.iter().all(|sample| sample.side == side);
     match samples.len() {
         0 if missing => ReproduceVerdict::CannotJudge,
-        n if n < LEAST_TRIALS as usize => ReproduceVerdict::Undecided,
+        n if n < MIN_TRIALS as usize => ReproduceVerdict::Undecided,
         _ if all_on(ClaimSide::Inside) => ReproduceVerdict::Holds,
         _ if all_on(ClaimSide::Below) || all_on(ClaimSide::Above) => ReproduceVerdict::DoesNotHold,
         _ => ReproduceVerdict::Undecided,
@@ -112,7 +112,7 @@ fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
 }
 
 /// A single expression that does not hold decides the claim, whatever the others say.
-fn together(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
+fn combined_verdict(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
     use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds, Undecided};
     let mut order = [DoesNotHold, CannotJudge, Undecided, Holds].into_iter();
     let has = |verdict: &_| expressions.iter().any(|one| one.verdict == *verdict);
@@ -120,9 +120,9 @@ fn together(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
 }
 
 /// The CPUs that the evaluated points lack, unless the claim already lacks CPUs by its own needs.
-fn cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
-    let measured = expressions.iter().filter(|one| !one.found.predicted);
-    let most = measured.filter_map(|expression| expression.found.cpus);
+fn lacking_cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
+    let measured = expressions.iter().filter(|one| !one.result.predicted);
+    let most = measured.filter_map(|expression| expression.result.cpus);
     let most: CpuUse = most.max_by_key(|cpu_use| cpu_use.needed)?;
     let lacks_cpus = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
     (most.needed > most.present && !named.iter().any(lacks_cpus)).then(|| Need {
@@ -135,7 +135,7 @@ fn cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
 
 struct ExpectEvaluation<'a> {
     expect: &'a Expect,
-    found: Evaluated,
+    result: Evaluated,
     verdict: ReproduceVerdict,
 }
 
@@ -145,35 +145,35 @@ impl<'a> ExpectEvaluation<'a> {
         ExpectEvaluation {
             expect,
             verdict: verdict(&evaluated.samples, evaluated.missing.is_some()),
-            found: evaluated,
+            result: evaluated,
         }
     }
 
     /// The figure's window if it is too short for the rule of its job.
-    fn short(&self, run: &JudgedRun<'_>) -> Option<ShortWindow> {
-        let window = self.found.shortest.as_ref()?;
+    fn short_window(&self, run: &JudgedRun<'_>) -> Option<ShortWindow> {
+        let window = self.result.shortest.as_ref()?;
         // Allows for rounding of scaled times.
-        let enough = f64::from(LEAST_PERIODS) * (1.0 - 1e-9);
+        let enough = f64::from(MIN_PERIODS) * (1.0 - 1e-9);
         (window.periods() < enough).then(|| ShortWindow {
             figure: window.figure.clone(),
             period_s: window.period_s,
-            periods: LEAST_PERIODS,
+            periods: MIN_PERIODS,
             starting_s: window.starting_s,
-            needed_s: window.period_s * f64::from(LEAST_PERIODS) + window.starting_s,
+            needed_s: window.period_s * f64::from(MIN_PERIODS) + window.starting_s,
             present_s: window.seconds,
             scale: run.scale,
         })
     }
 
-    fn expected(&self, cannot: bool, run: &JudgedRun<'_>) -> Expected {
-        let samples = &self.found.samples;
+    fn expectation(&self, cannot: bool, run: &JudgedRun<'_>) -> Expectation {
+        let samples = &self.result.samples;
         let over_trials = |side: fn(&ClaimSample) -> f64| {
             let values: Vec<f64> = samples.iter().map(side).collect();
             (!values.is_empty()).then(|| Interval::from_samples(&values))
         };
         let right = over_trials(|sample| sample.right);
-        let ran = samples.len() + self.found.left_out.len();
-        Expected {
+        let ran = samples.len() + self.result.left_out.len();
+        Expectation {
             text: self.expect.text.clone(),
             measured: over_trials(|sample| sample.left),
             right: right.filter(|_| self.expect.right.has_figures()),
@@ -181,7 +181,7 @@ impl<'a> ExpectEvaluation<'a> {
             trials: TrialsJudged {
                 judged: samples.len() as u32,
                 asked: run.trials.max(ran as u32),
-                left_out: self.found.left_out.clone(),
+                left_out: self.result.left_out.clone(),
             },
             verdict: if cannot {
                 ReproduceVerdict::CannotJudge
@@ -192,17 +192,17 @@ impl<'a> ExpectEvaluation<'a> {
     }
 
     /// Why this expression led to the claim's verdict; `None` if it did not.
-    fn because(&self, claim_verdict: ReproduceVerdict) -> Option<Reason> {
+    fn reason(&self, claim_verdict: ReproduceVerdict) -> Option<Reason> {
         let text = self.expect.text.clone();
-        let trials = self.found.samples.len() as u32;
+        let trials = self.result.samples.len() as u32;
         match self.verdict {
             verdict if verdict != claim_verdict => None,
             ReproduceVerdict::Holds => None,
             ReproduceVerdict::DoesNotHold => Some(Reason::Outside { text }),
-            ReproduceVerdict::CannotJudge => self.found.missing.clone().map(Reason::Missing),
-            ReproduceVerdict::Undecided if trials < LEAST_TRIALS => Some(Reason::FewTrials {
+            ReproduceVerdict::CannotJudge => self.result.missing.clone().map(Reason::Missing),
+            ReproduceVerdict::Undecided if trials < MIN_TRIALS => Some(Reason::FewTrials {
                 trials,
-                least: LEAST_TRIALS,
+                least: MIN_TRIALS,
             }),
             ReproduceVerdict::Undecided => Some(Reason::Across { text }),
         }

@@ -97,7 +97,7 @@ impl ClaimScope {
             None if axis == PHASE => &self.phases,
             None => {
                 let names = [self.axis_names(), vec![PHASE.to_owned()]].concat();
-                return Err(none_such("axis", axis, &names));
+                return Err(unknown_name("axis", axis, &names));
             }
         };
         let Some((from, to)) = range else {
@@ -105,7 +105,7 @@ impl ClaimScope {
         };
         let at = |value: &String| {
             let position = values.iter().position(|known| known == value);
-            position.ok_or_else(|| none_such(axis, value, values))
+            position.ok_or_else(|| unknown_name(axis, value, values))
         };
         let (from, to) = (at(from)?, at(to)?);
         if from <= to {
@@ -126,7 +126,7 @@ impl ClaimScope {
         context: &ClaimContext,
     ) -> Result<FigurePlace, String> {
         if !self.figures.contains(&figure.name) {
-            return Err(none_such("figure", &figure.name, &self.figures));
+            return Err(unknown_name("figure", &figure.name, &self.figures));
         }
         let mut figure_context = context.clone();
         for word in &figure.words {
@@ -164,7 +164,7 @@ impl ClaimScope {
             (.., true) => &mut context.job,
             _ => {
                 let names = [windows, self.phases.clone(), self.jobs.clone()].concat();
-                return Err(none_such("window, phase or job", word, &names));
+                return Err(unknown_name("window, phase or job", word, &names));
             }
         };
         *slot = Some(word.to_owned());
@@ -182,7 +182,7 @@ impl ClaimScope {
 
     fn window(&self, name: &String) -> Result<Window, String> {
         let window = self.windows.iter().find(|window| window.name == *name);
-        let none = || none_such("window", name, &self.window_names());
+        let none = || unknown_name("window", name, &self.window_names());
         window.cloned().ok_or_else(none)
     }
 
@@ -190,7 +190,7 @@ impl ClaimScope {
         match name {
             Some(name) => {
                 let at = self.phases.iter().position(|phase| phase == name);
-                at.ok_or_else(|| none_such(PHASE, name, &self.phases))
+                at.ok_or_else(|| unknown_name(PHASE, name, &self.phases))
             }
             None if self.phases.len() <= 1 => Ok(0),
             None => Err(format!(
@@ -204,7 +204,7 @@ impl ClaimScope {
     fn job(&self, name: Option<&String>) -> Result<String, String> {
         match name {
             Some(name) if self.jobs.contains(name) => Ok(name.clone()),
-            Some(name) => Err(none_such("job", name, &self.jobs)),
+            Some(name) => Err(unknown_name("job", name, &self.jobs)),
             None => Ok(self.jobs.first().cloned().unwrap_or_default()),
         }
     }
@@ -215,11 +215,11 @@ impl ClaimScope {
         figure: &FigureReference,
     ) -> Result<BTreeMap<String, String>, String> {
         if let Some(other) = given.keys().find(|name| self.axis(name).is_none()) {
-            return Err(none_such("axis", other, &self.axis_names()));
+            return Err(unknown_name("axis", other, &self.axis_names()));
         }
         let value = |axis: &Axis| match (given.get(&axis.name), axis.values.as_slice()) {
             (Some(value), known) if !known.contains(value) => {
-                Err(none_such(&axis.name, value, known))
+                Err(unknown_name(&axis.name, value, known))
             }
             (Some(value), _) | (None, [value]) => Ok((axis.name.clone(), value.clone())),
             (None, known) => Err(format!(
@@ -250,7 +250,7 @@ impl ClaimContext {
 }
 
 /// The message for an unknown name, with the known ones.
-pub(crate) fn none_such(kind: &str, name: &str, known: &[String]) -> String {
+pub(crate) fn unknown_name(kind: &str, name: &str, known: &[String]) -> String {
     if known.is_empty() {
         format!("there is no {kind} `{name}`, and the experiment has none")
     } else {

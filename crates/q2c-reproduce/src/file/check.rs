@@ -2,28 +2,28 @@
 
 use super::problem::{ExperimentError, Problems};
 use super::raw::RawFile;
-use super::settings::{DeviceAsked, SettingsText, TARGET, wrong};
-use super::{Experiment, ExperimentJob, Phase, RulesAsked, SCHEMA, With, claims, rules};
-use crate::claim::scope::none_such;
+use super::settings::{DeviceSpec, SettingsText, TARGET, fault};
+use super::{AxisTexts, CompetingRules, Experiment, ExperimentJob, Phase, SCHEMA, claims, rules};
+use crate::claim::scope::unknown_name;
 use crate::jobs::AxisValues;
 use q2c_model::{Nanos, parse_duration};
-use q2c_place::study::SetupOf;
+use q2c_place::study::SetupRequest;
 use q2c_policy::{KernelSleep, Method};
-use q2c_result::reproduce::{Axis, VariantOf, Window};
+use q2c_result::reproduce::{Axis, Window};
 use std::ops::Range;
 use toml::Spanned;
 
 /// Default number of trials.
-const TRIALS: u32 = 5;
+const DEFAULT_TRIALS: u32 = 5;
 /// Default length of the intervals of a series.
-const INTERVAL: Nanos = Nanos::from_millis(100);
-const LEAST_INTERVAL: Nanos = Nanos::from_millis(10);
+const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(100);
+const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
 /// Longest phase, seconds.
-const LONGEST_S: f64 = 86_400.0;
+const MAX_PHASE_S: f64 = 86_400.0;
 /// Most points that the axes of an experiment may make.
-const MOST_POINTS: usize = 10_000;
+const MAX_POINTS: usize = 10_000;
 
-pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
+pub(super) fn check_text(text: &str) -> Result<Experiment, ExperimentError> {
     let mut problems = Problems {
         text,
         all: Vec::new(),
@@ -67,17 +67,14 @@ impl ExperimentChecker<'_, '_> {
             name: name.clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
-            variant_of: raw.variant_of.clone().map(|of| VariantOf {
-                name: of.name,
-                reason: of.reason,
-            }),
+            variant_of: raw.variant_of.clone(),
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,
             windows: self.windows(&phases),
             devices: raw.devices.clone(),
             axes: self.axes(),
-            with: self.with(),
+            axis_texts: self.axis_texts(),
             phases,
             jobs: Vec::new(),
             place: self.place(),
@@ -87,12 +84,12 @@ impl ExperimentChecker<'_, '_> {
             claims: Vec::new(),
             charts: Vec::new(),
         };
-        self.compared(&mut experiment);
-        let of_rules = experiment.rules.iter().flat_map(RulesAsked::axes);
+        self.add_compare_axes(&mut experiment);
+        let of_rules = experiment.rules.iter().flat_map(CompetingRules::axes);
         experiment.axes.extend(of_rules);
-        self.devices(&experiment);
-        self.jobs(&mut experiment);
-        self.kind(&experiment);
+        self.check_devices(&experiment);
+        self.add_jobs(&mut experiment);
+        self.check_study(&experiment);
         let (scope, claims, charts) = (experiment.scope(), raw.claims.iter(), raw.charts.iter());
         let claims = claims.map(|claim| claims::claim(self.problems, claim, &scope));
         experiment.claims = claims.collect();
@@ -102,7 +99,7 @@ impl ExperimentChecker<'_, '_> {
     }
 
     /// Adds a problem if `before` already has this name.
-    fn once<'n>(
+    fn check_unique<'n>(
         &mut self,
         name: &Spanned<String>,
         kind: &str,
@@ -116,7 +113,7 @@ impl ExperimentChecker<'_, '_> {
 
     fn trials(&mut self) -> u32 {
         let Some(trials) = &self.raw.trials else {
-            return TRIALS;
+            return DEFAULT_TRIALS;
         };
         let wrong = !(1..=1000).contains(trials.get_ref());
         let message = "trials are 1 to 1000; a verdict needs 3";
@@ -126,11 +123,11 @@ impl ExperimentChecker<'_, '_> {
 
     fn interval(&mut self) -> Nanos {
         let Some(text) = &self.raw.interval else {
-            return INTERVAL;
+            return DEFAULT_INTERVAL;
         };
-        let interval = self.duration(text).unwrap_or(INTERVAL);
-        let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
-        let wrong = interval < LEAST_INTERVAL;
+        let interval = self.duration(text).unwrap_or(DEFAULT_INTERVAL);
+        let message = format!("the interval is below {MIN_INTERVAL}, the shortest one");
+        let wrong = interval < MIN_INTERVAL;
         self.problems.add_if(wrong, text, message);
         interval
     }
@@ -144,7 +141,7 @@ impl ExperimentChecker<'_, '_> {
     fn windows(&mut self, phases: &[Phase]) -> Vec<Window> {
         let mut windows = Vec::new();
         for (name, text) in &self.raw.windows {
-            let parsed = window(name, text.get_ref()).and_then(|window| within(window, phases));
+            let parsed = window(name, text.get_ref()).and_then(|w| check_start(w, phases));
             windows.extend(self.problems.ok(text, parsed));
         }
         windows
@@ -171,8 +168,8 @@ impl ExperimentChecker<'_, '_> {
             axes.push(Axis { name, values });
         }
         let points = axes.iter().map(|axis| axis.values.len());
-        if points.fold(1, usize::saturating_mul) > MOST_POINTS {
-            let message = format!("the axes make more than {MOST_POINTS} points; leave values out");
+        if points.fold(1, usize::saturating_mul) > MAX_POINTS {
+            let message = format!("the axes make more than {MAX_POINTS} points; leave values out");
             self.problems.add(&self.raw.axes[0].values, message);
             // Later checks create all points; a single one suffices to find further mistakes.
             axes.iter_mut().for_each(|axis| axis.values.truncate(1));
@@ -180,7 +177,7 @@ impl ExperimentChecker<'_, '_> {
         axes
     }
 
-    fn with(&mut self) -> Vec<With> {
+    fn axis_texts(&mut self) -> Vec<AxisTexts> {
         let mut axis_texts = Vec::new();
         for axis in &self.raw.axes {
             let values = axis.values.get_ref();
@@ -192,7 +189,7 @@ impl ExperimentChecker<'_, '_> {
                 self.problems.add_if(of_name != of_axis, texts, message);
                 let pairs = values.iter().zip(texts.get_ref());
                 let pairs = pairs.map(|(value, text)| (value.0.clone(), text.0.clone()));
-                axis_texts.push(With {
+                axis_texts.push(AxisTexts {
                     axis: axis.name.get_ref().clone(),
                     name: name.clone(),
                     texts: pairs.collect(),
@@ -206,9 +203,9 @@ impl ExperimentChecker<'_, '_> {
         let mut phases: Vec<Phase> = Vec::new();
         for raw in &self.raw.phases {
             let name = raw.name.get_ref().clone();
-            self.once(&raw.name, "phases", phases.iter().map(|phase| &phase.name));
+            self.check_unique(&raw.name, "phases", phases.iter().map(|phase| &phase.name));
             let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
-            let wrong = length.0 == 0 || length.as_secs_f64() > LONGEST_S;
+            let wrong = length.0 == 0 || length.as_secs_f64() > MAX_PHASE_S;
             let message = "a phase lasts more than 0 s and at most a day";
             self.problems.add_if(wrong, &raw.length, message);
             phases.push(Phase {
@@ -220,34 +217,34 @@ impl ExperimentChecker<'_, '_> {
         phases
     }
 
-    fn devices(&mut self, experiment: &Experiment) {
+    fn check_devices(&mut self, experiment: &Experiment) {
         for (n, raw) in self.raw.devices.iter().enumerate() {
             let message = "`target` is the device that the user names; give this one another name";
             let is_target = raw.name.get_ref() == TARGET;
             self.problems.add_if(is_target, &raw.name, message);
             let before = self.raw.devices[..n].iter();
             let before = before.map(|device| device.name.get_ref());
-            self.once(&raw.name, "devices", before);
-            let make = |point| raw.filled(&experiment.full(&point)).parse::<DeviceAsked>();
+            self.check_unique(&raw.name, "devices", before);
+            let make = |point| raw.fill(&experiment.expand(&point)).parse::<DeviceSpec>();
             let mut points = experiment.points().into_iter();
             let made = points.try_for_each(|point| make(point).map(drop));
             self.problems.ok(&raw.make, made);
         }
     }
 
-    fn jobs(&mut self, experiment: &mut Experiment) {
+    fn add_jobs(&mut self, experiment: &mut Experiment) {
         for raw in &self.raw.jobs {
             let base = raw.get_ref();
             let Some(name) = &base.name else {
                 self.problems.add(raw, "missing field `name`");
                 continue;
             };
-            self.once(name, "jobs", experiment.jobs.iter().map(|job| &job.name));
+            self.check_unique(name, "jobs", experiment.jobs.iter().map(|job| &job.name));
             let mut phases = Vec::new();
             for phase in &self.raw.phases {
                 let set = phase.set.get(name.get_ref());
                 let span = set.map_or(name.span(), Spanned::span);
-                let over = |set: &Spanned<SettingsText>| set.get_ref().clone().over(base.clone());
+                let over = |set: &Spanned<SettingsText>| set.get_ref().clone().merge(base.clone());
                 let settings = set.map_or_else(|| base.clone(), over);
                 phases.push(self.settings(settings, span, experiment));
             }
@@ -257,7 +254,7 @@ impl ExperimentChecker<'_, '_> {
         let names: Vec<String> = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         for (name, set) in self.raw.phases.iter().flat_map(|phase| &phase.set) {
             if !names.contains(name) {
-                self.problems.add(set, none_such("job", name, &names));
+                self.problems.add(set, unknown_name("job", name, &names));
             }
             if let Some(given) = &set.get_ref().name {
                 self.problems.add(given, "unknown field `name`");
@@ -277,13 +274,13 @@ impl ExperimentChecker<'_, '_> {
             return None;
         }
         let check = |point: AxisValues| {
-            let at = settings.settings_at(&experiment.full(&point))?;
+            let at = settings.settings_at(&experiment.expand(&point))?;
             let steered =
                 |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
             if at.methods.iter().any(steered) {
                 let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                return Err(wrong(&settings.method, &message));
+                return Err(fault(&settings.method, &message));
             }
             let (device, mut devices) = (at.device, experiment.devices.iter());
             if device == TARGET || devices.any(|known| *known.name.get_ref() == device) {
@@ -291,7 +288,7 @@ impl ExperimentChecker<'_, '_> {
             }
             let message =
                 format!("there is no device `{device}`; write target, or make one by [[device]]");
-            Err(wrong(&settings.device, &message))
+            Err(fault(&settings.device, &message))
         };
         if let Err(wrong) = experiment.points().into_iter().try_for_each(check) {
             self.problems
@@ -300,7 +297,7 @@ impl ExperimentChecker<'_, '_> {
         Some(settings)
     }
 
-    fn place(&mut self) -> Option<SetupOf> {
+    fn place(&mut self) -> Option<SetupRequest> {
         let raw = self.raw.place.as_ref()?;
         for (count, least, most) in [
             (&raw.cores, 1, 1024),
@@ -313,7 +310,7 @@ impl ExperimentChecker<'_, '_> {
             self.problems.add_if(wrong, count, message);
         }
         let work = self.duration(&raw.work);
-        Some(SetupOf {
+        Some(SetupRequest {
             cores: *raw.cores.get_ref(),
             threads: *raw.threads.get_ref(),
             caches: 1,
@@ -327,16 +324,16 @@ impl ExperimentChecker<'_, '_> {
     }
 
     /// The competing rules. Their groups and sets make the axes.
-    fn rules(&mut self) -> Option<RulesAsked> {
+    fn rules(&mut self) -> Option<CompetingRules> {
         let raw = self.raw.study.as_ref()?;
         if let Some(axis) = self.raw.axes.first() {
             let message = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
             self.problems.add(&axis.name, message);
         }
-        Some(rules::asked(raw, self.problems))
+        Some(rules::competing_rules(raw, self.problems))
     }
 
-    fn compared(&mut self, experiment: &mut Experiment) {
+    fn add_compare_axes(&mut self, experiment: &mut Experiment) {
         let Some(compare) = &self.raw.compare else {
             return;
         };
@@ -344,7 +341,7 @@ impl ExperimentChecker<'_, '_> {
         let mut modes = compare.modes.get_ref().iter();
         if let Some(mode) = modes.find(|mode| !known.contains(mode)) {
             self.problems
-                .add(&compare.modes, none_such("mode", mode, &known));
+                .add(&compare.modes, unknown_name("mode", mode, &known));
         }
         for (name, values) in [
             ("trace", &compare.traces),
@@ -356,7 +353,7 @@ impl ExperimentChecker<'_, '_> {
         }
     }
 
-    fn kind(&mut self, experiment: &Experiment) {
+    fn check_study(&mut self, experiment: &Experiment) {
         let (no_jobs, no_phases) = (experiment.jobs.is_empty(), experiment.phases.is_empty());
         let others = [
             experiment.place.is_some(),
@@ -396,7 +393,7 @@ fn window(name: &str, text: &str) -> Result<Window, String> {
     })
 }
 
-fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {
+fn check_start(window: Window, phases: &[Phase]) -> Result<Window, String> {
     let lengths = phases.iter().map(|phase| phase.length.as_secs_f64());
     let Some(longest) = lengths.max_by(f64::total_cmp) else {
         return Ok(window);

@@ -5,13 +5,13 @@ use super::problem::Problems;
 use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, Text};
 use crate::claim::judge::Claim;
 use crate::claim::parse;
-use crate::claim::scope::{ClaimContext, ClaimScope, none_such};
-use q2c_result::reproduce::{ChartAsked, PublishedCurve};
+use crate::claim::scope::{ClaimContext, ClaimScope, unknown_name};
+use q2c_result::reproduce::{Chart, PublishedCurve};
 use toml::Spanned;
 
 pub fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) -> (Claim, Needs) {
     let mut known =
-        |kind, name: &Option<_>, names: &_| known(problems, kind, name.as_ref()?, names);
+        |kind, name: &Option<_>, names: &_| check_name(problems, kind, name.as_ref()?, names);
     let at = raw.at.iter();
     let at = at.map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
     let context = ClaimContext {
@@ -45,7 +45,7 @@ pub fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) ->
 
 /// Checks a name that a claim sets for its figures. An unknown name is a problem at its place; the
 /// first known name then replaces it, so that the expressions are checked as well.
-fn known(
+fn check_name(
     problems: &mut Problems<'_>,
     kind: &str,
     name: &Spanned<String>,
@@ -54,17 +54,17 @@ fn known(
     if all.contains(name.get_ref()) {
         return Some(name.get_ref().clone());
     }
-    problems.add(name, none_such(kind, name.get_ref(), all));
+    problems.add(name, unknown_name(kind, name.get_ref(), all));
     all.first().cloned()
 }
 
-pub(super) fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimScope) -> ChartAsked {
+pub(super) fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimScope) -> Chart {
     let figure = parse::figure(raw.figure.get_ref()).map_err(|e| e.to_string());
     let figure = figure.and_then(|figure| {
         if scope.figures.contains(&figure.name) {
             Ok(figure)
         } else {
-            Err(none_such("figure", &figure.name, &scope.figures))
+            Err(unknown_name("figure", &figure.name, &scope.figures))
         }
     });
     let figure = problems.ok(&raw.figure, figure);
@@ -72,7 +72,7 @@ pub(super) fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimSc
         let others = others.iter().map(|&name| name.to_owned());
         let names: Vec<String> = scope.axis_names().into_iter().chain(others).collect();
         if !names.contains(at.get_ref()) {
-            problems.add(at, none_such("axis", at.get_ref(), &names));
+            problems.add(at, unknown_name("axis", at.get_ref(), &names));
         }
     };
     known(&raw.over, &["time", "phase"]);
@@ -82,7 +82,7 @@ pub(super) fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimSc
         name: curve.name.clone(),
         points: curve.points.iter().map(point).collect(),
     };
-    ChartAsked {
+    Chart {
         title: raw.title.clone(),
         figure: figure.map_or_else(String::new, |figure| figure.to_string()),
         over: raw.over.get_ref().clone(),

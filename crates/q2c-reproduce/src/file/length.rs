@@ -1,14 +1,14 @@
 //! Estimates how long an experiment takes.
 
-use super::{DeviceAsked, Experiment, Phase, SettingsText};
-use crate::jobs::{AxisValues, LEAST_SLICE};
+use super::{DeviceSpec, Experiment, Phase, SettingsText};
+use crate::jobs::{AxisValues, MIN_SLICE};
 use crate::studies::place::TRIAL_S;
 use q2c_model::Nanos;
 use q2c_result::reproduce::StudyKind;
 use q2c_study::LIBRARY;
 
 /// Time to start and end a trial of jobs, without its phases, seconds.
-const BEGIN_S: f64 = 0.03;
+const START_UP_S: f64 = 0.03;
 /// Additional time for each thread, seconds.
 const THREAD_S: f64 = 0.001;
 /// Time to create and remove a file or a file system for a trial, seconds.
@@ -40,27 +40,27 @@ impl Experiment {
     }
 
     /// The lengths of the phases after all times are multiplied by `scale`.
-    pub(crate) fn phases_at(&self, scale: f64) -> Vec<Nanos> {
+    pub(crate) fn scaled_phases(&self, scale: f64) -> Vec<Nanos> {
         let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
         let phases = self.phases.iter();
-        phases.map(|phase| scaled(phase).max(LEAST_SLICE)).collect()
+        phases.map(|phase| scaled(phase).max(MIN_SLICE)).collect()
     }
 
     pub(crate) fn trial_of_point_s(&self, at: &AxisValues, scale: f64) -> f64 {
-        let phases = self.phases_at(scale).into_iter();
-        phases.map(Nanos::as_secs_f64).sum::<f64>() + self.begin_s(at)
+        let phases = self.scaled_phases(scale).into_iter();
+        phases.map(Nanos::as_secs_f64).sum::<f64>() + self.start_up_s(at)
     }
 
-    fn begin_s(&self, at: &AxisValues) -> f64 {
-        let full = self.full(at);
+    fn start_up_s(&self, at: &AxisValues) -> f64 {
+        let full = self.expand(at);
         let threads = |settings: &SettingsText| Some(settings.settings_at(&full).ok()?.threads);
         let threads = self.settings().filter_map(threads).max();
         let devices = self.devices.iter();
-        let making = devices.map(|device| match device.filled(&full).parse() {
-            Ok(DeviceAsked::Simulated(_)) | Err(_) => 0.0,
-            Ok(DeviceAsked::Loop(_) | DeviceAsked::FileOn(..)) => FILE_S,
-            Ok(DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_)) => RAM_S,
+        let making = devices.map(|device| match device.fill(&full).parse() {
+            Ok(DeviceSpec::Simulated(_)) | Err(_) => 0.0,
+            Ok(DeviceSpec::Loop(_) | DeviceSpec::FileOn(..)) => FILE_S,
+            Ok(DeviceSpec::RamdiskMq(_) | DeviceSpec::NullBlk(_)) => RAM_S,
         });
-        BEGIN_S + making.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
+        START_UP_S + making.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
     }
 }

@@ -11,8 +11,8 @@ mod settings;
 
 pub use built_in::{built_in_experiment, built_in_experiments};
 pub use problem::ExperimentError;
-pub use rules::RulesAsked;
-pub(crate) use settings::{DeviceAsked, JobSettings, RamDeviceSpec, SettingsText, TARGET};
+pub use rules::CompetingRules;
+pub(crate) use settings::{DeviceSpec, JobSettings, RamDeviceSpec, SettingsText, TARGET};
 
 use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
@@ -20,8 +20,8 @@ use crate::claim::scope::ClaimScope;
 use crate::jobs::AxisValues;
 use itertools::Itertools;
 use q2c_model::Nanos;
-use q2c_place::study::SetupOf;
-use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
+use q2c_place::study::SetupRequest;
+use q2c_result::reproduce::{Axis, Chart, StudyKind, VariantOf, Window};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -47,27 +47,27 @@ pub struct Experiment {
     pub capture: bool,
     /// Windows of a phase, at scale 1.
     pub(crate) windows: Vec<Window>,
-    pub(crate) devices: Vec<DeviceOf>,
+    pub(crate) devices: Vec<DeviceText>,
     pub(crate) axes: Vec<Axis>,
-    pub(crate) with: Vec<With>,
+    pub(crate) axis_texts: Vec<AxisTexts>,
     pub(crate) phases: Vec<Phase>,
     /// The jobs; empty in studies without jobs.
     pub(crate) jobs: Vec<ExperimentJob>,
     /// The machine and tasks of the simulator of placements.
-    pub place: Option<SetupOf>,
+    pub place: Option<SetupRequest>,
     /// The user's command whose result is judged.
     pub compare: Option<String>,
     /// The sleep rules that compete over the library of patterns.
-    pub rules: Option<RulesAsked>,
+    pub rules: Option<CompetingRules>,
     pub(crate) needs: Needs,
     /// The claims, each with its own needs.
     pub claims: Vec<(Claim, Needs)>,
-    pub(crate) charts: Vec<ChartAsked>,
+    pub(crate) charts: Vec<Chart>,
 }
 
 /// Texts for the values of an axis: `{axis.name}` is replaced by the text of the axis' value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct With {
+pub(crate) struct AxisTexts {
     pub axis: String,
     pub name: String,
     /// The text of each value of the axis.
@@ -76,16 +76,16 @@ pub(crate) struct With {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DeviceOf {
+pub(crate) struct DeviceText {
     /// Its name in the file.
     pub name: Spanned<String>,
     /// The device as text, in which `{axis}` is replaced by the axis' value.
     pub make: Spanned<String>,
 }
 
-impl DeviceOf {
-    pub(crate) fn filled(&self, full: &AxisValues) -> String {
-        filled(self.make.get_ref(), full)
+impl DeviceText {
+    pub(crate) fn fill(&self, full: &AxisValues) -> String {
+        fill(self.make.get_ref(), full)
     }
 }
 
@@ -148,7 +148,7 @@ impl TryFrom<String> for KernelBound {
 impl Experiment {
     /// Parses an experiment from the text of a file. The error lists every mistake with its line.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
-        check::checked(text)
+        check::check_text(text)
     }
 
     /// The study that makes the figures.
@@ -197,9 +197,9 @@ impl Experiment {
     }
 
     /// A point together with the `with` texts of its values.
-    pub(crate) fn full(&self, at: &AxisValues) -> AxisValues {
+    pub(crate) fn expand(&self, at: &AxisValues) -> AxisValues {
         let mut full = at.clone();
-        for With { axis, name, texts } in &self.with {
+        for AxisTexts { axis, name, texts } in &self.axis_texts {
             if let Some(text) = at.get(axis).and_then(|value| texts.get(value)) {
                 full.insert(format!("{axis}.{name}"), text.clone());
             }
@@ -213,11 +213,11 @@ impl Experiment {
     }
 
     /// The settings at all points of the jobs that do their I/O on the user's target.
-    pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
+    pub fn target_settings(&self) -> Vec<Result<JobSettings, String>> {
         let points = self.points();
         let mut at_points = Vec::new();
-        for settings in self.settings().filter(|settings| settings.on_target()) {
-            let settings_at = |at| settings.settings_at(&self.full(at)).map_err(String::from);
+        for settings in self.settings().filter(|settings| settings.uses_target()) {
+            let settings_at = |at| settings.settings_at(&self.expand(at)).map_err(String::from);
             at_points.extend(points.iter().map(settings_at));
         }
         at_points
@@ -225,7 +225,7 @@ impl Experiment {
 
     /// The engines that jobs on the user's target name, each once.
     pub fn engines(&self) -> Vec<String> {
-        let settings = self.on_target().into_iter().flatten();
+        let settings = self.target_settings().into_iter().flatten();
         let engines = settings.filter_map(|settings| settings.engine);
         engines.map(|engine| engine.to_string()).unique().collect()
     }
@@ -257,20 +257,20 @@ impl Experiment {
 
     fn real_device(&self) -> Option<String> {
         let mut made = self.points().into_iter().flat_map(|at| {
-            let full = self.full(&at);
-            self.devices.iter().map(move |device| device.filled(&full))
+            let full = self.expand(&at);
+            self.devices.iter().map(move |device| device.fill(&full))
         });
-        made.find(|made| !matches!(made.parse(), Ok(DeviceAsked::Simulated(_))))
+        made.find(|made| !matches!(made.parse(), Ok(DeviceSpec::Simulated(_))))
     }
 
     /// True if a job does its I/O on the user's target.
     pub fn takes_target(&self) -> bool {
-        self.settings().any(SettingsText::on_target)
+        self.settings().any(SettingsText::uses_target)
     }
 }
 
 /// Replaces the names of axes in braces by the values of a point.
-pub(crate) fn filled(text: &str, at: &AxisValues) -> String {
+pub(crate) fn fill(text: &str, at: &AxisValues) -> String {
     let mut text = text.to_owned();
     for (axis, value) in at {
         text = text.replace(&format!("{{{axis}}}"), value);

@@ -1,6 +1,7 @@
 //! The TOML of an experiment file, with the place of each value.
 
-use super::{DeviceOf, Needs, SettingsText};
+use super::{DeviceText, Needs, SettingsText};
+use q2c_result::reproduce::VariantOf;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ pub(crate) struct RawFile {
     pub name: Spanned<String>,
     pub title: String,
     pub setting: String,
-    pub variant_of: Option<RawVariant>,
+    pub variant_of: Option<VariantOf>,
     pub trials: Option<Spanned<u32>>,
     pub interval: Option<Spanned<String>>,
     #[serde(default)]
@@ -22,7 +23,7 @@ pub(crate) struct RawFile {
     #[serde(default)]
     pub windows: BTreeMap<String, Spanned<String>>,
     #[serde(default, rename = "device")]
-    pub devices: Vec<DeviceOf>,
+    pub devices: Vec<DeviceText>,
     #[serde(default, rename = "axis")]
     pub axes: Vec<RawAxis>,
     #[serde(default, rename = "job")]
@@ -38,13 +39,6 @@ pub(crate) struct RawFile {
     pub claims: Vec<RawClaim>,
     #[serde(default, rename = "chart")]
     pub charts: Vec<RawChart>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawVariant {
-    pub name: String,
-    pub reason: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

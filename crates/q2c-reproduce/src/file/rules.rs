@@ -2,12 +2,12 @@
 
 use super::problem::Problems;
 use super::raw::{OneOrMore, RawGroup, RawStudy};
-use crate::claim::scope::none_such;
+use crate::claim::scope::unknown_name;
 use crate::jobs::AxisValues;
 use q2c_model::Nanos;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::reproduce::Axis;
-use q2c_study::standard;
+use q2c_study::standard_policies;
 use toml::Spanned;
 
 /// Name of the axis of the groups of rules.
@@ -17,11 +17,11 @@ const AMONG: &str = "among";
 /// The value of that axis that means all groups.
 const ALL: &str = "all";
 /// Most configurations of a file; with the library of patterns they take minutes.
-const MOST: u64 = 20_000;
+const MAX_CONFIGURATIONS: u64 = 20_000;
 
 /// The rules of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RulesAsked {
+pub struct CompetingRules {
     /// All configurations.
     pub policies: Vec<PolicySpec>,
     /// The groups: the name of each, and indices into `policies`.
@@ -30,7 +30,7 @@ pub struct RulesAsked {
     pub among: Vec<(String, Vec<usize>)>,
 }
 
-impl RulesAsked {
+impl CompetingRules {
     /// The two axes: the groups, and the sets of groups.
     pub(crate) fn axes(&self) -> [Axis; 2] {
         let names =
@@ -42,7 +42,7 @@ impl RulesAsked {
     }
 
     /// The point of a group within a set of groups.
-    pub(crate) fn point_of(&self, group: usize, among: usize) -> AxisValues {
+    pub(crate) fn axis_values(&self, group: usize, among: usize) -> AxisValues {
         AxisValues::from([
             (RULE.to_owned(), self.groups[group].0.clone()),
             (AMONG.to_owned(), self.among[among].0.clone()),
@@ -66,17 +66,17 @@ impl RulesAsked {
     }
 }
 
-pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
-    let mut asked = RulesAsked::default();
+pub(super) fn competing_rules(raw: &RawStudy, problems: &mut Problems<'_>) -> CompetingRules {
+    let mut rules = CompetingRules::default();
     for group in &raw.groups {
-        add_group(group, &mut asked, problems);
+        add_group(group, &mut rules, problems);
     }
     if !raw.only {
-        for policy in standard(Nanos(1)) {
+        for policy in standard_policies(Nanos(1)) {
             let name = policy.rule().name;
             // A policy that `q2c poll study` does not rank competes only if a group names it.
             let ranked = policy.follows_the_device() && !policy.rule().interrupts;
-            if !ranked || asked.policies.contains(&policy) {
+            if !ranked || rules.policies.contains(&policy) {
                 continue;
             }
             if let Some(group) = raw.groups.iter().find(|group| group.name.get_ref() == name) {
@@ -86,21 +86,21 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
                 );
                 problems.add(&group.name, message);
             }
-            asked.add(name, vec![policy]);
+            rules.add(name, vec![policy]);
         }
     }
-    let every_group = (0..asked.groups.len()).collect();
-    asked.among.push((ALL.to_owned(), every_group));
+    let every_group = (0..rules.groups.len()).collect();
+    rules.among.push((ALL.to_owned(), every_group));
     for (name, groups) in &raw.among {
-        add_among(name, groups, &mut asked, problems);
+        add_among(name, groups, &mut rules, problems);
     }
-    asked
+    rules
 }
 
-fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>) {
+fn add_group(raw: &RawGroup, rules: &mut CompetingRules, problems: &mut Problems<'_>) {
     let name = raw.name.get_ref();
     let message = format!("there are two groups `{name}`; give one another name");
-    problems.add_if(asked.group(name).is_some(), &raw.name, message);
+    problems.add_if(rules.group(name).is_some(), &raw.name, message);
     let OneOrMore(texts) = raw.rules.get_ref();
     let of_text = |text: &String| problems.ok(&raw.rules, configurations(text));
     let policies: Vec<PolicySpec> = texts.iter().filter_map(of_text).flatten().collect();
@@ -113,21 +113,21 @@ fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>
                  leave it out"
             ));
         }
-        let twice = policies[..n].contains(policy) || asked.policies.contains(policy);
+        let twice = policies[..n].contains(policy) || rules.policies.contains(policy);
         twice.then(|| format!("`{policy}` stands twice; write it in one group, once"))
     });
     if let Some(message) = wrong {
         problems.add(&raw.rules, message);
     }
-    asked.add(name, policies);
+    rules.add(name, policies);
 }
 
 fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
     let family = Family::parse(text).map_err(|error| format!("failed to {error}"))?;
     let count = family.count();
-    if count > MOST {
+    if count > MAX_CONFIGURATIONS {
         return Err(format!(
-            "`{text}` has {count} configurations, and {MOST} are possible; write a wider step"
+            "`{text}` has {count} configurations, and {MAX_CONFIGURATIONS} are possible; write a wider step"
         ));
     }
     let policies = family.spell_out();
@@ -137,28 +137,28 @@ fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
 fn add_among(
     name: &str,
     groups: &Spanned<Vec<String>>,
-    asked: &mut RulesAsked,
+    rules: &mut CompetingRules,
     problems: &mut Problems<'_>,
 ) {
     let message = format!("`{ALL}` stands for all groups already; write another name");
     problems.add_if(name == ALL, groups, message);
     let mut indices: Vec<usize> = Vec::new();
     for group in groups.get_ref() {
-        match asked.group(group) {
+        match rules.group(group) {
             Some(index) if !indices.contains(&index) => indices.push(index),
             Some(_) => {
                 let message = format!("`{group}` stands twice; write each group once");
                 problems.add(groups, message);
             }
             None => {
-                let names: Vec<_> = asked.groups.iter().map(|(name, _)| name.clone()).collect();
-                problems.add(groups, none_such("group", group, &names));
+                let names: Vec<_> = rules.groups.iter().map(|(name, _)| name.clone()).collect();
+                problems.add(groups, unknown_name("group", group, &names));
             }
         }
     }
     let message = "rules compete from two groups on; name another group";
     problems.add_if(indices.len() < 2, groups, message);
-    asked.among.push((name.to_owned(), indices));
+    rules.among.push((name.to_owned(), indices));
 }
 
 #[cfg(test)]

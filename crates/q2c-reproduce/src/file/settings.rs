@@ -1,6 +1,6 @@
 //! The settings of a job, and the devices to create for a run.
 
-use super::filled;
+use super::fill;
 use super::raw::{OneOrMore, Text};
 use crate::jobs::AxisValues;
 use q2c_bench::interface::Interface;
@@ -66,18 +66,18 @@ impl From<SettingFault> for String {
 }
 
 /// Most threads of a job, and most requests in flight of each.
-const MOST: u32 = 1024;
+const MAX_COUNT: u32 = 1024;
 
-const METHOD: &str = "interrupt";
-const PATTERN: &str = "randread";
-const BLOCK_SIZE: &str = "4k";
+const DEFAULT_METHOD: &str = "interrupt";
+const DEFAULT_PATTERN: &str = "randread";
+const DEFAULT_BS: &str = "4k";
 
 fn text_or<'a, T: AsRef<str>>(setting: &'a Option<Spanned<T>>, default: &'a str) -> &'a str {
     let text = setting.as_ref().map(|text| text.get_ref().as_ref());
     text.unwrap_or(default)
 }
 
-pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> SettingFault {
+pub(super) fn fault<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> SettingFault {
     SettingFault {
         span: setting.as_ref().map(Spanned::span),
         message: message.to_string(),
@@ -86,7 +86,7 @@ pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> 
 
 impl SettingsText {
     /// Overrides `base`. A phase that sets anything ends a rest, unless it says `rest`.
-    pub(super) fn over(self, base: SettingsText) -> SettingsText {
+    pub(super) fn merge(self, base: SettingsText) -> SettingsText {
         SettingsText {
             name: base.name,
             device: self.device.or(base.device),
@@ -103,25 +103,25 @@ impl SettingsText {
 
     pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, SettingFault> {
         let count = |name: &str, setting: &Option<Spanned<Text>>, default: &str| {
-            let text = filled(text_or(setting, default), point);
-            let number = text.parse().ok().filter(|n| (1..=MOST).contains(n));
-            number.ok_or_else(|| wrong(setting, &format!(
-                "{name} is `{text}`; write a whole number from 1 to {MOST}, or an axis in braces such as \"{{jobs}}\""
+            let text = fill(text_or(setting, default), point);
+            let number = text.parse().ok().filter(|n| (1..=MAX_COUNT).contains(n));
+            number.ok_or_else(|| fault(setting, &format!(
+                "{name} is `{text}`; write a whole number from 1 to {MAX_COUNT}, or an axis in braces such as \"{{jobs}}\""
             )))
         };
         let threads = count("threads", &self.threads, "1")?;
         let engine = self.engine.as_ref();
-        let engine = engine.map(|text| filled(text.get_ref(), point).parse());
-        let method = |text: &str| filled(text, point).parse::<Method>();
+        let engine = engine.map(|text| fill(text.get_ref(), point).parse());
+        let method = |text: &str| fill(text, point).parse::<Method>();
         let methods: Result<_, _> = self.methods().into_iter().map(method).collect();
-        let pattern = filled(text_or(&self.pattern, PATTERN), point).parse::<Pattern>();
-        let bs = parse_size(&filled(text_or(&self.bs, BLOCK_SIZE), point));
+        let pattern = fill(text_or(&self.pattern, DEFAULT_PATTERN), point).parse::<Pattern>();
+        let bs = parse_size(&fill(text_or(&self.bs, DEFAULT_BS), point));
         Ok(JobSettings {
-            device: filled(self.device(), point),
-            engine: engine.transpose().map_err(|e| wrong(&self.engine, &e))?,
-            methods: methods.map_err(|e| wrong(&self.method, &e))?,
-            pattern: pattern.map_err(|e| wrong(&self.pattern, &e))?,
-            bs: bs.map_err(|e| wrong(&self.bs, &e))?,
+            device: fill(self.device(), point),
+            engine: engine.transpose().map_err(|e| fault(&self.engine, &e))?,
+            methods: methods.map_err(|e| fault(&self.method, &e))?,
+            pattern: pattern.map_err(|e| fault(&self.pattern, &e))?,
+            bs: bs.map_err(|e| fault(&self.bs, &e))?,
             depth: count("depth", &self.depth, "1")? as u16,
             threads,
             cpus: match self.cpus {
@@ -137,12 +137,12 @@ impl SettingsText {
 
     fn methods(&self) -> Vec<&str> {
         let given = self.method.as_ref().map(|method| &method.get_ref().0);
-        given.map_or(vec![METHOD], |texts| {
+        given.map_or(vec![DEFAULT_METHOD], |texts| {
             texts.iter().map(String::as_str).collect()
         })
     }
 
-    pub(crate) fn on_target(&self) -> bool {
+    pub(crate) fn uses_target(&self) -> bool {
         self.device() == TARGET && text_or(&self.engine, "") != NO_IO
     }
 }
@@ -151,8 +151,8 @@ impl fmt::Display for SettingsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let threads = text_or(&self.threads, "1");
         let plural = if threads == "1" { "" } else { "s" };
-        let pattern = text_or(&self.pattern, PATTERN);
-        let (bs, depth) = (text_or(&self.bs, BLOCK_SIZE), text_or(&self.depth, "1"));
+        let pattern = text_or(&self.pattern, DEFAULT_PATTERN);
+        let (bs, depth) = (text_or(&self.bs, DEFAULT_BS), text_or(&self.depth, "1"));
         let engine = text_or(&self.engine, "engine of the device");
         let (methods, device) = (self.methods().join(" or "), self.device());
         write!(
@@ -163,7 +163,7 @@ impl fmt::Display for SettingsText {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum DeviceAsked {
+pub(crate) enum DeviceSpec {
     Simulated(EngineSpec),
     /// A loop device of this size over an unnamed file.
     Loop(Bytes),
@@ -184,7 +184,7 @@ pub(crate) struct RamDeviceSpec {
     pub bio: bool,
 }
 
-impl FromStr for DeviceAsked {
+impl FromStr for DeviceSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -195,15 +195,15 @@ impl FromStr for DeviceAsked {
         match kind {
             "sim" => {
                 let engine = text.parse::<EngineSpec>().map_err(|e| e.to_string())?;
-                Ok(DeviceAsked::Simulated(engine))
+                Ok(DeviceSpec::Simulated(engine))
             }
-            "loop" => size("1g").map(DeviceAsked::Loop),
+            "loop" => size("1g").map(DeviceSpec::Loop),
             fs if fs.parse::<FileSystem>().is_ok() => {
                 let size = size("256m")?;
-                Ok(DeviceAsked::FileOn(fs.parse()?, size))
+                Ok(DeviceSpec::FileOn(fs.parse()?, size))
             }
-            "ramdisk_mq" => Ok(DeviceAsked::RamdiskMq(ram(rest)?)),
-            "null_blk" => Ok(DeviceAsked::NullBlk(ram(rest)?)),
+            "ramdisk_mq" => Ok(DeviceSpec::RamdiskMq(ram_device(rest)?)),
+            "null_blk" => Ok(DeviceSpec::NullBlk(ram_device(rest)?)),
             _ => Err(format!(
                 "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ext4:256m, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
             )),
@@ -211,7 +211,7 @@ impl FromStr for DeviceAsked {
     }
 }
 
-fn ram(text: &str) -> Result<RamDeviceSpec, String> {
+fn ram_device(text: &str) -> Result<RamDeviceSpec, String> {
     let mut device = RamDeviceSpec {
         size: Bytes(1 << 30),
         queues: None,

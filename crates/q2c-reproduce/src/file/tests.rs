@@ -75,7 +75,7 @@ fn a_sound_file_has_its_settings_by_phase_and_point() {
     assert_eq!((at(0).depth, at(0).methods.len()), (1, 2));
     assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
     assert!(!experiment.takes_target());
-    assert_eq!(experiment.phases_at(0.5), [Nanos::from_millis(500); 2]);
+    assert_eq!(experiment.scaled_phases(0.5), [Nanos::from_millis(500); 2]);
     // Two points of 2 s, and a little time to start each trial.
     let length_s = |scale| experiment.length_s(scale, 5).unwrap();
     let (whole, half) = (length_s(1.0), length_s(0.5));
@@ -116,7 +116,7 @@ fn texts_go_with_the_values_of_an_axis() {
     let deep = experiment.jobs[0].phases[1].as_ref().unwrap();
     let points = experiment.points();
     let methods = points.iter().map(|at| {
-        let settings = deep.settings_at(&experiment.full(at)).unwrap();
+        let settings = deep.settings_at(&experiment.expand(at)).unwrap();
         settings.methods[0].to_string()
     });
     assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);

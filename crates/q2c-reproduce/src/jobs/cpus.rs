@@ -10,16 +10,16 @@ pub(crate) struct CpuDemand {
     pub cpus: u32,
 }
 
-/// The CPUs of each job's threads. A `None` in `wishes` is a resting job. Jobs take CPUs in turn.
+/// The CPUs of each job's threads. A `None` in `demands` is a resting job. Jobs take CPUs in turn.
 /// If there are too few, the first job keeps its own, and the others share the rest.
-pub(crate) fn placed(wishes: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
+pub(crate) fn assign_cpus(demands: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     let mut taken = 0;
     let mut first = 0;
-    let place = |wish: &Option<CpuDemand>| {
-        let Some(wish) = wish else {
+    let place = |demand: &Option<CpuDemand>| {
+        let Some(demand) = demand else {
             return Vec::new();
         };
-        let wanted = wish.cpus as usize;
+        let wanted = demand.cpus as usize;
         let fits = taken + wanted <= cpus.len();
         let rest = cpus.get(first..).filter(|rest| !rest.is_empty() && !fits);
         let (pool, from) = match rest {
@@ -27,19 +27,19 @@ pub(crate) fn placed(wishes: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<Cp
             None => (cpus, taken),
         };
         let slot = |thread: usize| pool[(from + thread % wanted) % pool.len()];
-        let threads = (0..wish.threads as usize).map(slot).collect();
+        let threads = (0..demand.threads as usize).map(slot).collect();
         if taken == 0 {
             first = wanted.min(cpus.len());
         }
         taken += wanted;
         threads
     };
-    wishes.iter().map(place).collect()
+    demands.iter().map(place).collect()
 }
 
-pub(crate) fn needed(wishes: &[Option<CpuDemand>], present: u32) -> CpuUse {
+pub(crate) fn cpus_needed(demands: &[Option<CpuDemand>], present: u32) -> CpuUse {
     CpuUse {
-        needed: wishes.iter().flatten().map(|wish| wish.cpus).sum(),
+        needed: demands.iter().flatten().map(|demand| demand.cpus).sum(),
         present,
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn needed(wishes: &[Option<CpuDemand>], present: u32) -> CpuUse {
 mod tests {
     use super::*;
 
-    fn wish(threads: u32, cpus: u32) -> Option<CpuDemand> {
+    fn demand(threads: u32, cpus: u32) -> Option<CpuDemand> {
         Some(CpuDemand { threads, cpus })
     }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn each_job_has_its_cpus_where_there_are_enough() {
         let cpus: Vec<CpuId> = (0..8).map(CpuId).collect();
-        let cpus_by_job = placed(&[wish(1, 1), None, wish(4, 4), wish(2, 1)], &cpus);
+        let cpus_by_job = assign_cpus(&[demand(1, 1), None, demand(4, 4), demand(2, 1)], &cpus);
         let wanted = vec![vec![0], vec![], vec![1, 2, 3, 4], vec![5, 5]];
         assert_eq!(numbers(&cpus_by_job), wanted);
     }
@@ -70,17 +70,17 @@ mod tests {
     #[test]
     fn the_first_job_keeps_its_cpu_where_there_are_too_few() {
         let cpus = [CpuId(1), CpuId(0)];
-        let cpus_by_job = placed(&[wish(1, 1), wish(4, 4)], &cpus);
+        let cpus_by_job = assign_cpus(&[demand(1, 1), demand(4, 4)], &cpus);
         assert_eq!(numbers(&cpus_by_job), [vec![1], vec![0, 0, 0, 0]]);
-        let cpus_by_job = placed(&[wish(3, 3), wish(1, 1)], &cpus);
+        let cpus_by_job = assign_cpus(&[demand(3, 3), demand(1, 1)], &cpus);
         assert_eq!(numbers(&cpus_by_job), [vec![1, 0, 1], vec![0]]);
-        let cpus_by_job = placed(&[wish(1, 1), wish(1, 1)], &cpus[..1]);
+        let cpus_by_job = assign_cpus(&[demand(1, 1), demand(1, 1)], &cpus[..1]);
         assert_eq!(numbers(&cpus_by_job), [vec![1], vec![1]]);
     }
 
     #[test]
     fn the_jobs_of_a_phase_are_counted() {
-        let cpu_use = needed(&[wish(1, 1), None, wish(8, 4)], 2);
+        let cpu_use = cpus_needed(&[demand(1, 1), None, demand(8, 4)], 2);
         assert_eq!((cpu_use.needed, cpu_use.present), (5, 2));
     }
 }

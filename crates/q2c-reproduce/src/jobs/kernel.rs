@@ -1,10 +1,10 @@
 //! The kernel's hybrid polling under the jobs: set in each phase, and counted by a probe.
 
-use super::ground::PreparedJob;
-use super::lanes::Course;
-use super::series::Run;
+use super::lanes::TrialJob;
+use super::resources::PreparedJob;
+use super::series::Trial;
 use crate::file::TARGET;
-use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
+use q2c_capture::kernel_hybrid::{Delay, HybridCounts, KernelHybrid};
 use q2c_host::restore::Guard;
 use q2c_model::Nanos;
 use q2c_result::reproduce::{JobSeries, PhaseTrial};
@@ -18,10 +18,10 @@ pub(super) struct KernelPolling {
     /// `io_poll_delay` of each phase; `None` if no job polls in its calls.
     delays: Vec<Option<Delay>>,
     /// `None` if no job leaves the sleep to the kernel.
-    sight: Option<Sight>,
+    sleep_probe: Option<SleepProbe>,
 }
 
-enum Sight {
+enum SleepProbe {
     /// The probe, and its counts at the start of each slice so far.
     Probe(Box<KernelHybrid>, ProbeSamples),
     /// The sleeps cannot be seen, for this reason.
@@ -32,16 +32,16 @@ enum Sight {
 struct ProbeSamples {
     /// Time of the next reading and length of a slice, ns; `None` before the start.
     next: Option<(u64, u64)>,
-    counts: Vec<Counts>,
+    counts: Vec<HybridCounts>,
 }
 
 impl KernelPolling {
     /// Locks the setting if a job polls in its calls.
-    pub fn begin(courses: &[Course], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
+    pub fn lock(jobs: &[TrialJob], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
         let mut kernel = KernelPolling {
             setting: None,
-            delays: delays(courses)?,
-            sight: None,
+            delays: delays(jobs)?,
+            sleep_probe: None,
         };
         let disk = site.target_disk.as_ref().map(|target| &target.disk);
         let there = disk.filter(|disk| Delay::path(disk).exists());
@@ -53,10 +53,10 @@ impl KernelPolling {
         let mut guard = Guard::new(&site.roots, journal).map_err(|e| format!("failed to {e}"))?;
         guard.hold(&file).map_err(|e| format!("failed to {e}"))?;
         kernel.setting = Some((file, guard));
-        let sleeps = (0..kernel.delays.len()).any(|phase| sleeper(courses, phase).is_some());
-        kernel.sight = sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
-            Ok(probe) => Sight::Probe(Box::new(probe), ProbeSamples::default()),
-            Err(error) => Sight::Unseen(format!("failed to {error}")),
+        let sleeps = (0..kernel.delays.len()).any(|phase| sleeper(jobs, phase).is_some());
+        kernel.sleep_probe = sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
+            Ok(probe) => SleepProbe::Probe(Box::new(probe), ProbeSamples::default()),
+            Err(error) => SleepProbe::Unseen(format!("failed to {error}")),
         });
         Ok(kernel)
     }
@@ -73,47 +73,49 @@ impl KernelPolling {
 
     /// Starts to cut slices at time `start`, ns on the run's clock.
     pub(crate) fn start(&mut self, start: u64, slice: Nanos) {
-        if let Some(Sight::Probe(_, looks)) = &mut self.sight {
-            looks.next = Some((start, slice.0));
+        if let Some(SleepProbe::Probe(_, samples)) = &mut self.sleep_probe {
+            samples.next = Some((start, slice.0));
         }
     }
 
     /// Reads the kernel's sleeps if due, and returns the time of the next reading, ns.
-    pub(crate) fn look(&mut self, now: u64) -> Option<u64> {
-        let Some(Sight::Probe(probe, looks)) = &mut self.sight else {
+    pub(crate) fn read_if_due(&mut self, now: u64) -> Option<u64> {
+        let Some(SleepProbe::Probe(probe, samples)) = &mut self.sleep_probe else {
             return None;
         };
-        let (at, slice) = looks.next?;
+        let (at, slice) = samples.next?;
         if at > now {
             return Some(at);
         }
         match probe.read() {
             Ok(counts) => {
-                looks.counts.push(counts);
-                looks.next = Some((at + slice, slice));
+                samples.counts.push(counts);
+                samples.next = Some((at + slice, slice));
                 Some(at + slice)
             }
             Err(error) => {
-                self.sight = Some(Sight::Unseen(format!("failed to {error}")));
+                self.sleep_probe = Some(SleepProbe::Unseen(format!("failed to {error}")));
                 None
             }
         }
     }
 
     /// Adds the kernel's sleeps to the series of the job that leaves its sleep to the kernel.
-    pub(crate) fn tell(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Run<'_>) {
-        let Some(sight) = &self.sight else {
+    pub(crate) fn add_sleeps(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Trial<'_>) {
+        let Some(sleep_probe) = &self.sleep_probe else {
             return;
         };
         for (n, phase) in phases.iter_mut().enumerate() {
-            let Some(job) = sleeper(run.courses, n) else {
+            let Some(job) = sleeper(run.jobs, n) else {
                 continue;
             };
             let mut jobs = phase.jobs.iter_mut();
-            let series = jobs.find(|series| series.job == run.courses[job].name);
-            match (series, sight) {
-                (Some(series), Sight::Probe(_, looks)) => looks.tell(series, phase.begin_s, slice),
-                (Some(series), Sight::Unseen(reason)) => {
+            let series = jobs.find(|series| series.job == run.jobs[job].name);
+            match (series, sleep_probe) {
+                (Some(series), SleepProbe::Probe(_, samples)) => {
+                    samples.add_sleeps(series, phase.begin_s, slice);
+                }
+                (Some(series), SleepProbe::Unseen(reason)) => {
                     series.sleeps_unseen = Some(reason.clone());
                 }
                 (None, _) => {}
@@ -124,7 +126,7 @@ impl KernelPolling {
 
 impl ProbeSamples {
     /// An interval gets what completed between two readings; without a reading at its end, nothing.
-    fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
+    fn add_sleeps(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
             let Some([begin, end]) = cut.checked_sub(1).and_then(|n| self.counts.get(n..=cut))
@@ -139,27 +141,27 @@ impl ProbeSamples {
     }
 }
 
-fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
-    courses.iter().position(|course| {
-        let prepared = course.phases[phase].as_ref();
+fn sleeper(jobs: &[TrialJob], phase: usize) -> Option<usize> {
+    jobs.iter().position(|phased_job| {
+        let prepared = phased_job.phases[phase].as_ref();
         prepared.is_some_and(|job| job.kernel.is_some())
     })
 }
 
-fn delays(courses: &[Course]) -> Result<Vec<Option<Delay>>, String> {
-    let phases = courses.first().map_or(0, |course| course.phases.len());
-    (0..phases).map(|n| delay(courses, n)).collect()
+fn delays(jobs: &[TrialJob]) -> Result<Vec<Option<Delay>>, String> {
+    let phases = jobs.first().map_or(0, |phased_job| phased_job.phases.len());
+    (0..phases).map(|n| delay(jobs, n)).collect()
 }
 
 /// The delay for a phase. Only one job may then poll, since the probe cannot tell jobs apart.
-fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
+fn delay(jobs: &[TrialJob], phase: usize) -> Result<Option<Delay>, String> {
     let polls = |job: &&PreparedJob| {
         let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
         polls && job.settings.device == TARGET
     };
-    let polling = courses.iter().filter_map(|course| {
-        let job = course.phases[phase].as_ref().filter(polls)?;
-        Some((&course.name, job.kernel.as_ref()))
+    let polling = jobs.iter().filter_map(|phased_job| {
+        let job = phased_job.phases[phase].as_ref().filter(polls)?;
+        Some((&phased_job.name, job.kernel.as_ref()))
     });
     let polling: Vec<_> = polling.collect();
     let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {
@@ -177,14 +179,14 @@ fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::lanes::tests::{course, placed};
+    use crate::jobs::lanes::tests::{job_on, trial_job};
     use q2c_engine::EngineSpec;
     use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
-    fn in_call(kernel: Option<KernelSleep>) -> Option<PreparedJob> {
+    fn kernel_job(kernel: Option<KernelSleep>) -> Option<PreparedJob> {
         let engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
-        placed("poll", 1, &[0]).map(|job| PreparedJob {
+        job_on("poll", 1, &[0]).map(|job| PreparedJob {
             engine,
             kernel,
             ..job
@@ -194,18 +196,18 @@ mod tests {
     #[test]
     fn the_sleep_of_each_phase() {
         let one = vec![
-            in_call(Some(KernelSleep::Own)),
-            in_call(Some(KernelSleep::Fixed(57))),
-            in_call(None),
+            kernel_job(Some(KernelSleep::Own)),
+            kernel_job(Some(KernelSleep::Fixed(57))),
+            kernel_job(None),
             None,
         ];
         // A null device is not polled.
-        let other = vec![placed("interrupt", 1, &[1]); 4];
-        let of_both = |other| delays(&[course("one", one.clone()), course("other", other)]);
+        let other = vec![job_on("interrupt", 1, &[1]); 4];
+        let of_both = |other| delays(&[trial_job("one", one.clone()), trial_job("other", other)]);
         let phase_delays = of_both(other).unwrap();
         let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
         assert_eq!(phase_delays, wanted);
-        let reason = of_both(vec![in_call(None); 4]).unwrap_err();
+        let reason = of_both(vec![kernel_job(None); 4]).unwrap_err();
         let holds = reason.starts_with("one and other poll the target");
         assert!(holds, "{reason}");
     }
@@ -214,11 +216,11 @@ mod tests {
     /// Then there was no I/O, then no reading.
     #[test]
     fn intervals_get_what_completed_in_them() {
-        let at = |(polled, missed, asked_ns)| Counts {
+        let at = |(polled, missed, asked_ns)| HybridCounts {
             polled,
             missed,
             asked_ns,
-            ..Counts::default()
+            ..HybridCounts::default()
         };
         let counts = [
             (0, 0, 0),
@@ -228,7 +230,7 @@ mod tests {
             (15, 5, 2100),
         ];
         let counts = counts.map(at).to_vec();
-        let looks = ProbeSamples { next: None, counts };
+        let samples = ProbeSamples { next: None, counts };
         let tick = |end_s| Tick {
             end_s,
             ..Tick::default()
@@ -237,7 +239,7 @@ mod tests {
             ticks: [0.2, 0.3, 0.4].map(tick).to_vec(),
             ..JobSeries::default()
         };
-        looks.tell(&mut series, 0.1, Nanos::from_millis(100));
+        samples.add_sleeps(&mut series, 0.1, Nanos::from_millis(100));
         let seen = |t: &Tick| (t.handled, t.rates.miss_rate, t.rates.effective_sleep_ns);
         let seen: Vec<_> = series.ticks.iter().map(seen).collect();
         assert_eq!(seen, [(10.0, 0.4, 200.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]);

@@ -2,20 +2,20 @@
 //! and rings continue. Otherwise other threads take over, which have waited since the start of the
 //! run with their rings open.
 
-use super::ground::PreparedJob;
+use super::resources::PreparedJob;
 use q2c_engine::{Activity, JobPlan};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Wait;
 
 /// A job over the phases of a trial.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct TrialJob {
     pub name: String,
     /// The prepared job of each phase; `None` if it rests.
     pub phases: Vec<Option<PreparedJob>>,
 }
 
-pub(crate) struct Strand {
+pub(crate) struct Worker {
     pub job: usize,
     ready: PreparedJob,
     pub cpu: CpuId,
@@ -23,50 +23,50 @@ pub(crate) struct Strand {
     pub works: Vec<bool>,
 }
 
-pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
-    let mut strands: Vec<Strand> = Vec::new();
-    for (job, course) in courses.iter().enumerate() {
-        let placed = course.phases.iter().enumerate();
+pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<Worker> {
+    let mut workers: Vec<Worker> = Vec::new();
+    for (job, phased_job) in jobs.iter().enumerate() {
+        let placed = phased_job.phases.iter().enumerate();
         for (phase, placed) in placed.filter_map(|(n, placed)| Some((n, placed.as_ref()?))) {
             for &cpu in &placed.cpus {
-                let free = strands.iter_mut().find(|strand| {
-                    let same = strand.job == job && strand.cpu == cpu && !strand.works[phase];
-                    same && strand.ready.same_ring(placed)
+                let free = workers.iter_mut().find(|worker| {
+                    let same = worker.job == job && worker.cpu == cpu && !worker.works[phase];
+                    same && worker.ready.can_share_ring(placed)
                 });
-                if let Some(strand) = free {
-                    strand.works[phase] = true;
+                if let Some(worker) = free {
+                    worker.works[phase] = true;
                     continue;
                 }
-                strands.push(Strand {
+                workers.push(Worker {
                     job,
                     ready: placed.clone(),
                     cpu,
-                    works: (0..course.phases.len()).map(|n| n == phase).collect(),
+                    works: (0..phased_job.phases.len()).map(|n| n == phase).collect(),
                 });
             }
         }
     }
-    strands
+    workers
 }
 
-pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -> Vec<Activity> {
-    let mut activities: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
-    for (job, course) in courses.iter().enumerate() {
-        let Some(placed) = &course.phases[phase] else {
+pub(crate) fn activities(workers: &[Worker], jobs: &[TrialJob], phase: usize) -> Vec<Activity> {
+    let mut activities: Vec<Activity> = workers.iter().map(|_| Activity::Idle).collect();
+    for (job, phased_job) in jobs.iter().enumerate() {
+        let Some(placed) = &phased_job.phases[phase] else {
             continue;
         };
         let before = phase.checked_sub(1);
-        let before = before.and_then(|before| course.phases[before].as_ref());
+        let before = before.and_then(|before| phased_job.phases[before].as_ref());
         let waits_as_before = before.is_some_and(|before| before.waits == placed.waits);
-        let mine = |strand: &Strand| strand.job == job && strand.works[phase];
-        let goes_on = |strand: &Strand| waits_as_before && strand.works[phase - 1];
-        let begins = |n: &usize| mine(&strands[*n]) && !goes_on(&strands[*n]);
-        let begin: Vec<usize> = (0..strands.len()).filter(begins).collect();
-        let cpus: Vec<CpuId> = begin.iter().map(|&n| strands[n].cpu).collect();
+        let mine = |worker: &Worker| worker.job == job && worker.works[phase];
+        let goes_on = |worker: &Worker| waits_as_before && worker.works[phase - 1];
+        let begins = |n: &usize| mine(&workers[*n]) && !goes_on(&workers[*n]);
+        let begin: Vec<usize> = (0..workers.len()).filter(begins).collect();
+        let cpus: Vec<CpuId> = begin.iter().map(|&n| workers[n].cpu).collect();
         // Threads that start together share the state of their rule, like threads of one device.
         let waits: Vec<Wait> = placed.waits.build_on(&cpus);
-        for (n, strand) in strands.iter().enumerate() {
-            if mine(strand) {
+        for (n, worker) in workers.iter().enumerate() {
+            if mine(worker) {
                 activities[n] = Activity::Continue;
             }
         }
@@ -78,31 +78,31 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
 }
 
 pub(crate) fn plans(
-    strands: &[Strand],
-    courses: &[Course],
+    workers: &[Worker],
+    jobs: &[TrialJob],
     capacity: impl Fn(CpuId) -> usize,
     seed: u64,
 ) -> Vec<JobPlan> {
-    let first = activities(strands, courses, 0);
-    let plan = |((n, strand), activity): ((usize, &Strand), Activity)| JobPlan {
-        name: format!("{} thread {n}", courses[strand.job].name),
-        engine: strand.ready.engine.clone(),
-        medium: strand.ready.medium.clone(),
-        pattern: strand.ready.settings.pattern,
-        bs: strand.ready.settings.bs,
+    let first = activities(workers, jobs, 0);
+    let plan = |((n, worker), activity): ((usize, &Worker), Activity)| JobPlan {
+        name: format!("{} thread {n}", jobs[worker.job].name),
+        engine: worker.ready.engine.clone(),
+        medium: worker.ready.medium.clone(),
+        pattern: worker.ready.settings.pattern,
+        bs: worker.ready.settings.bs,
         base: Bytes(0),
-        span: strand.ready.span,
-        depth: strand.ready.settings.depth,
-        cpu: strand.cpu,
+        span: worker.ready.span,
+        depth: worker.ready.settings.depth,
+        cpu: worker.cpu,
         seed: seed.wrapping_add(n as u64 * 7919),
         activities: vec![activity],
-        capacity: capacity(strand.cpu),
+        capacity: capacity(worker.cpu),
         tally: false,
         rate: None,
         think: None,
         stop_on_fault: true,
     };
-    strands.iter().enumerate().zip(first).map(plan).collect()
+    workers.iter().enumerate().zip(first).map(plan).collect()
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ pub(super) mod tests {
     use q2c_engine::{EngineSpec, Medium, Pattern};
     use q2c_policy::LaneMethod;
 
-    pub(crate) fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<PreparedJob> {
+    pub(crate) fn job_on(method: &str, depth: u16, cpus: &[u32]) -> Option<PreparedJob> {
         let method: q2c_policy::Method = method.parse().unwrap();
         Some(PreparedJob {
             cpus: cpus.iter().copied().map(CpuId).collect(),
@@ -125,10 +125,7 @@ pub(super) mod tests {
                 device: "target".to_owned(),
                 engine: None,
                 methods: vec![method],
-                pattern: Pattern {
-                    random: true,
-                    write: false,
-                },
+                pattern: Pattern::RANDREAD,
                 bs: Bytes(4096),
                 depth,
                 threads: 1,
@@ -137,20 +134,20 @@ pub(super) mod tests {
         })
     }
 
-    pub(crate) fn course(name: &str, phases: Vec<Option<PreparedJob>>) -> Course {
+    pub(crate) fn trial_job(name: &str, phases: Vec<Option<PreparedJob>>) -> TrialJob {
         let name = name.to_owned();
-        Course { name, phases }
+        TrialJob { name, phases }
     }
 
     /// The activities of all threads in a phase by first letter: idle, start, continue, resume.
-    fn letters(courses: &[Course], phase: usize) -> String {
+    fn letters(jobs: &[TrialJob], phase: usize) -> String {
         let letter = |activity: Activity| match activity {
             Activity::Idle => 'i',
             Activity::Start(_) => 's',
             Activity::Continue => 'c',
             Activity::Resume => 'r',
         };
-        activities(&strands(courses), courses, phase)
+        activities(&workers(jobs), jobs, phase)
             .into_iter()
             .map(letter)
             .collect()
@@ -159,32 +156,32 @@ pub(super) mod tests {
     #[test]
     fn a_change_of_method_keeps_the_thread_and_a_change_of_depth_takes_another() {
         let phases = vec![
-            placed("interrupt", 1, &[0]),
-            placed("poll", 1, &[0]),
-            placed("poll", 1, &[0]),
-            placed("poll", 4, &[0]),
-            placed("poll", 1, &[0]),
+            job_on("interrupt", 1, &[0]),
+            job_on("poll", 1, &[0]),
+            job_on("poll", 1, &[0]),
+            job_on("poll", 4, &[0]),
+            job_on("poll", 1, &[0]),
         ];
-        let courses = [course("job", phases)];
-        assert_eq!(strands(&courses).len(), 2);
-        let phase_letters: Vec<String> = (0..5).map(|phase| letters(&courses, phase)).collect();
+        let jobs = [trial_job("job", phases)];
+        assert_eq!(workers(&jobs).len(), 2);
+        let phase_letters: Vec<String> = (0..5).map(|phase| letters(&jobs, phase)).collect();
         assert_eq!(phase_letters, ["si", "si", "ci", "is", "si"]);
     }
 
     #[test]
     fn a_background_comes_grows_and_goes_while_the_foreground_goes_on() {
-        let foreground = vec![placed("poll", 1, &[0]); 4];
+        let foreground = vec![job_on("poll", 1, &[0]); 4];
         let background = vec![
             None,
-            placed("interrupt", 1, &[1]),
-            placed("interrupt", 1, &[1, 2]),
+            job_on("interrupt", 1, &[1]),
+            job_on("interrupt", 1, &[1, 2]),
             None,
         ];
-        let courses = [
-            course("foreground", foreground),
-            course("background", background),
+        let jobs = [
+            trial_job("foreground", foreground),
+            trial_job("background", background),
         ];
-        let phase_letters: Vec<String> = (0..4).map(|phase| letters(&courses, phase)).collect();
+        let phase_letters: Vec<String> = (0..4).map(|phase| letters(&jobs, phase)).collect();
         assert_eq!(phase_letters, ["sii", "csi", "ccs", "cii"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The series of the jobs, computed from the slices of their threads.
 
-use super::lanes::{Course, Strand};
+use super::lanes::{TrialJob, Worker};
 use q2c_engine::{LiveSlice, SleepCounts};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Nanos, Rates};
@@ -9,10 +9,10 @@ use q2c_policy::method::Means;
 use q2c_result::mode::WaitMode;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
-use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
+use q2c_workbench::busy::{CounterSpan, Others, job_cpus};
 use q2c_workbench::workload::{Boundary, Site, StageActivity};
 
-pub(crate) struct Heap {
+pub(crate) struct SliceLog {
     /// The common start on the run's clock, ns.
     pub start_ns: u64,
     pub tids: Vec<u32>,
@@ -39,9 +39,9 @@ struct SeriesSlice {
     latencies: Vec<u32>,
 }
 
-impl Heap {
+impl SliceLog {
     pub(crate) fn new(lanes: usize, slice: Nanos, end: u64) -> Self {
-        Heap {
+        SliceLog {
             start_ns: 0,
             tids: Vec::new(),
             slice,
@@ -77,43 +77,43 @@ impl Heap {
     }
 
     /// Number of threads that have not yet reported the slices before number `end`.
-    pub(crate) fn late(&self, end: u64) -> usize {
+    pub(crate) fn late_threads(&self, end: u64) -> usize {
         self.next.iter().filter(|&&next| next < end).count()
     }
 }
 
 /// The data of a trial.
-pub(crate) struct Run<'a> {
-    pub heap: &'a Heap,
-    pub courses: &'a [Course],
-    pub strands: &'a [Strand],
+pub(crate) struct Trial<'a> {
+    pub log: &'a SliceLog,
+    pub jobs: &'a [TrialJob],
+    pub workers: &'a [Worker],
     /// The number of the order of each phase.
     pub orders: &'a [u64],
     pub boundaries: &'a [Boundary],
     pub site: &'a Site,
 }
 
-impl Run<'_> {
+impl Trial<'_> {
     pub(crate) fn phases(&self) -> Vec<PhaseTrial> {
         let phases = 0..self.orders.len();
         phases.map(|phase| self.phase(phase)).collect()
     }
 
     /// The slices of threads that carry the order of this phase.
-    fn parts(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
-        let (slices, order) = (self.heap.slices.iter(), self.orders.get(phase));
+    fn slices_of(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
+        let (slices, order) = (self.log.slices.iter(), self.orders.get(phase));
         slices.filter(move |part| Some(&part.order) == order)
     }
 
-    fn does(&self, lane: usize, job: usize, phase: usize) -> bool {
-        self.strands[lane].job == job && self.strands[lane].works[phase]
+    fn works_on(&self, lane: usize, job: usize, phase: usize) -> bool {
+        self.workers[lane].job == job && self.workers[lane].works[phase]
     }
 
     /// For each thread of a job in a phase: lane, start and end on the run's clock (ns), I/Os.
     pub(crate) fn spans(&self, job: usize, phase: usize) -> Vec<(usize, (u64, u64), u64)> {
-        let lanes = (0..self.strands.len()).filter(|&lane| self.does(lane, job, phase));
+        let lanes = (0..self.workers.len()).filter(|&lane| self.works_on(lane, job, phase));
         let span = |lane: usize| {
-            let parts = || self.parts(phase).filter(move |part| part.lane == lane);
+            let parts = || self.slices_of(phase).filter(move |part| part.lane == lane);
             let begin = parts().map(|part| part.span.0).min()?;
             let end = parts().map(|part| part.span.1).max()?;
             let ios = parts().map(|part| part.ios as u64).sum();
@@ -124,35 +124,35 @@ impl Run<'_> {
 
     /// Numbers of a phase's first and last slice. It starts with the first thread that took its
     /// order, and ends before the first that took the next. Late slices do not extend it.
-    fn cut(&self, phase: usize) -> (u64, u64) {
-        let begin = |phase| self.parts(phase).map(|part| part.numbers.0).min();
+    fn slice_range(&self, phase: usize) -> (u64, u64) {
+        let begin = |phase| self.slices_of(phase).map(|part| part.numbers.0).min();
         let first = begin(phase).unwrap_or(0);
-        let last = self.parts(phase).map(|part| part.numbers.1);
+        let last = self.slices_of(phase).map(|part| part.numbers.1);
         let last = last.max().unwrap_or(0);
-        let end = begin(phase + 1).unwrap_or(self.heap.end).min(self.heap.end);
+        let end = begin(phase + 1).unwrap_or(self.log.end).min(self.log.end);
         (first, last.min(end.saturating_sub(1)).max(first))
     }
 
     fn phase(&self, phase: usize) -> PhaseTrial {
-        let (first, last) = self.cut(phase);
-        let slice_s = self.heap.slice.as_secs_f64();
+        let (first, last) = self.slice_range(phase);
+        let slice_s = self.log.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
         let counters = match self.boundaries.get(phase..phase + 2) {
             Some([begin, end]) => end.since(begin),
             _ => StageActivity::default(),
         };
         let job_parts = |job: usize| -> Vec<&SeriesSlice> {
-            let of_job = |part: &&SeriesSlice| self.does(part.lane, job, phase);
-            self.parts(phase).filter(of_job).collect()
+            let of_job = |part: &&SeriesSlice| self.works_on(part.lane, job, phase);
+            self.slices_of(phase).filter(of_job).collect()
         };
-        let parts: Vec<_> = (0..self.courses.len()).map(job_parts).collect();
+        let parts: Vec<_> = (0..self.jobs.len()).map(job_parts).collect();
         let busy = |parts: &Vec<&SeriesSlice>| {
             parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
         };
         let cpus: Vec<f64> = parts.iter().map(busy).collect();
         let series = |(job, mine): (usize, &Vec<&SeriesSlice>)| {
-            let course = &self.courses[job];
-            let placed = course.phases[phase].as_ref()?;
+            let phased_job = &self.jobs[job];
+            let placed = phased_job.phases[phase].as_ref()?;
             let span = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
@@ -162,9 +162,9 @@ impl Run<'_> {
                 ..Others::default()
             };
             let method = placed.method();
-            let busy = |total| of_jobs(total, others, cpus[job], span).cpus;
+            let busy = |total| job_cpus(total, others, cpus[job], span).cpus;
             Some(JobSeries {
-                job: course.name.clone(),
+                job: phased_job.name.clone(),
                 lanes: placed.cpus.len() as u32,
                 was: Some(self.mode(mine, &method, phase, &counters)),
                 rule_period_s: method.period().map(Nanos::as_secs_f64),
@@ -184,7 +184,7 @@ impl Run<'_> {
 
     /// The intervals of a phase. One for which no thread reported anything is left out.
     fn ticks(&self, parts: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
-        let slice_s = self.heap.slice.as_secs_f64();
+        let slice_s = self.log.slice.as_secs_f64();
         let numbered = |number: u64| {
             let inside = |part: &&&SeriesSlice| (part.numbers.0..=part.numbers.1).contains(&number);
             let here: Vec<&SeriesSlice> = parts.iter().filter(inside).copied().collect();
@@ -192,6 +192,40 @@ impl Run<'_> {
             (!here.is_empty()).then(|| tick(&here, end_s, slice_s))
         };
         (first..=last).filter_map(numbered).collect()
+    }
+
+    fn mode(
+        &self,
+        parts: &[&SeriesSlice],
+        asked: &Method,
+        phase: usize,
+        counters: &StageActivity,
+    ) -> WaitMode {
+        let mut sleeps = SleepCounts::default();
+        parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
+        let ios: f64 = parts.iter().map(|part| part.ios).sum();
+        let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
+        let waits = if sleeps.slept == 0 {
+            ios
+        } else {
+            sleeps.slept as f64
+        };
+        let jobs = self.jobs.iter();
+        let at_work = jobs.filter(|phased_job| phased_job.phases[phase].is_some());
+        let seen = WaitCounts {
+            ios: ios as u64,
+            handled: sleeps.handled,
+            slept: sleeps.slept,
+            left_to_interrupt: sleeps.interrupted,
+            interrupts: counters.interrupts,
+            requests: counters.requests,
+            others: at_work.count() > 1,
+            switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
+            polls_by: parts.first().map(|part| part.polls_by),
+            checks_kernel: counters.interrupts.is_some(),
+            ..WaitCounts::default()
+        };
+        seen.mode(asked)
     }
 }
 
@@ -227,42 +261,6 @@ fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
         mean_ns: or_zero(mean(&latencies)),
         p50_ns: or_zero(percentile(&latencies, 0.5)),
         p99_ns: or_zero(percentile(&latencies, 0.99)),
-    }
-}
-
-impl Run<'_> {
-    fn mode(
-        &self,
-        parts: &[&SeriesSlice],
-        asked: &Method,
-        phase: usize,
-        counters: &StageActivity,
-    ) -> WaitMode {
-        let mut sleeps = SleepCounts::default();
-        parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
-        let ios: f64 = parts.iter().map(|part| part.ios).sum();
-        let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
-        let waits = if sleeps.slept == 0 {
-            ios
-        } else {
-            sleeps.slept as f64
-        };
-        let courses = self.courses.iter();
-        let at_work = courses.filter(|course| course.phases[phase].is_some());
-        let seen = WaitCounts {
-            ios: ios as u64,
-            handled: sleeps.handled,
-            slept: sleeps.slept,
-            left_to_interrupt: sleeps.interrupted,
-            interrupts: counters.interrupts,
-            requests: counters.requests,
-            others: at_work.count() > 1,
-            switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
-            polls_by: parts.first().map(|part| part.polls_by),
-            checks_kernel: counters.interrupts.is_some(),
-            ..WaitCounts::default()
-        };
-        seen.mode(asked)
     }
 }
 

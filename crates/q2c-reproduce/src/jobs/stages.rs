@@ -1,13 +1,13 @@
 //! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
 use super::live::LiveTrial;
-use super::series::Run;
+use super::series::Trial;
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};
-use q2c_result::late::Unseen;
+use q2c_result::late::UnseenReason;
 use q2c_result::reproduce::PhaseTrial;
 use q2c_run::runner::CellError;
-use q2c_workbench::stages::{Part, StageCapture};
+use q2c_workbench::stages::{RunPart, StageCapture};
 use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,38 +30,38 @@ pub(super) struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    pub(crate) fn begin(wanted: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
+    pub(crate) fn start(wanted: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
         let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
         let capture = wanted.then(begin).transpose();
         Ok(Capture {
-            capture: capture.map_err(|unseen| refused(&unseen))?,
+            capture: capture.map_err(|unseen| refusal(&unseen))?,
             site: trial.site,
         })
     }
 
     /// Ends the capture, and adds its figures to the jobs of each phase.
-    pub(crate) fn end(self, phases: &mut [PhaseTrial], run: &Run<'_>) -> Result<(), CellError> {
+    pub(crate) fn stop(self, phases: &mut [PhaseTrial], run: &Trial<'_>) -> Result<(), CellError> {
         let Some(capture) = self.capture else {
             return Ok(());
         };
-        let captured = capture.end(self.site).map_err(|unseen| refused(&unseen))?;
+        let captured = capture.end(self.site).map_err(|unseen| refusal(&unseen))?;
         let time = &self.site.time;
         for (n, phase) in phases.iter_mut().enumerate() {
             for job in &mut phase.jobs {
-                let nth = run.courses.iter().position(|course| course.name == job.job);
+                let nth = run.jobs.iter().position(|one| one.name == job.job);
                 let spans = nth.map_or_else(Vec::new, |nth| run.spans(nth, n));
                 let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
                     let range = time.since_boot(begin)?..time.since_boot(end)?;
-                    Some((run.heap.tids[lane], range))
+                    Some((run.log.tids[lane], range))
                 };
-                let part = Part {
+                let part = RunPart {
                     threads: spans.iter().filter_map(thread).collect(),
                     ios: spans.iter().map(|(.., ios)| ios).sum(),
                     seconds: phase.seconds,
                 };
                 match captured.stages(&part) {
                     PointStages::Seen(seen) => job.figures = figures(&seen),
-                    PointStages::Unseen(unseen) => return Err(refused(&unseen)),
+                    PointStages::Unseen(unseen) => return Err(refusal(&unseen)),
                 }
             }
         }
@@ -70,27 +70,27 @@ impl<'a> Capture<'a> {
 }
 
 /// Why the block layer cannot be captured here; `None` if it can. Captures for a moment.
-pub fn no_capture(site: &Site) -> Option<String> {
+pub fn capture_refusal(site: &Site) -> Option<String> {
     let begun = StageCapture::begin(site, None, Duration::ZERO);
     let ended = begun.and_then(|capture| capture.end(site));
     ended.err().map(|unseen| unseen_reason(&unseen))
 }
 
-fn refused(unseen: &Unseen) -> CellError {
+fn refusal(unseen: &UnseenReason) -> CellError {
     CellError::Cell(unseen_reason(unseen))
 }
 
-fn unseen_reason(unseen: &Unseen) -> String {
+fn unseen_reason(unseen: &UnseenReason) -> String {
     match unseen {
-        Unseen::NoDevice => "no block device stands under the target".to_owned(),
-        Unseen::PastBlockLayer => "the I/O does not go through the block layer".to_owned(),
-        Unseen::Refused(error) | Unseen::Failed(error) => {
+        UnseenReason::NoDevice => "no block device stands under the target".to_owned(),
+        UnseenReason::PastBlockLayer => "the I/O does not go through the block layer".to_owned(),
+        UnseenReason::Refused(error) | UnseenReason::Failed(error) => {
             format!("failed to capture the block layer: {error}")
         }
-        Unseen::NoIo { others } => {
+        UnseenReason::NoIo { others } => {
             format!("the capture saw none of the jobs' I/Os, and {others} of others")
         }
-        Unseen::Stopped => "the run was stopped".to_owned(),
+        UnseenReason::Stopped => "the run was stopped".to_owned(),
     }
 }
 
@@ -100,7 +100,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     let waits = seen.tag_waits.as_ref().and_then(TagWaits::sum);
     let waits = waits.map(|(sleeps, _)| sleeps as f64 / seen.ios as f64);
     let reads = seen.queues.first().and_then(|device| device.reads.as_ref());
-    crate::known([
+    crate::figures([
         ("q2g", stage("Q2G")),
         ("g2i", stage("G2I")),
         ("i2d", stage("I2D")),

@@ -4,7 +4,7 @@ use crate::file::Experiment;
 use crate::jobs::AxisValues;
 use q2c_result::compare::{CompareResult, DeviceRun};
 use q2c_result::replay::ReplayTrial;
-use q2c_result::reproduce::{FailedTrial, Point, PointTrial, WhyNot};
+use q2c_result::reproduce::{FailedTrial, Point, PointTrial, TrialFailure};
 use std::collections::BTreeMap;
 
 /// The figures of a replayed trace.
@@ -25,8 +25,8 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
             )
         };
         let result = result.ok_or_else(none);
-        match result.and_then(|result| run_of(experiment, result, &at)) {
-            Ok(run) => seen(at, &run.trials, &run.failures),
+        match result.and_then(|result| device_run(experiment, result, &at)) {
+            Ok(run) => replay_point(at, &run.trials, &run.failures),
             Err(reason) => Point {
                 at,
                 failures: vec![reason],
@@ -43,7 +43,7 @@ pub fn trials_asked(result: &CompareResult) -> u32 {
     asked.max().unwrap_or(0)
 }
 
-fn run_of<'a>(
+fn device_run<'a>(
     experiment: &Experiment,
     result: &'a CompareResult,
     at: &AxisValues,
@@ -64,7 +64,7 @@ fn run_of<'a>(
 
 fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
     let ns = |seconds: f64| seconds * 1e9;
-    crate::known([
+    crate::figures([
         ("completion", Some(ns(trial.completion_s))),
         ("sum_q2c", trial.sum_q2c_s.map(ns)),
         ("sum_u2c", Some(ns(trial.sum_u2c_s))),
@@ -72,7 +72,7 @@ fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
 }
 
 /// The point of a replay. Trials keep their numbers, and invalid ones are left out by name.
-fn seen(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
+fn replay_point(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
     let mut point = Point {
         at,
         failures: failures.to_vec(),
@@ -88,7 +88,7 @@ fn seen(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
         } else {
             point.failed.push(FailedTrial {
                 trial,
-                why: WhyNot::Invalid(replay.invalid.clone()),
+                why: TrialFailure::Invalid(replay.invalid.clone()),
             });
         }
     }
@@ -98,24 +98,24 @@ fn seen(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::replay::Invalid;
+    use q2c_result::replay::Flaw;
 
     /// The second and the fourth of five trials are invalid; the others keep their numbers.
     #[test]
     fn invalid_trials_are_named_and_the_others_keep_their_numbers() {
-        let bound = vec![Invalid::ReplayerBound];
+        let bound = vec![Flaw::ReplayerBound];
         let mut trials = [1.0, 2.0, 3.0, 4.0, 5.0].map(|completion_s| ReplayTrial {
             completion_s,
             ..ReplayTrial::default()
         });
         trials[1].invalid.clone_from(&bound);
         trials[3].invalid.clone_from(&bound);
-        let point = seen(BTreeMap::new(), &trials, &[]);
+        let point = replay_point(BTreeMap::new(), &trials, &[]);
         let kept = point.trials.iter();
         let kept = kept.map(|trial| (trial.trial, trial.figures["completion"]));
         assert_eq!(kept.collect::<Vec<_>>(), [(0, 1e9), (2, 3e9), (4, 5e9)]);
         let failed: Vec<u32> = point.failed.iter().map(|failed| failed.trial).collect();
         assert_eq!(failed, [1, 3]);
-        assert_eq!(point.failed[0].why, WhyNot::Invalid(bound));
+        assert_eq!(point.failed[0].why, TrialFailure::Invalid(bound));
     }
 }

@@ -3,7 +3,7 @@
 use crate::jobs::AxisValues;
 use q2c_place::latency::PollTimes;
 use q2c_place::speed;
-use q2c_place::study::{PlaceStudyRequest, SetupOf, simulate};
+use q2c_place::study::{PlaceStudyRequest, SetupRequest, simulate};
 use q2c_result::place::{PolicyName, Setup, SpeedsFrom};
 use q2c_result::reproduce::{PointTrial, StatedError};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -28,11 +28,11 @@ const STARTS: u32 = 20;
 /// The study as a plan for the runner. It has one cell.
 pub struct PlacePlan<'a> {
     /// The machine and its tasks.
-    pub setup: &'a SetupOf,
+    pub setup: &'a SetupRequest,
 }
 
 /// The error that the simulator states for itself.
-pub(crate) fn stated() -> StatedError {
+pub(crate) fn stated_error() -> StatedError {
     StatedError {
         model: "the simulator of placements".to_owned(),
         error: "its speeds beside neighbours follow from the published gain of scatter over bunch, \
@@ -55,7 +55,7 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
     let over_spread = Some(gain(time.spread, time.colocate));
     let over_worst = time.worst.map(|worst| gain(worst, time.proposed));
     let from_best = time.best.map(|best| time.proposed / best - 1.0);
-    crate::known([
+    crate::figures([
         ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
         ("colocate_over_spread", over_spread),
         ("over_free", Some(gain(time.free, time.proposed))),

@@ -1,12 +1,13 @@
 //! Groups of sleep rules compete on the library of patterns, and on sets of its sources.
 
-use crate::file::{Experiment, RulesAsked};
+use crate::file::{CompetingRules, Experiment};
 use crate::jobs::AxisValues;
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::reproduce::{Point, PointTrial, StatedError};
 use q2c_sim::{Arrival, Limits, Objective};
 use q2c_study::{
-    CellProgress, Contest, GroupLoss, Holding, SimTrace, SourceOptions, Study, Timing, read_library,
+    CellProgress, Contest, GroupLoss, LaneStorage, SimTrace, SourceOptions, Study, Timing,
+    read_library,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +24,7 @@ const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEMORY: Bytes = Bytes(1 << 30);
 
 /// The error that the simulator states for itself.
-pub(crate) fn stated() -> StatedError {
+pub(crate) fn stated_error() -> StatedError {
     StatedError {
         model: "the simulator of sleep rules".to_owned(),
         error: "recorded latencies are replayed at the costs of a published machine, and the device \
@@ -35,7 +36,7 @@ pub(crate) fn stated() -> StatedError {
 
 /// Reads the library of patterns; `folder` takes its temporary files.
 pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
-    let options = SourceOptions::as_stated(Holding {
+    let options = SourceOptions::as_stated(LaneStorage {
         memory: MEMORY,
         folder: folder.to_owned(),
         new_file: q2c_workbench::lane_file::new,
@@ -52,13 +53,13 @@ pub struct Draw {
     pub seed: u64,
 }
 
-/// Runs the study. Calls `told` with the number of finished simulations.
+/// Runs the study. Calls `report` with the number of finished simulations.
 pub fn points(
-    rules: &RulesAsked,
+    rules: &CompetingRules,
     traces: &[SimTrace],
     draw: Draw,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(usize),
+    report: &mut dyn FnMut(usize),
 ) -> Result<Vec<Point>, Fault> {
     let cost = CostModel::published();
     let study = Study {
@@ -82,11 +83,11 @@ pub fn points(
         groups: groups.iter().map(policies).collect(),
     };
     let contests: Vec<Contest> = rules.among.iter().map(contest).collect();
-    let held = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, told))?;
+    let held = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, report))?;
     let mut points = Vec::new();
     for (among, ((_, groups), sets)) in rules.among.iter().zip(&held).enumerate() {
         points.extend(groups.iter().enumerate().map(|(n, &group)| Point {
-            at: rules.point_of(group, among),
+            at: rules.axis_values(group, among),
             trials: trials(sets, n),
             predicted: true,
             ..Point::default()
@@ -96,7 +97,7 @@ pub fn points(
 }
 
 /// The points without trials, for a run that was stopped.
-pub fn not_run(experiment: &Experiment) -> Vec<Point> {
+pub fn unrun_points(experiment: &Experiment) -> Vec<Point> {
     let point = |at: AxisValues| Point {
         at,
         predicted: true,
@@ -110,7 +111,7 @@ fn trials(sets: &[Vec<GroupLoss>], group: usize) -> Vec<PointTrial> {
         let group_loss = set.get(group);
         PointTrial {
             trial: trial as u32,
-            figures: crate::known([
+            figures: crate::figures([
                 ("loss", group_loss.map(|loss| loss.on_average)),
                 ("left_out", group_loss.and_then(|loss| loss.left_out)),
             ]),

@@ -1,16 +1,16 @@
 //! Runs changed experiments on simulated devices, and checks their verdicts.
 
+use q2c_bench::abilities::Abilities;
 use q2c_bench::media::Media;
-use q2c_bench::way::Abilities;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_model::Bytes;
 use q2c_reproduce::file::built_in_experiment;
-use q2c_reproduce::jobs::{AxisValues, Ground, JobsPlan, OpenTarget};
-use q2c_reproduce::needs::Present;
+use q2c_reproduce::jobs::{AxisValues, JobResources, JobsPlan, OpenTarget};
+use q2c_reproduce::needs::Features;
 use q2c_reproduce::studies::place::PlacePlan;
-use q2c_reproduce::{About, Experiment, Maker, answer};
+use q2c_reproduce::{DeviceMaker, Experiment, RunFacts, answer};
 use q2c_result::reproduce::{JudgedClaim, PointTrial, ReproduceResult, ReproduceVerdict};
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::runner::{Plan, Runner, Settings};
@@ -72,8 +72,8 @@ pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) 
     let site = Site::without_disk(Roots::live(), world);
     let simulated = SimDevices::default();
     let engine: EngineSpec = target.parse().unwrap();
-    let media = Media::plain(simulated.medium(&engine).unwrap());
-    let ground = Ground {
+    let media = Media::without_nvme(simulated.medium(&engine).unwrap());
+    let resources = JobResources {
         target: Some(OpenTarget {
             media: &media,
             span: Bytes(1 << 30),
@@ -82,12 +82,12 @@ pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) 
         }),
         site: &site,
         cpus: &cpus,
-        maker: Maker::new(Roots::live(), folder.path().into(), None, 1, simulated),
+        maker: DeviceMaker::new(Roots::live(), folder.path().into(), None, 1, simulated),
         restore_dir: None,
     };
     let mut plan = JobsPlan {
         experiment,
-        ground: &ground,
+        resources: &resources,
         scale,
     };
     let clock = RunnerClock::new(&site.time);
@@ -95,7 +95,7 @@ pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) 
         Some(setup) => trials(&mut PlacePlan { setup }, &clock, folder.path()),
         None => trials(&mut plan, &clock, folder.path()),
     };
-    let present = Present::default();
+    let present = Features::default();
     let about = about(&present, scale, TRIALS);
     answer(experiment, &about, &summary, |at| plan.cpus(at))
 }
@@ -130,8 +130,8 @@ pub(crate) fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedCl
 pub(crate) type ExpectedVerdict<'a> = (&'a str, ReproduceVerdict);
 
 /// Facts of a run with this number of trials of each point, which took no time.
-pub(crate) fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
-    About {
+pub(crate) fn about(present: &Features, scale: f64, trials: u32) -> RunFacts<'_> {
+    RunFacts {
         present,
         target: None,
         scale,

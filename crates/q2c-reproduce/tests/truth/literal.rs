@@ -3,8 +3,7 @@
 use crate::harness::{about, assert_verdicts, verdicts};
 use q2c_model::Rates;
 use q2c_reproduce::file::built_in_experiment;
-use q2c_reproduce::judged;
-use q2c_reproduce::needs::Present;
+use q2c_reproduce::needs::Features;
 use q2c_result::reproduce::ReproduceVerdict::{self, CannotJudge, DoesNotHold, Holds};
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Point, PointTrial, ReproduceResult, Tick};
 use std::collections::BTreeMap;
@@ -68,12 +67,12 @@ fn point(at: &[(&str, &str)], phases: &[PhaseTrial]) -> Point {
 
 /// The verdicts of an experiment on a machine with `cpus` CPUs that has everything else.
 fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
-    let present = Present {
+    let present = Features {
         cpus,
         hw_queues: Some(8),
-        ..Present::default()
+        ..Features::default()
     };
-    judged(
+    q2c_reproduce::judge(
         &built_in_experiment(name).unwrap(),
         &about(&present, 1.0, 3),
         points,

@@ -7,11 +7,11 @@
 
 use crate::harness::{about, assert_verdicts, changed};
 use ReproduceVerdict::{DoesNotHold, Holds, Undecided};
-use q2c_model::{Bytes, Direction, Nanos, TakenAs};
+use q2c_model::{Bytes, Direction, Interpretation, Nanos};
 use q2c_policy::Io;
-use q2c_reproduce::needs::Present;
+use q2c_reproduce::needs::Features;
 use q2c_reproduce::studies::rules::{Draw, library, points};
-use q2c_reproduce::{Experiment, judged};
+use q2c_reproduce::{Experiment, judge};
 use q2c_result::reproduce::{Basis, ReproduceResult, ReproduceVerdict};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::LaneRecording;
@@ -32,7 +32,7 @@ fn pattern(name: &str, us: f64) -> SimTrace {
     SimTrace {
         input: SweepInput {
             path: format!("{name}.parquet"),
-            taken_as: TakenAs::default(),
+            taken_as: Interpretation::default(),
             lanes: 1,
             ios: IOS,
             sizes: vec![Bytes(4096)],
@@ -65,7 +65,11 @@ fn studied(experiment: &Experiment, traces: &[SimTrace], trials: u32) -> Reprodu
     let draw = Draw { trials, seed: 1 };
     let stop = AtomicBool::new(false);
     let points = points(rules, traces, draw, &stop, &mut |_| {}).unwrap();
-    judged(experiment, &about(&Present::default(), 1.0, trials), points)
+    judge(
+        experiment,
+        &about(&Features::default(), 1.0, trials),
+        points,
+    )
 }
 
 fn found(result: &ReproduceResult, verdict: ReproduceVerdict) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The stages that add up to Q2C.
 const STAGES: [&str; 7] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C"];
 /// The smallest growth of mean Q2C that counts, as a share. Means differ by less without a cause.
-const GROWTH: f64 = 0.05;
+const MIN_GROWTH_SHARE: f64 = 0.05;
 
 /// The growth of an I/O's mean time in the block layer from a point with few jobs to one with more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct StageGrowth {
 
 impl StageGrowth {
     /// The growth over the points; `None` without Q2C, or if Q2C is shortest at the most jobs.
-    pub fn over(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
+    pub fn from_points(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
         let q2c = |run: &StageRun| Some(run.stages.get("Q2C").filter(|q2c| q2c.n > 0)?.mean_ns);
         let known = || {
             let points = points.iter();
@@ -41,7 +41,7 @@ impl StageGrowth {
             .map(|stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage)))
             .into_iter()
             .max_by(|a, b| a.1.total_cmp(&b.1));
-        let most = most.filter(|_| grown >= GROWTH * first.2);
+        let most = most.filter(|_| grown >= MIN_GROWTH_SHARE * first.2);
         Some(StageGrowth {
             from: first.0,
             to: last.0,
@@ -104,15 +104,15 @@ mod tests {
         ]);
         let two = run(&[("Q2G", 100, 2e3), ("D2C", 100, 50e3), ("Q2C", 100, 52e3)]);
         let points = [(4, &four), (1, &one), (2, &two)];
-        let grown = StageGrowth::over(&points).expect("a growth");
+        let grown = StageGrowth::from_points(&points).expect("a growth");
         assert_eq!((grown.from, grown.to), (1, 4));
         assert_eq!((grown.q2c_from_ns, grown.q2c_to_ns), (51e3, 91e3));
         assert_eq!(grown.most, Some(("Q2G".to_owned(), 0.75)));
         // From 51 to 52 us is no growth, and a single point has none.
-        let flat = StageGrowth::over(&points[1..]).expect("two points");
+        let flat = StageGrowth::from_points(&points[1..]).expect("two points");
         assert_eq!(flat.most, None);
-        assert_eq!(StageGrowth::over(&points[..1]), None);
+        assert_eq!(StageGrowth::from_points(&points[..1]), None);
         // Q2C is shorter with more jobs.
-        assert_eq!(StageGrowth::over(&[(1, &four), (2, &one)]), None);
+        assert_eq!(StageGrowth::from_points(&[(1, &four), (2, &one)]), None);
     }
 }

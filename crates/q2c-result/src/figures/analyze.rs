@@ -71,7 +71,7 @@ fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
         .figure("p50", Ns, Less, |row| Some(row.stats?.p50_ns))
         .figure("p99", Ns, Less, |row| Some(row.stats?.p99_ns))
         .figure("p99.9", Ns, Less, |row| Some(row.stats?.p999_ns))
-        .aside()
+        .not_compared()
         .figure("n", Number, Neither, |row| {
             let requests = row.load.map(|load| load.requests);
             requests.or(row.stats.map(|stats| stats.n))

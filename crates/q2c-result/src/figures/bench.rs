@@ -20,14 +20,14 @@ const PARTS: [StageStatistic; 3] = [
 measures!(BenchResult, columns(), |result| &result.cells);
 
 fn columns<'a>() -> Columns<&'a BenchCell> {
-    with_stages(of_jobs(facts(points())))
+    with_stages(with_job_figures(with_device_facts(point_columns())))
 }
 
-fn points<'a>() -> Columns<&'a BenchCell> {
+fn point_columns<'a>() -> Columns<&'a BenchCell> {
     Columns::new(|cell: &&BenchCell| Some(name(&cell.point)))
         .key("engine", |cell| cell.point.engine.clone())
         .key("method", |cell| cell.point.method.to_string())
-        .key("effective_mode", |cell| cell.effective_mode.was.text())
+        .key("effective_mode", |cell| cell.effective_mode.mode.text())
         .key("jobs", |cell| cell.point.jobs.to_string())
         .key("depth", |cell| cell.point.depth.to_string())
         .key("bs_bytes", |cell| cell.point.bs.0.to_string())
@@ -37,7 +37,7 @@ fn points<'a>() -> Columns<&'a BenchCell> {
         .key("nr_requests_asked", |cell| or_empty(cell.point.nr_requests))
 }
 
-fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
+fn with_device_facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .key("device_kind", |c| {
             fact(c, |d| Some(d.kind.as_ref().to_owned()))
@@ -49,7 +49,7 @@ fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .key("bottleneck", |c| or_empty(bottleneck(c).map(|b| &b.stage)))
 }
 
-fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
+fn with_job_figures(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .figure("iops", PerSecond, More, |cell| cell.iops)
         .figure("kiops_per_core", Kilo, More, |c| c.kiops_per_core)
@@ -59,7 +59,7 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("p99", Ns, Less, |cell| cell.lat_ns.p99)
         .figure("p99.9", Ns, Less, |cell| cell.lat_ns.p999)
         .figure("miss_rate", Share, Less, |cell| cell.miss_rate)
-        .aside()
+        .not_compared()
         .figure("slept_share", Share, Neither, |cell| cell.slept_share)
         .figure("effective_sleep", Ns, Neither, |c| c.effective_sleep_ns)
         .figure("slept", Ns, Neither, |cell| cell.slept_ns)

@@ -13,7 +13,7 @@ impl Measures for FsResult {
 
     fn figures(&self) -> FigureTable {
         if let Some(program) = &self.program {
-            return of_program().table(&program.cells);
+            return program_columns().table(&program.cells);
         }
         let rows = self.cells.iter().map(|cell| {
             let ratio = self.ratios.iter().find(|ratio| ratio.point == cell.point);
@@ -23,7 +23,7 @@ impl Measures for FsResult {
     }
 }
 
-fn of_program<'a>() -> Columns<&'a ProgramCell> {
+fn program_columns<'a>() -> Columns<&'a ProgramCell> {
     let name = |cell: &&ProgramCell| format!("{} cpus {}", cell.point.fs, cell.point.cpus);
     Columns::new(move |cell| Some(name(cell)))
         .key("fs", |cell| cell.point.fs.to_string())
@@ -49,7 +49,7 @@ fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     })
     .figure("iops", PerSecond, More, |(cell, _)| cell.iops)
     .figure("in_flight", Number, Neither, |(cell, _)| cell.in_flight)
-    .aside()
+    .not_compared()
     .figure("from_device", Share, Less, |(cell, _)| cell.from_device)
     .figure("shared_to_private", Number, More, |(_, r)| r.map(interval))
 }

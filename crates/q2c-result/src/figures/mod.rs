@@ -226,7 +226,7 @@ impl<T> Columns<T> {
     }
 
     /// Excludes the figures that are added after this call from comparisons of results.
-    fn aside(mut self) -> Self {
+    fn not_compared(mut self) -> Self {
         self.compared = false;
         self
     }

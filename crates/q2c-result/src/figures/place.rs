@@ -64,7 +64,7 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .figure("p_p99.9", Ns, Less, |(_, r)| {
         polls(r, |p| p.latency.p999_ns)
     })
-    .aside()
+    .not_compared()
     .figure("p_bytes_per_s", Number, More, |(_, r)| {
         polls(r, |p| p.bytes_per_s)
     })

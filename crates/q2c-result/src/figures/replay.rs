@@ -40,14 +40,14 @@ fn rows<'a>(
 }
 
 fn columns<'a>() -> Columns<ReplayFigureRow<'a>> {
-    let columns = parts(sums(keys()), "", &COMPARED, u2c).aside();
+    let columns = parts(sums(keys()), "", &COMPARED, u2c).not_compared();
     let columns = own_costs(parts(columns, "", &OTHERS, u2c));
     let columns = parts(columns, "lateness_", &LATENESS, |of| Some(&of.lateness_ns));
     let columns = parts(columns, "own_lateness_", &LATENESS, |of| {
         Some(&of.own_lateness_ns)
     });
-    let columns = parts(columns, "u2c_intended_", &COMPARED, intended);
-    let columns = parts(columns, "u2c_intended_", &OTHERS, intended);
+    let columns = parts(columns, "u2c_intended_", &COMPARED, intended_u2c);
+    let columns = parts(columns, "u2c_intended_", &OTHERS, intended_u2c);
     let columns = parts(columns, "q2c_", &COMPARED, q2c);
     parts(columns, "q2c_", &OTHERS, q2c)
 }
@@ -56,7 +56,7 @@ fn u2c(trial: &ReplayTrial) -> Option<&Spread> {
     Some(&trial.u2c_ns).filter(|of| of.ios > 0)
 }
 
-fn intended(trial: &ReplayTrial) -> Option<&Spread> {
+fn intended_u2c(trial: &ReplayTrial) -> Option<&Spread> {
     Some(&trial.u2c_intended_ns).filter(|of| of.ios > 0)
 }
 
@@ -64,7 +64,7 @@ fn q2c(trial: &ReplayTrial) -> Option<&Spread> {
     trial.q2c_ns.as_ref().filter(|of| of.ios > 0)
 }
 
-fn compared(row: &ReplayFigureRow) -> Option<String> {
+fn variant_name(row: &ReplayFigureRow) -> Option<String> {
     let name = match row.names {
         [_, _, ""] => "replay".to_owned(),
         names => names.join(" "),
@@ -77,7 +77,7 @@ fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
         let kinds: Vec<&str> = row.trial.invalid.iter().map(Into::into).collect();
         kinds.join(" ")
     };
-    Columns::new(compared)
+    Columns::new(variant_name)
         .key("trace", |row: &ReplayFigureRow<'a>| row.names[0].to_owned())
         .key("mode", |row| row.names[1].to_owned())
         .key("device", |row| row.names[2].to_owned())

@@ -110,7 +110,7 @@ fn curve<'a>() -> Columns<&'a CurvePoint> {
         .key("jobs", |point| point.jobs.to_string())
         .key("measured", |point| point.measured.to_string())
         .figure("iops", PerSecond, More, |point| point.iops)
-        .aside()
+        .not_compared()
         .figure("iops_low", PerSecond, More, |point| point.low)
         .figure("iops_high", PerSecond, More, |point| point.high)
 }

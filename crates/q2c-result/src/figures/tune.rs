@@ -44,7 +44,7 @@ fn keys<'a>() -> Columns<TuneFigureRow<'a>> {
         .key("role", |row| row.cell.role.text().to_owned())
         .key("sleeping", |row| row.cell.sleeping.to_string())
         .key("asked", |row| row.cell.effective_mode.asked.to_string())
-        .key("was", |row| row.cell.effective_mode.was.text())
+        .key("was", |row| row.cell.effective_mode.mode.text())
         .key("cores", |r| {
             or_empty(r.cell.relative.map(|of| word(of.cores)))
         })
@@ -71,7 +71,7 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
         .figure("effective_sleep", Ns, Neither, |row| {
             slept(row, row.measured.rates.effective_sleep_ns)
         })
-        .aside()
+        .not_compared()
         .figure("slept", Ns, Neither, |r| slept(r, r.measured.slept_ns))
         .figure("busy", Cpus, Less, |row| row.measured.busy_cpus)
         .figure("switches_per_io", Number, Less, |r| {
@@ -81,8 +81,8 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
         .figure("relative_kiops_per_core", Number, More, |row| {
             relative(row, |of| of.kiops_per_core)
         });
-    let columns = predicted(columns, "predicted", |cell| cell.predicted);
-    predicted(columns, "predicted_first", |cell| cell.predicted_first)
+    let columns = add_prediction(columns, "predicted", |cell| cell.predicted);
+    add_prediction(columns, "predicted_first", |cell| cell.predicted_first)
 }
 
 /// A figure of sleeps; `None` for a method that never sleeps.
@@ -108,7 +108,7 @@ const PREDICTED: [PredictedFigure; 6] = [
     ("p99", Ns, Less, |of| of.p99_ns),
 ];
 
-fn predicted<'a>(
+fn add_prediction<'a>(
     columns: Columns<TuneFigureRow<'a>>,
     when: &str,
     prediction: fn(&Cell) -> Option<Prediction>,
@@ -140,7 +140,7 @@ fn columns<'a>() -> Columns<KernelFigureRow<'a>> {
             r.1.rates.effective_sleep_ns
         })
         .figure("d2c_p99", Ns, Less, |(_, m, _)| m.d2c_p99_ns)
-        .aside()
+        .not_compared()
         .figure("relative_iops", Number, More, |(of, ..)| of.relative.iops)
         .figure("relative_kiops_per_core", Number, More, |(of, ..)| {
             of.relative.kiops_per_core

@@ -19,7 +19,7 @@ pub struct JudgedClaim {
     /// Whether figures were measured here, or a model gave them.
     pub basis: Basis,
     /// The expressions, each judged.
-    pub expects: Vec<Expected>,
+    pub expects: Vec<Expectation>,
     /// What the claim needs of the machine.
     pub needs: Vec<Need>,
     /// Why the verdict is neither `holds` nor `does-not-hold`, or what qualifies it.
@@ -56,7 +56,7 @@ words! {
 
 /// An expression of a claim, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct Expectation {
     /// The expression as written in the experiment's file.
     pub text: String,
     /// Left side over the trials; times in ns, shares 0..1; `None` if no trial has it.

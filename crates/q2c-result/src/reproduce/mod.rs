@@ -50,7 +50,7 @@ pub struct ReproduceResult {
     /// The kind of study that made the figures.
     pub study: StudyKind,
     /// The devices that were made for the run.
-    pub devices: Vec<MadeDevice>,
+    pub devices: Vec<CreatedDevice>,
     /// The jobs as they were run, in the order of the file.
     pub jobs: Vec<JobAsRun>,
     /// The phases, in the order in which they ran.
@@ -64,13 +64,14 @@ pub struct ReproduceResult {
     /// The claims with their verdicts.
     pub claims: Vec<JudgedClaim>,
     /// The charts that the experiment asks for.
-    pub charts: Vec<ChartAsked>,
+    pub charts: Vec<Chart>,
     /// Conditions under which the figures mislead.
     pub warnings: Vec<Warning>,
 }
 
 /// The experiment that another one adapts to other machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct VariantOf {
     /// Name of the literal experiment.
     pub name: String,
@@ -96,7 +97,7 @@ pub enum StudyKind {
 
 /// A device that was made for the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeDevice {
+pub struct CreatedDevice {
     /// Name of the device in the experiment.
     pub name: String,
     /// The device as the experiment describes it.
@@ -138,7 +139,7 @@ pub struct Window {
 
 /// A chart that an experiment asks for, with published points and our own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ChartAsked {
+pub struct Chart {
     /// Heading.
     pub title: String,
     /// The figure on the vertical axis, as claims write it.
@@ -150,12 +151,12 @@ pub struct ChartAsked {
     /// Published points.
     pub published: Vec<PublishedCurve>,
     /// Our curves, one for each job or for each value of `by`.
-    pub ours: Vec<OurCurve>,
+    pub ours: Vec<RunCurve>,
 }
 
 /// A curve of figures that were measured or simulated here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OurCurve {
+pub struct RunCurve {
     /// Name of the curve.
     pub name: String,
     /// Pairs of a horizontal value (a text, or seconds) and the figure over the trials.

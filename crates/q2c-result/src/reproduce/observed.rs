@@ -1,7 +1,7 @@
 //! Observations of an experiment: points of its axes, their trials, and the series of each job.
 
 use crate::mode::WaitMode;
-use crate::replay::Invalid;
+use crate::replay::Flaw;
 use q2c_model::Rates;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,17 +39,17 @@ pub struct FailedTrial {
     /// Number of the trial, as in [`PointTrial::trial`].
     pub trial: u32,
     /// Why the trial is not usable.
-    pub why: WhyNot,
+    pub why: TrialFailure,
 }
 
 /// Why a trial has no usable figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WhyNot {
+pub enum TrialFailure {
     /// The reason in words: the trial failed, or it lacks the figure.
     Told(String),
     /// The trial was a replay that cannot be compared with others.
-    Invalid(Vec<Invalid>),
+    Invalid(Vec<Flaw>),
 }
 
 /// The number of CPUs that jobs need for themselves, and the number of CPUs of the machine.

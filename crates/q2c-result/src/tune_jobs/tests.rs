@@ -1,5 +1,5 @@
 use super::*;
-use crate::tune::{MethodName, Recommendation, Undecided, Verdict};
+use crate::tune::{MethodName, OpenQuestion, Recommendation, Verdict};
 
 const SMALL: Bytes = Bytes(4096);
 const LARGE: Bytes = Bytes(65_536);
@@ -78,7 +78,7 @@ fn only_settled_answers_are_clear() {
     made[1].recommendation[0].open = vec![MethodName(Method::INTERRUPT)];
     made[2].recommendation[0].verdict = Verdict::Unverified;
     made[3].complete = false;
-    made[4].recommendation[0].undecided = vec![Undecided::SingleTrials {
+    made[4].recommendation[0].undecided = vec![OpenQuestion::SingleTrials {
         single: 2,
         tried: 2,
     }];

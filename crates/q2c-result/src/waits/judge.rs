@@ -7,42 +7,42 @@ use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 
 /// Interrupts per I/O from which completions count as signalled by interrupts.
-const BY_INTERRUPT: f64 = 0.5;
+const MIN_INTERRUPTS_PER_IO: f64 = 0.5;
 
 /// Interrupts per I/O below which completions count as not signalled by interrupts.
-const NOT_BY_INTERRUPT: f64 = 0.1;
+const MAX_POLLED_INTERRUPTS_PER_IO: f64 = 0.1;
 
 /// Voluntary switches per I/O that slept, below which the thread did not leave its CPU.
-const REALLY_SLEPT: f64 = 0.5;
+const MIN_SWITCHES_PER_SLEEP: f64 = 0.5;
 
 /// Smallest share of a CPU that each polling thread of an external program uses.
-const POLLING: f64 = 0.9;
+const MIN_POLLING_CPUS: f64 = 0.9;
 
 impl WaitCounts {
     /// The mode that really ran when the method `asked` was asked for.
     pub fn mode(&self, asked: &Method) -> WaitMode {
         if self.wants_sqpoll_thread && self.sqpoll_threads == 0 {
-            return self.looked().noted(ModeNote::NoHelper);
+            return self.poll_mode().with_note(ModeNote::NoHelper);
         }
         match asked {
             Method::Lane(LaneMethod::Interrupt) => WaitMode::from_kind(ModeKind::Interrupt),
             Method::Lane(LaneMethod::Hybrid(_)) => match self.polls_by {
                 Some(means) if self.checks_kernel && self.was_interrupted(means) => {
-                    WaitMode::by(self.by_rule().kind, Some(Means::Memory))
-                        .noted(ModeNote::Interrupted(means))
+                    WaitMode::new(self.rule_mode().kind, Some(Means::Memory))
+                        .with_note(ModeNote::Interrupted(means))
                 }
-                _ => self.by_rule(),
+                _ => self.rule_mode(),
             },
             _ => match self.polls_by.filter(|means| means.asks_device()) {
-                Some(means) if self.checks_kernel => self.by_kernel(asked, means),
-                _ => self.polled(asked),
+                Some(means) if self.checks_kernel => self.kernel_poll_mode(asked, means),
+                _ => self.requested_poll_mode(asked),
             },
         }
     }
 
     /// True if most waits ended before the thread left its CPU. False if switches are not per wait.
     pub fn stayed_on_cpu(&self) -> bool {
-        matches!(self.switches, Switches::PerWait(n) if n < REALLY_SLEPT)
+        matches!(self.switches, Switches::PerWait(n) if n < MIN_SWITCHES_PER_SLEEP)
     }
 
     /// The same counts for a device that also served other jobs, whose `others` I/Os had at most
@@ -53,8 +53,8 @@ impl WaitCounts {
     pub fn with_other_jobs(self, others: u64) -> Self {
         let surely = self.interrupts.map(|total| total.saturating_sub(others));
         let interrupts = match (self.interrupts, surely) {
-            (Some(total), _) if self.per_io(total) < NOT_BY_INTERRUPT => Some(total),
-            (_, Some(least)) if self.per_io(least) >= BY_INTERRUPT => Some(least),
+            (Some(total), _) if self.per_io(total) < MAX_POLLED_INTERRUPTS_PER_IO => Some(total),
+            (_, Some(least)) if self.per_io(least) >= MIN_INTERRUPTS_PER_IO => Some(least),
             _ => None,
         };
         WaitCounts {
@@ -64,40 +64,41 @@ impl WaitCounts {
         }
     }
 
-    fn looked(&self) -> WaitMode {
-        WaitMode::by(ModeKind::Poll, self.polls_by)
+    fn poll_mode(&self) -> WaitMode {
+        WaitMode::new(ModeKind::Poll, self.polls_by)
     }
 
     /// The mode of a method that should sleep by a rule in q2c's own threads.
-    fn by_rule(&self) -> WaitMode {
+    fn rule_mode(&self) -> WaitMode {
         if self.slept == 0 {
             let left = self.per_io(self.left_to_interrupt);
-            if left < BY_INTERRUPT {
-                return self.looked().noted(ModeNote::NeverSlept);
+            if left < MIN_INTERRUPTS_PER_IO {
+                return self.poll_mode().with_note(ModeNote::NeverSlept);
             }
-            let hybrid = WaitMode::by(ModeKind::Hybrid, self.polls_by);
-            return hybrid.noted(ModeNote::LeftToInterrupt(left));
+            let hybrid = WaitMode::new(ModeKind::Hybrid, self.polls_by);
+            return hybrid.with_note(ModeNote::LeftToInterrupt(left));
         }
         WaitMode {
             note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
-            ..WaitMode::by(ModeKind::Hybrid, self.polls_by)
+            ..WaitMode::new(ModeKind::Hybrid, self.polls_by)
         }
     }
 
     /// The mode of a method that polled. A kernel thread that submits is part of the mode.
-    fn polled(&self, asked: &Method) -> WaitMode {
-        let kind = match ModeKind::asked_for(asked) {
-            kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
-            _ => ModeKind::Poll,
-        };
-        WaitMode::by(kind, self.polls_by)
+    fn requested_poll_mode(&self, asked: &Method) -> WaitMode {
+        match ModeKind::from_method(asked) {
+            kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => {
+                WaitMode::new(kind, self.polls_by)
+            }
+            _ => self.poll_mode(),
+        }
     }
 
     /// The mode of a method that asks for `means`, which the kernel may silently ignore.
-    fn by_kernel(&self, asked: &Method, means: Means) -> WaitMode {
-        let ignored = || WaitMode::from_kind(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
-        let unproved = |note| WaitMode::from_kind(ModeKind::NotProved).noted(note);
-        let left_cpu = self.switches.number() >= REALLY_SLEPT;
+    fn kernel_poll_mode(&self, asked: &Method, means: Means) -> WaitMode {
+        let ignored = || WaitMode::from_kind(ModeKind::Interrupt).with_note(ModeNote::PollIgnored);
+        let unproved = |note| WaitMode::from_kind(ModeKind::NotProved).with_note(note);
+        let left_cpu = self.switches.number() >= MIN_SWITCHES_PER_SLEEP;
         let by_call = matches!(asked, Method::HybridKernel(_));
         let sleeps = by_call || means.sleeps();
         let read = self.interrupts.is_some();
@@ -106,16 +107,16 @@ impl WaitCounts {
             // often comes before the thread has left its CPU.
             (Some(true), _) if means == Means::Call => ignored(),
             (Some(true), true) => ignored(),
-            (Some(true), false) => WaitMode::by(ModeKind::Poll, Some(Means::Memory))
-                .noted(ModeNote::Interrupted(means)),
+            (Some(true), false) => WaitMode::new(ModeKind::Poll, Some(Means::Memory))
+                .with_note(ModeNote::Interrupted(means)),
             // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
             // threads slept while they waited.
             (None, true) if !sleeps && read => ignored(),
             (None, true) if !sleeps => unproved(ModeNote::Neither),
             (None, true) if by_call && !read => unproved(ModeNote::InterruptsUnread),
-            (_, true) if sleeps => WaitMode::by(slept_in_kernel(asked), self.polls_by),
-            (_, false) if sleeps => self.looked().noted(ModeNote::NeverSlept),
-            _ => self.polled(asked),
+            (_, true) if sleeps => WaitMode::new(slept_in_kernel(asked), self.polls_by),
+            (_, false) if sleeps => self.poll_mode().with_note(ModeNote::NeverSlept),
+            _ => self.requested_poll_mode(asked),
         }
     }
 
@@ -139,15 +140,15 @@ impl WaitCounts {
         };
         let expected = self.left_to_interrupt + others;
         match self.interrupts?.saturating_sub(expected) as f64 / polled.max(1) as f64 {
-            n if n >= BY_INTERRUPT && polled > 0 => Some(true),
-            n if n < NOT_BY_INTERRUPT && !self.others => Some(false),
+            n if n >= MIN_INTERRUPTS_PER_IO && polled > 0 => Some(true),
+            n if n < MAX_POLLED_INTERRUPTS_PER_IO && !self.others => Some(false),
             _ => None,
         }
     }
 }
 
 fn slept_in_kernel(asked: &Method) -> ModeKind {
-    match ModeKind::asked_for(asked) {
+    match ModeKind::from_method(asked) {
         kind @ (ModeKind::HybridUring | ModeKind::HybridKernel) => kind,
         _ => ModeKind::HybridInKernel,
     }
@@ -157,7 +158,7 @@ impl EffectiveMode {
     /// The effective mode of an external program with a user-space driver, each of whose jobs used
     /// `cpus` CPUs. Its device sends the kernel no interrupt, so the CPU time of its threads shows
     /// if they poll. `through` is the way that I/Os took around the block layer.
-    pub fn of_program(asked: Method, cpus: f64, through: Option<String>) -> Self {
+    pub fn from_program_cpus(asked: Method, cpus: f64, through: Option<String>) -> Self {
         let evidence = [
             Evidence::CpusPerJob(cpus),
             Evidence::NoWarmUp,
@@ -166,10 +167,10 @@ impl EffectiveMode {
         let through = through.map(Evidence::Through);
         EffectiveMode {
             asked,
-            was: if cpus >= POLLING {
-                WaitMode::by(ModeKind::Poll, Some(Means::UserSpaceDriver))
+            mode: if cpus >= MIN_POLLING_CPUS {
+                WaitMode::new(ModeKind::Poll, Some(Means::UserSpaceDriver))
             } else {
-                WaitMode::from_kind(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus))
+                WaitMode::from_kind(ModeKind::NotProved).with_note(ModeNote::CpusPerJob(cpus))
             },
             proof: through.into_iter().chain(evidence).collect(),
         }

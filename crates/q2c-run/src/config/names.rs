@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 /// Options that allow writing take no `@name`: a changed file must not redirect a write.
-const WRITTEN_OUT: [&str; 1] = ["--allow-write"];
+const WRITE_OPTIONS: [&str; 1] = ["--allow-write"];
 
 /// Splits `@disk`, `--target=@disk` or `8:16=@disk` into what stands before the `@` and the name.
 pub fn target_name(word: &str) -> Option<(&str, &str)> {
@@ -49,15 +49,15 @@ pub fn replace(
             continue;
         };
         let with_last = &words[at.saturating_sub(1)..=at];
-        if let Some(option) = with_last.iter().find_map(|word| written_out(word)) {
+        if let Some(option) = with_last.iter().find_map(|word| write_option(word)) {
             return Err(format!(
                 "allow writing to @{name}: expected the path itself, found a name; {option} takes no name of q2c.toml"
             ));
         }
         let target = targets.get(name).ok_or_else(|| {
-            let known = known(targets, file);
+            let expected = expected_names(targets, file);
             format!(
-                "find the target @{name}: expected {known}, found no target of that name; a file of that name is written ./@{name}"
+                "find the target @{name}: expected {expected}, found no target of that name; a file of that name is written ./@{name}"
             )
         })?;
         replaced.insert(name.to_owned(), target.clone());
@@ -66,12 +66,12 @@ pub fn replace(
     Ok(replaced)
 }
 
-fn written_out(word: &OsStr) -> Option<&'static str> {
+fn write_option(word: &OsStr) -> Option<&'static str> {
     let option = word.to_str()?.split('=').next()?;
-    WRITTEN_OUT.into_iter().find(|wanted| *wanted == option)
+    WRITE_OPTIONS.into_iter().find(|wanted| *wanted == option)
 }
 
-fn known(targets: &BTreeMap<String, String>, file: &str) -> String {
+fn expected_names(targets: &BTreeMap<String, String>, file: &str) -> String {
     let names: Vec<String> = targets.keys().map(|name| format!("@{name}")).collect();
     if names.is_empty() {
         return format!("a name in [targets] of {file}, which has none");
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn what_is_no_name_is_told() {
         let unknown = replaced("tune @dsk").unwrap_err();
-        let known =
+        let expected =
             "find the target @dsk: expected a name in [targets] of q2c.toml: @disk, @sim-1,";
-        assert!(unknown.starts_with(known), "{unknown}");
+        assert!(unknown.starts_with(expected), "{unknown}");
         for command in [
             "tune @disk --allow-write @disk",
             "tune x --allow-write=@disk",

@@ -28,7 +28,7 @@ pub struct ConfigTable {
 /// A mistake in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {words}")]
-pub struct WrongSetting {
+pub struct SettingError {
     /// Where in the file it was found.
     pub place: TextPlace,
     /// The expected and the found text, as a message for the user.
@@ -40,7 +40,7 @@ pub struct WrongSetting {
 /// # Errors
 /// Every mistake, sorted by place: text that is not TOML, an unknown table or key, or a value of a
 /// wrong type.
-pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, Vec<WrongSetting>> {
+pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, Vec<SettingError>> {
     let mut reading = ConfigReader {
         text,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -50,14 +50,14 @@ pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, 
             ..Config::default()
         },
     };
-    let (document, wrong) = DeTable::parse_recoverable(text);
-    for error in wrong {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
         let message = error.message().trim().replace('\n', " ");
         reading.fault(&error.span().unwrap_or(0..0), message);
     }
     // The rest of a broken line would be reported as a second mistake.
     if reading.faults.is_empty() {
-        reading.document(document.get_ref(), tables);
+        reading.read_document(document.get_ref(), tables);
     }
     reading.faults.sort_by_key(|fault| fault.place);
     if reading.faults.is_empty() {
@@ -70,7 +70,7 @@ pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, 
 struct ConfigReader<'a> {
     text: &'a str,
     folder: PathBuf,
-    faults: Vec<WrongSetting>,
+    faults: Vec<SettingError>,
     config: Config,
 }
 
@@ -81,16 +81,16 @@ impl ConfigReader<'_> {
 
     fn fault(&mut self, span: &Range<usize>, words: String) {
         let place = self.place(span);
-        self.faults.push(WrongSetting { place, words });
+        self.faults.push(SettingError { place, words });
     }
 
-    fn document(&mut self, document: &DeTable<'_>, tables: &[ConfigTable]) {
+    fn read_document(&mut self, document: &DeTable<'_>, tables: &[ConfigTable]) {
         for (name, value) in document {
             let known = tables.iter().find(|table| table.name == name.get_ref());
             let content = value.get_ref().as_table();
             match (known, content) {
-                (Some(table), Some(content)) => self.table(table, content),
-                (None, Some(content)) if name.get_ref() == TARGETS => self.targets(content),
+                (Some(table), Some(content)) => self.read_table(table, content),
+                (None, Some(content)) if name.get_ref() == TARGETS => self.read_targets(content),
                 (known, None) if known.is_some() || name.get_ref() == TARGETS => {
                     let message = format!("expected a table [{}], found a value", name.get_ref());
                     self.fault(&name.span(), message);
@@ -98,14 +98,14 @@ impl ConfigReader<'_> {
                 _ => {
                     let names = tables.iter().map(|table| table.name);
                     let names: Vec<&str> = std::iter::once(TARGETS).chain(names).collect();
-                    let message = unknown("a table", &names, name.get_ref());
+                    let message = unknown_message("a table", &names, name.get_ref());
                     self.fault(&name.span(), message);
                 }
             }
         }
     }
 
-    fn targets(&mut self, content: &DeTable<'_>) {
+    fn read_targets(&mut self, content: &DeTable<'_>) {
         for (name, value) in content {
             let target = value.get_ref().as_str().unwrap_or_default();
             if !is_name(name.get_ref()) {
@@ -118,20 +118,20 @@ impl ConfigReader<'_> {
                 let message = "expected a file, a block device or a simulated device in quotes, such as \"/dev/nvme0n1\"";
                 self.fault(&value.span(), message.to_owned());
             } else {
-                let beside = target.starts_with("./") || target.starts_with("../");
-                let target = self.placed(target.to_owned(), beside);
+                let is_relative = target.starts_with("./") || target.starts_with("../");
+                let target = self.in_folder(target.to_owned(), is_relative);
                 let name = name.get_ref().clone().into_owned();
                 self.config.targets.insert(name, target);
             }
         }
     }
 
-    fn table(&mut self, table: &ConfigTable, content: &DeTable<'_>) {
+    fn read_table(&mut self, table: &ConfigTable, content: &DeTable<'_>) {
         let mut settings: Vec<(Range<usize>, Setting)> = Vec::new();
         for (name, value) in content {
             let Some(key) = table.keys.iter().find(|key| *key == name.get_ref()) else {
                 let what = format!("a key of [{}]", table.name);
-                let message = unknown(&what, &table.keys, name.get_ref());
+                let message = unknown_message(&what, &table.keys, name.get_ref());
                 self.fault(&name.span(), message);
                 continue;
             };
@@ -177,20 +177,20 @@ impl ConfigReader<'_> {
                 return None;
             }
         };
-        let text = self.placed(text, PATHS.contains(&key));
+        let text = self.in_folder(text, PATHS.contains(&key));
         let place = self.place(&item.span());
         Some(ConfigValue { text, place })
     }
 
     /// Joins a path to the file's folder; any other text stays as it is.
-    fn placed(&self, text: String, is_path: bool) -> String {
+    fn in_folder(&self, text: String, is_path: bool) -> String {
         let path = is_path.then(|| self.folder.join(&text).display().to_string());
         path.unwrap_or(text)
     }
 }
 
 /// Says what was expected, and suggests the nearest name.
-fn unknown(what: &str, names: &[&str], found: &str) -> String {
+fn unknown_message(what: &str, names: &[&str], found: &str) -> String {
     let distance = |name: &&&str| strsim::levenshtein(name, found);
     let nearest = names.iter().min_by_key(distance);
     let nearest = nearest.filter(|name| distance(name) <= 1 + found.chars().count() / 3);

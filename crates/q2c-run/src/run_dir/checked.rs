@@ -32,7 +32,7 @@ impl PlanFault {
     }
 
     /// Checks that a value lies in a range. NaN lies in none.
-    pub fn within<T: PartialOrd + Display>(
+    pub fn check_range<T: PartialOrd + Display>(
         field: &'static str,
         value: &T,
         range: RangeInclusive<T>,
@@ -45,25 +45,25 @@ impl PlanFault {
     }
 
     /// Checks that the list is not empty, and that each value lies in a range.
-    pub fn each_within<T: PartialOrd + Display + Clone>(
+    pub fn check_ranges<T: PartialOrd + Display + Clone>(
         field: &'static str,
         values: &[T],
         range: &RangeInclusive<T>,
     ) -> Result<(), PlanFault> {
-        PlanFault::some(field, values)?;
+        PlanFault::check_not_empty(field, values)?;
         let mut values = values.iter();
-        values.try_for_each(|value| PlanFault::within(field, value, range.clone()))
+        values.try_for_each(|value| PlanFault::check_range(field, value, range.clone()))
     }
 
     /// Checks that the list is not empty.
-    pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
+    pub fn check_not_empty<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
         let some = (!values.is_empty()).then_some(());
         some.ok_or_else(|| PlanFault::new(field, "an entry at least", "none"))
     }
 
     /// Checks that no entry appears twice. Each entry makes cells of its own, and two cells of the
     /// same name would become one.
-    pub fn each_once<T: PartialEq + Display>(
+    pub fn check_unique<T: PartialEq + Display>(
         field: &'static str,
         values: &[T],
     ) -> Result<(), PlanFault> {
@@ -76,7 +76,7 @@ impl PlanFault {
     }
 
     /// Parses a text of the plan.
-    pub fn read<T>(field: &'static str, text: &str) -> Result<T, PlanFault>
+    pub fn parse<T>(field: &'static str, text: &str) -> Result<T, PlanFault>
     where
         T: FromStr,
         T::Err: Display,
@@ -94,25 +94,25 @@ mod tests {
 
     #[test]
     fn what_lies_in_no_range_is_named() {
-        assert_eq!(PlanFault::within("seconds", &1.0, 0.1..=2.0), Ok(()));
+        assert_eq!(PlanFault::check_range("seconds", &1.0, 0.1..=2.0), Ok(()));
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 2.1] {
-            let fault = PlanFault::within("seconds", &wrong, 0.1..=2.0).unwrap_err();
+            let fault = PlanFault::check_range("seconds", &wrong, 0.1..=2.0).unwrap_err();
             let message = format!("seconds: expected 0.1 to 2, found {wrong}");
             assert_eq!(fault.to_string(), message);
         }
-        assert_eq!(PlanFault::each_within("jobs", &[1, 9], &(1..=9)), Ok(()));
-        assert!(PlanFault::each_within("jobs", &[1, 10], &(1..=9)).is_err());
-        assert!(PlanFault::each_within::<u32>("jobs", &[], &(1..=9)).is_err());
-        assert_eq!(PlanFault::each_once("jobs", &[1, 2]), Ok(()));
-        let twice = PlanFault::each_once("jobs", &[1, 2, 1]).unwrap_err();
+        assert_eq!(PlanFault::check_ranges("jobs", &[1, 9], &(1..=9)), Ok(()));
+        assert!(PlanFault::check_ranges("jobs", &[1, 10], &(1..=9)).is_err());
+        assert!(PlanFault::check_ranges::<u32>("jobs", &[], &(1..=9)).is_err());
+        assert_eq!(PlanFault::check_unique("jobs", &[1, 2]), Ok(()));
+        let twice = PlanFault::check_unique("jobs", &[1, 2, 1]).unwrap_err();
         let message = "jobs: expected each entry once, found 1 twice";
         assert_eq!(twice.to_string(), message);
     }
 
     #[test]
     fn a_text_that_is_not_understood_is_named() {
-        assert_eq!(PlanFault::read("trials", "7"), Ok(7_u32));
-        let fault = PlanFault::read::<u32>("trials", "x")
+        assert_eq!(PlanFault::parse("trials", "7"), Ok(7_u32));
+        let fault = PlanFault::parse::<u32>("trials", "x")
             .unwrap_err()
             .to_string();
         assert!(fault.starts_with("trials: "), "{fault}");

@@ -55,11 +55,11 @@ pub(super) fn missing_or_io(path: &Path, name: &'static str, error: io::Error) -
 }
 
 pub(super) fn read(path: &Path, name: &'static str) -> Result<Vec<u8>, RunDirError> {
-    let most = match name {
-        JOURNAL => whole_file::RESULT,
-        _ => whole_file::SMALL,
+    let max_bytes = match name {
+        JOURNAL => whole_file::MAX_RESULT,
+        _ => whole_file::MAX_SMALL,
     };
-    whole_file::read(&path.join(name), most).map_err(|e| missing_or_io(path, name, e))
+    whole_file::read(&path.join(name), max_bytes).map_err(|e| missing_or_io(path, name, e))
 }
 
 pub(super) fn read_record(path: &Path) -> Result<RunRecord, RunDirError> {
@@ -123,7 +123,7 @@ impl JournalStorage for LockedFile {
 }
 
 /// True if a process holds the folder. The test takes a shared lock for a moment.
-pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
+pub(super) fn is_locked(file: File, path: &Path) -> Result<bool, RunDirError> {
     match file.try_lock_shared() {
         Ok(()) => {
             drop(LockedFile(file));
@@ -135,7 +135,7 @@ pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
 }
 
 /// Files that the folder itself writes, each in its own way. No final file may have such a name.
-const OWN: [&str; 4] = [JOURNAL, LOG, PLAN, STATE];
+const OWN_FILES: [&str; 4] = [JOURNAL, LOG, PLAN, STATE];
 
 /// Refuses names that could leave the folder, be hidden, or clash with a temporary file.
 pub(super) fn check_name(name: &str) -> Result<(), RunDirError> {
@@ -152,7 +152,7 @@ fn bad_name(name: &str, reserved: bool) -> RunDirError {
 /// Refuses a final file whose name [`check_name`] refuses, or is one of the folder's own files.
 pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
-    let free = !OWN.contains(&name);
+    let free = !OWN_FILES.contains(&name);
     free.then_some(()).ok_or_else(|| bad_name(name, true))
 }
 
@@ -196,7 +196,7 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), RunDirError> {
 }
 
 /// Removes temporary files that a crash left behind.
-pub(super) fn sweep(folder: &Path) -> Result<(), RunDirError> {
+pub(super) fn remove_temporary_files(folder: &Path) -> Result<(), RunDirError> {
     let failed = |e| RunDirError::io("sweep", folder, e);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

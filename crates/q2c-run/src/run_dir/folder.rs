@@ -25,7 +25,7 @@ pub struct RunDir {
 
 /// The field of a journal's entry that says which plan the entry belongs to.
 #[derive(Deserialize)]
-struct Keyed {
+struct EntryKey {
     key: String,
 }
 
@@ -40,9 +40,9 @@ impl RunDir {
         &self.record
     }
 
-    /// The provenance of a result in this folder. The work began at `begun` and ends now.
-    pub fn provenance(&self, begun: Instant, host: Option<String>) -> Provenance {
-        let took = begun.elapsed();
+    /// The provenance of a result in this folder. The work began at `started` and ends now.
+    pub fn provenance(&self, started: Instant, host: Option<String>) -> Provenance {
+        let took = started.elapsed();
         Provenance {
             started_unix_s: record::unix_s(SystemTime::now() - took),
             seconds: took.as_secs_f64(),
@@ -61,34 +61,34 @@ impl RunDir {
 
     /// Every entry of the journal, oldest first.
     pub fn entries<E: DeserializeOwned>(&self) -> Result<Vec<E>, RunDirError> {
-        self.typed(|line| serde_json::from_str(line).map(Some))
+        self.parse_entries(|line| serde_json::from_str(line).map(Some))
     }
 
     /// The entries of the journal whose field `key` satisfies `wanted`, oldest first. The other
     /// entries need not fit `E`: they may belong to another plan.
-    pub(crate) fn entries_of<E: DeserializeOwned>(
+    pub(crate) fn entries_with_key<E: DeserializeOwned>(
         &self,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<E>, RunDirError> {
-        self.typed(|line| {
-            let keyed: Keyed = serde_json::from_str(line)?;
-            let entry = wanted(&keyed.key).then(|| serde_json::from_str(line));
+        self.parse_entries(|line| {
+            let entry_key: EntryKey = serde_json::from_str(line)?;
+            let entry = wanted(&entry_key.key).then(|| serde_json::from_str(line));
             entry.transpose()
         })
     }
 
-    fn typed<E>(
+    fn parse_entries<E>(
         &self,
         entry: impl Fn(&str) -> serde_json::Result<Option<E>>,
     ) -> Result<Vec<E>, RunDirError> {
         let path = self.path.join(JOURNAL);
         let text = read(&self.path, JOURNAL)?;
         let (lines, _) = scan(&path, &text)?;
-        let typed = |(i, line): (usize, &&str)| {
+        let entries = lines.iter().enumerate().filter_map(|(i, line)| {
             let entry = entry(line).map_err(|e| corrupt(&path, i + 1, &e));
             entry.transpose()
-        };
-        lines.iter().enumerate().filter_map(typed).collect()
+        });
+        entries.collect()
     }
 
     /// Writes the final file `name`. It appears with everything that `write` wrote, or not at all:

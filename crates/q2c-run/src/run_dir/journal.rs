@@ -8,14 +8,14 @@ use std::{fmt, io};
 
 /// The last line of the journal, which a crash had cut short and a resume has removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornLine {
     /// Number of the line, counted from 1.
     pub line: usize,
     /// Length of the line in bytes.
     pub bytes: u64,
 }
 
-impl fmt::Display for Torn {
+impl fmt::Display for TornLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -51,7 +51,7 @@ impl<T: JournalStorage> RunJournal<T> {
         mut storage: T,
         path: &Path,
         text: &[u8],
-    ) -> Result<(Self, Option<Torn>), RunDirError> {
+    ) -> Result<(Self, Option<TornLine>), RunDirError> {
         let (whole, torn) = scan(path, text)?;
         let len = whole.iter().map(|line| line.len() as u64 + 1).sum();
         if torn.is_some() {
@@ -99,7 +99,7 @@ impl<T: JournalStorage> RunJournal<T> {
 pub(super) fn scan<'a>(
     path: &Path,
     text: &'a [u8],
-) -> Result<(Vec<&'a str>, Option<Torn>), RunDirError> {
+) -> Result<(Vec<&'a str>, Option<TornLine>), RunDirError> {
     let mut whole = Vec::new();
     let mut pieces = text.split_inclusive(|&b| b == b'\n').peekable();
     while let Some(piece) = pieces.next() {
@@ -108,7 +108,7 @@ pub(super) fn scan<'a>(
             (Ok(line), _) => whole.push(line),
             (Err(_), None) => {
                 let (line, bytes) = (number, piece.len() as u64);
-                return Ok((whole, Some(Torn { line, bytes })));
+                return Ok((whole, Some(TornLine { line, bytes })));
             }
             (Err(reason), Some(_)) => return Err(corrupt(path, number, &reason)),
         }

@@ -109,7 +109,7 @@ fn zeros_at_the_end_are_torn_and_cut() {
         ..Small::default()
     };
     let (journal, torn) = RunJournal::open(storage, Path::new("cells.jsonl"), text).unwrap();
-    assert_eq!(torn, Some(Torn { line: 2, bytes: 4 }));
+    assert_eq!(torn, Some(TornLine { line: 2, bytes: 4 }));
     assert_eq!(journal.storage.bytes, b"[1]\n");
 }
 

@@ -22,8 +22,8 @@
 //! # Lines
 //! A line of `cells.jsonl` counts when it ends in a newline and is JSON. Since every line is
 //! fsynced before the next one is begun, only the last can be torn. [`RunDir::resume`] cuts that
-//! line off and returns it as [`Torn`]. A broken line anywhere else does not come from a crash of
-//! q2c and is refused.
+//! line off and returns it as [`TornLine`]. A broken line anywhere else does not come from a crash
+//! of q2c and is refused.
 
 mod checked;
 mod error;
@@ -37,5 +37,5 @@ pub use checked::{CheckedPlan, PlanFault};
 pub use error::RunDirError;
 pub use files::{read_checked_plan, read_plan};
 pub use folder::RunDir;
-pub use journal::Torn;
+pub use journal::TornLine;
 pub use record::{Difference, Identity, RunRecord, RunState, Status};

@@ -1,10 +1,10 @@
 use super::error::RunDirError;
 use super::files::{
-    JOURNAL, LOG, LockedFile, PLAN, STATE, check_final_name, check_name, encode, is_held,
-    missing_or_io, publish, read, read_record, sweep, sync_folder, without_links,
+    JOURNAL, LOG, LockedFile, PLAN, STATE, check_final_name, check_name, encode, is_locked,
+    missing_or_io, publish, read, read_record, remove_temporary_files, sync_folder, without_links,
 };
 use super::folder::RunDir;
-use super::journal::{RunJournal, Torn};
+use super::journal::{RunJournal, TornLine};
 use super::record::{self, Difference, Identity, RunLog, RunRecord, RunState, SCHEMA, Status};
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
@@ -24,9 +24,9 @@ impl RunDir {
         identity: &Identity,
     ) -> Result<RunDir, RunDirError> {
         check_name(name)?;
-        let plan = encoded(plan, root)?;
+        let plan = encode_plan(plan, root)?;
         let now = SystemTime::now();
-        let path = make_folder(root, &format!("{}-{name}", record::compact(now)))?;
+        let path = make_folder(root, &format!("{}-{name}", record::folder_time(now)))?;
         Self::begin(&path, name, &plan, now, identity)
     }
 
@@ -40,7 +40,7 @@ impl RunDir {
     ) -> Result<RunDir, RunDirError> {
         check_final_name(name)?;
         let path = self.part(name);
-        let plan = encoded(plan, &path)?;
+        let plan = encode_plan(plan, &path)?;
         remove_unfinished(&path)?;
         let made = fs::create_dir(&path);
         made.map_err(|e| RunDirError::io("make the folder", &path, e))?;
@@ -72,14 +72,14 @@ impl RunDir {
             identity: identity.clone(),
             plan: checksum(plan.as_bytes()),
         };
-        Self::furnish(path, plan, record).inspect_err(|_| {
+        Self::fill(path, plan, record).inspect_err(|_| {
             // The folder was made a moment ago and holds no measurement. An error of the removal is
             // ignored, since the first error is the one to report.
             let _ = fs::remove_dir_all(path);
         })
     }
 
-    fn furnish(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
+    fn fill(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
         let file = open_journal(path, OpenOptions::new().create_new(true))?;
         let file = LockedFile::lock(file, path)?;
         let (journal, _) = RunJournal::open(file, &path.join(JOURNAL), b"")?;
@@ -105,20 +105,20 @@ impl RunDir {
 
     /// Opens an interrupted or crashed run to continue it. Returns the incomplete last line of the
     /// journal if a crash left one; the line has been cut off.
-    pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
+    pub fn resume(path: &Path, now: &Identity) -> Result<(RunDir, Option<TornLine>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let file = LockedFile::lock(file, path)?;
         let mut record = read_record(path)?;
-        check_resumable(path, &record, identity)?;
+        check_resumable(path, &record, now)?;
         let (journal, torn) = RunJournal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
-        sweep(path)?;
+        remove_temporary_files(path)?;
         record.state = RunState::Running;
         record.sessions += 1;
         record.pid = std::process::id();
         let mut folder = Self::with_log(path, journal, record)?;
         folder.write_record()?;
         folder.log(&format!("session {} started", folder.record.sessions))?;
-        if let Some(Torn { line, bytes }) = torn {
+        if let Some(TornLine { line, bytes }) = torn {
             folder.log(&format!(
                 "line {line} of {JOURNAL} was torn by a crash: {bytes} bytes cut off"
             ))?;
@@ -130,7 +130,7 @@ impl RunDir {
     /// for a moment; a [`RunDir::resume`] by another process in that moment is refused.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
-        let held = is_held(file, path)?;
+        let held = is_locked(file, path)?;
         let record = read_record(path)?;
         let status = record.status(held);
         Ok((record, status))
@@ -153,7 +153,7 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
     unreachable!("more than four thousand million runs in one second")
 }
 
-fn encoded(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> {
+fn encode_plan(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> {
     toml::to_string_pretty(plan).map_err(|e| encode(&folder.join(PLAN), &e))
 }
 
@@ -163,7 +163,7 @@ fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
     if !path.is_dir() || path.join(STATE).exists() {
         return Ok(());
     }
-    sweep(path)?;
+    remove_temporary_files(path)?;
     let failed = |e| RunDirError::io("remove", path, e);
     for name in [JOURNAL, PLAN, LOG] {
         match fs::remove_file(path.join(name)) {
@@ -174,13 +174,13 @@ fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
     fs::remove_dir(path).map_err(failed)
 }
 
-pub(super) fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
-    let file = without_links(how.read(true).append(true)).open(path.join(JOURNAL));
+pub(super) fn open_journal(path: &Path, options: &mut OpenOptions) -> Result<File, RunDirError> {
+    let file = without_links(options.read(true).append(true)).open(path.join(JOURNAL));
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
 }
 
 /// Compares the plan with the one at the run's start; `None` if they are equal.
-fn other_plan(path: &Path, record: &RunRecord) -> Result<Option<Difference>, RunDirError> {
+fn plan_difference(path: &Path, record: &RunRecord) -> Result<Option<Difference>, RunDirError> {
     let stored = &record.plan;
     let now = checksum(&read(path, PLAN)?);
     Ok((*stored != now).then(|| Difference {
@@ -208,7 +208,7 @@ fn check_resumable(
         return Err(RunDirError::AlreadyComplete(path));
     }
     let mut differences = record.identity.differences(identity);
-    differences.extend(other_plan(&path, record)?);
+    differences.extend(plan_difference(&path, record)?);
     if differences.is_empty() {
         Ok(())
     } else {

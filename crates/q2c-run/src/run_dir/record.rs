@@ -91,12 +91,12 @@ fn timestamp(time: SystemTime) -> Timestamp {
 }
 
 /// A time for folder names, such as `20261120T110747Z`. Such names sort by time.
-pub(super) fn compact(time: SystemTime) -> String {
+pub(super) fn folder_time(time: SystemTime) -> String {
     timestamp(time).strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
 /// A time for logs, such as `2026-11-20T11:07:47Z`.
-pub(super) fn extended(time: SystemTime) -> String {
+pub(super) fn log_time(time: SystemTime) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
@@ -121,7 +121,7 @@ impl RunLog {
 
     /// Appends `message`. Its second and later lines are indented.
     pub(super) fn line(&mut self, now: SystemTime, message: &str) -> Result<(), RunDirError> {
-        let (time, message) = (extended(now), message.replace('\n', "\n    "));
+        let (time, message) = (log_time(now), message.replace('\n', "\n    "));
         let line = format!("{time} {message}\n");
         let written = self.file.write_all(line.as_bytes());
         written.map_err(|e| RunDirError::io("write to", &self.path, e))
@@ -189,8 +189,8 @@ mod tests {
     fn known_moments() {
         // date -u -d @951827696 gives Tue Feb 29 12:34:56 UTC 2000.
         let leap_day = SystemTime::UNIX_EPOCH + Duration::from_millis(951_827_696_999);
-        assert_eq!(compact(leap_day), "20000229T123456Z");
-        assert_eq!(extended(leap_day), "2000-02-29T12:34:56Z");
+        assert_eq!(folder_time(leap_day), "20000229T123456Z");
+        assert_eq!(log_time(leap_day), "2000-02-29T12:34:56Z");
         assert_eq!(unix_s(leap_day), 951_827_696);
     }
 

@@ -1,4 +1,4 @@
-use super::event::{Event, Position, spoken};
+use super::event::{Event, Position, time_text};
 use super::ledger::Ledger;
 use super::plan::{Plan, Settings};
 use super::session::Session;
@@ -40,9 +40,9 @@ impl Forecast {
 /// Formats the forecast as one line for people. A time of less than one second is left out.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let many = |n: u32| if n == 1 { "" } else { "s" };
+        let plural = |n: u32| if n == 1 { "" } else { "s" };
         let (cells, trials) = (self.cells, self.trials);
-        let (s, each_s) = (many(cells), many(trials));
+        let (s, each_s) = (plural(cells), plural(trials));
         write!(f, "{cells} cell{s} x {trials} trial{each_s}")?;
         if self.trials < self.trials_asked {
             write!(f, " ({} asked)", self.trials_asked)?;
@@ -51,15 +51,15 @@ impl fmt::Display for Forecast {
             write!(f, ", up to {} where needed", self.trials_max)?;
         }
         if self.finished > 0 {
-            let (n, s) = (self.finished, many(self.finished));
+            let (n, s) = (self.finished, plural(self.finished));
             write!(f, ", {n} trial{s} done before")?;
         }
         if self.seconds >= 1.0 || self.budget_s.is_some() {
-            write!(f, ": about {}", spoken(self.seconds))?;
+            write!(f, ": about {}", time_text(self.seconds))?;
         }
         match self.budget_s {
-            Some(budget) if self.fits => write!(f, ", budget {}", spoken(budget)),
-            Some(budget) => write!(f, ", more than the budget of {}", spoken(budget)),
+            Some(budget) if self.fits => write!(f, ", budget {}", time_text(budget)),
+            Some(budget) => write!(f, ", more than the budget of {}", time_text(budget)),
             None => Ok(()),
         }
     }
@@ -109,7 +109,7 @@ impl<P: Plan> Session<'_, P> {
         let Some(budget) = self.runner.settings.budget else {
             return Ok(true);
         };
-        let counts = self.left.iter().map(|&cell| (cell, 1));
+        let counts = self.due.iter().map(|&cell| (cell, 1));
         let cost_s = cost(&self.ledger, counts);
         let over_s = self.elapsed_s() + cost_s - budget.as_secs_f64();
         if over_s <= 0.0 || self.round == 0 {
@@ -118,7 +118,7 @@ impl<P: Plan> Session<'_, P> {
         if self.round < self.runner.settings.trials {
             let left_s = cost_of_missing(&self.ledger, self.runner.settings.trials);
             let missing_s = self.elapsed_s() + left_s - budget.as_secs_f64();
-            let warning = warnings::cut(self.round, self.runner.settings, missing_s);
+            let warning = warnings::trials_cut(self.round, self.runner.settings, missing_s);
             self.tell(&Event::Note(warning.found.clone()))?;
             self.warnings.push(warning);
         }
@@ -139,9 +139,9 @@ impl<P: Plan> Session<'_, P> {
     pub(super) fn position(&self) -> Position {
         let planned = forecast(&self.ledger, self.runner.settings, self.elapsed_s()).trials;
         let count = |cell: usize| {
-            let extra = self.round >= planned && self.left.contains(&cell);
+            let extra = self.round >= planned && self.due.contains(&cell);
             self.ledger.missing(cell, planned)
-                + u32::from(extra && !self.ledger.done(cell, self.round))
+                + u32::from(extra && !self.ledger.is_done(cell, self.round))
         };
         let cells = 0..self.ledger.cells.len();
         let counts: Vec<(usize, u32)> = cells.map(|cell| (cell, count(cell))).collect();
@@ -173,8 +173,8 @@ pub(super) struct TrialEstimate {
     cells: Vec<CellSeconds>,
     /// Sums over the cells that have run: the plan's guesses, and the mean lengths of their trials,
     /// both in seconds. They are kept because a plan may have very many cells and each needs them.
-    guessed: f64,
-    took: f64,
+    guessed_s: f64,
+    measured_s: f64,
 }
 
 impl TrialEstimate {
@@ -185,8 +185,8 @@ impl TrialEstimate {
         };
         TrialEstimate {
             cells: cells.map(unseen).collect(),
-            guessed: 0.0,
-            took: 0.0,
+            guessed_s: 0.0,
+            measured_s: 0.0,
         }
     }
 
@@ -194,12 +194,12 @@ impl TrialEstimate {
     pub(super) fn learn(&mut self, cell: usize, seconds: f64) {
         let seen = &mut self.cells[cell];
         match seen.mean() {
-            Some(before) => self.took -= before,
-            None => self.guessed += seen.planned,
+            Some(before) => self.measured_s -= before,
+            None => self.guessed_s += seen.planned,
         }
         seen.sum += seconds;
         seen.trials += 1;
-        self.took += seen.mean().unwrap_or(0.0);
+        self.measured_s += seen.mean().unwrap_or(0.0);
     }
 
     /// Expected seconds of a trial: the mean of the cell's trials so far. Before the first trial it
@@ -211,8 +211,8 @@ impl TrialEstimate {
     }
 
     fn correction(&self) -> f64 {
-        if self.guessed > 0.0 {
-            self.took / self.guessed
+        if self.guessed_s > 0.0 {
+            self.measured_s / self.guessed_s
         } else {
             1.0
         }

@@ -1,4 +1,4 @@
-use super::ledger::{FIRST_TRIALS, Ledger, fault};
+use super::ledger::{FIRST_TRIALS, Ledger, failure_kind};
 use super::plan::CellPlan;
 use crate::run_dir::RunState;
 use q2c_model::stats::Interval;
@@ -29,22 +29,22 @@ pub struct Entry<C, O> {
 
 impl<C, O: Serialize> Entry<C, O> {
     /// Refuses a journaled trial whose length, end or `metric` (in `unit`) is negative, or whose
-    /// outcome has a number above `most`. If `most` is infinite, the outcome is not checked.
+    /// outcome has a number above `max_number`; an infinite `max_number` checks no outcome.
     pub(super) fn check(
         &self,
         metric: impl Fn(&O) -> f64,
-        (unit, most): (&'static str, f64),
+        (unit, max_number): (&'static str, f64),
     ) -> Result<(), Fault> {
-        let bounded = self.result.ok().filter(|_| most.is_finite());
-        let least = [
+        let outcome = self.result.ok().filter(|_| max_number.is_finite());
+        let figures = [
             (self.seconds, "s of length"),
             (self.ended_unix_s, "s as its end"),
-            (bounded.map_or(0.0, metric), unit),
+            (outcome.map_or(0.0, metric), unit),
         ];
-        let negative = least.into_iter().find(|(value, _)| *value < 0.0);
+        let negative = figures.into_iter().find(|(value, _)| *value < 0.0);
         let above = || {
-            let largest = largest(&serde_json::to_value(bounded).ok()?);
-            (largest > most).then_some((largest, "as a figure"))
+            let largest = largest(&serde_json::to_value(outcome).ok()?);
+            (largest > max_number).then_some((largest, "as a figure"))
         };
         match negative.or_else(above) {
             None => Ok(()),
@@ -61,11 +61,11 @@ impl<C, O: Serialize> Entry<C, O> {
 
 /// The largest absolute value of all numbers in a JSON value.
 fn largest(value: &Value) -> f64 {
-    let most = |values: &mut dyn Iterator<Item = &Value>| values.map(largest).fold(0.0, f64::max);
+    let max = |values: &mut dyn Iterator<Item = &Value>| values.map(largest).fold(0.0, f64::max);
     match value {
         Value::Number(number) => number.as_f64().unwrap_or(0.0).abs(),
-        Value::Array(items) => most(&mut items.iter()),
-        Value::Object(fields) => most(&mut fields.values()),
+        Value::Array(items) => max(&mut items.iter()),
+        Value::Object(fields) => max(&mut fields.values()),
         _ => 0.0,
     }
 }
@@ -137,11 +137,11 @@ impl<C, O> CellRuns<C, O> {
 
     /// The reason why further trials are useless: a trial found that the cell cannot run, or the
     /// first trials all failed for the same reason. `None` if further trials may succeed.
-    pub fn hopeless(&self) -> Option<&str> {
+    pub fn hopeless_reason(&self) -> Option<&str> {
         let mut trials = self.trials.iter();
         let impossible = trials.find_map(|trial| trial.result.impossible());
         let first = self.trials.get(..FIRST_TRIALS as usize).unwrap_or_default();
-        let kind = |trial: &Trial<O>| fault(&trial.result, |_| None);
+        let kind = |trial: &Trial<O>| failure_kind(&trial.result, |_| None);
         let failed = first.first().and_then(kind);
         let same = failed.is_some() && first.iter().all(|trial| kind(trial) == failed);
         impossible.or_else(|| self.failures().next().filter(|_| same))
@@ -210,8 +210,8 @@ impl<C, O> Summary<C, O> {
 
 impl<C: Serialize + Clone, O> Summary<C, O> {
     pub(super) fn from_ledger(ledger: Ledger<C, O>, end: End, warnings: Vec<Warning>) -> Self {
-        let possible = (0..ledger.cells.len())
-            .filter(|&cell| ledger.impossible(cell).or(ledger.given_up(cell)).is_none());
+        let missing = |cell| ledger.impossible(cell).or(ledger.give_up_reason(cell));
+        let possible = (0..ledger.cells.len()).filter(|&cell| missing(cell).is_none());
         let trials = possible.map(|cell| ledger.trials[cell].len() as u32).min();
         let runs = ledger.cells.into_iter().zip(ledger.trials);
         let runs = runs.map(|(plan, trials)| CellRuns {
@@ -235,7 +235,7 @@ mod tests {
     /// Values that no real trial can have must come from a damaged or forged journal.
     #[test]
     fn impossible_figures_are_refused() {
-        let refused_figure = |seconds, iops: f64, inside: f64, most| {
+        let refused_figure = |seconds, iops: f64, inside: f64, max_number| {
             let entry = Entry {
                 key: "a".to_owned(),
                 trial: 0,
@@ -245,7 +245,7 @@ mod tests {
                 cell: (),
                 result: TrialResult::Ok((iops, vec![1.0, inside])),
             };
-            let checked = entry.check(|(iops, _)| *iops, ("IOPS", most));
+            let checked = entry.check(|(iops, _)| *iops, ("IOPS", max_number));
             let text = checked.err()?.to_string();
             let (_, figure) = text.split_once(" in the journal has ")?;
             figure.split(' ').next()?.parse::<f64>().ok()

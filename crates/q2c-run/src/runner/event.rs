@@ -61,7 +61,7 @@ impl fmt::Display for Subject {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let left = spoken(self.left_s);
+        let left = time_text(self.left_s);
         write!(f, "{} of {}, {left} left", self.finished, self.total)
     }
 }
@@ -72,15 +72,12 @@ impl fmt::Display for Event {
             Event::Forecast(forecast) => forecast.fmt(f),
             Event::Begins(subject, _) => write!(f, "{subject} begins"),
             Event::Done(subject, position, facts) if facts.metric.is_nan() => {
-                write!(f, "{subject}: took {} ({position})", spoken(facts.seconds))
+                let took = time_text(facts.seconds);
+                write!(f, "{subject}: took {took} ({position})")
             }
             Event::Done(subject, position, facts) => {
-                let TrialFacts {
-                    seconds,
-                    metric,
-                    unit,
-                } = *facts;
-                let (took, metric) = (spoken(seconds), short(metric));
+                let (metric, unit) = (number_text(facts.metric), facts.unit);
+                let took = time_text(facts.seconds);
                 write!(f, "{subject}: took {took}, {metric} {unit} ({position})")
             }
             Event::Failed(subject, position, reason) => {
@@ -88,20 +85,20 @@ impl fmt::Display for Event {
             }
             Event::Note(text) | Event::Doing(text) => f.write_str(text),
             Event::Ended(text, position) => {
-                write!(f, "{text} after {}", spoken(position.elapsed_s))
+                write!(f, "{text} after {}", time_text(position.elapsed_s))
             }
         }
     }
 }
 
 /// Formats a number of any size: without decimals from 1000 on, else with three.
-fn short(number: f64) -> String {
+fn number_text(number: f64) -> String {
     let decimals = if number.abs() >= 1000.0 { 0 } else { 3 };
     format!("{number:.decimals$}")
 }
 
 /// Formats a duration in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
-pub fn spoken(seconds: f64) -> String {
+pub fn time_text(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
     }
@@ -145,7 +142,7 @@ mod tests {
 
     #[test]
     fn times_for_people() {
-        let shown = [0.44, 9.96, 59.6, 200.0, 7_500.0].map(spoken);
+        let shown = [0.44, 9.96, 59.6, 200.0, 7_500.0].map(time_text);
         let wanted = ["0.4 s", "10 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"];
         assert_eq!(shown, wanted);
     }

@@ -30,7 +30,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         settings: &Settings,
     ) -> Result<Self, Fault> {
         let cells = plan.cells();
-        check(&cells)?;
+        check_cells(&cells)?;
         let keys = cells.iter().map(|cell| cell.key.clone());
         Ok(Ledger {
             index: keys.zip(0..).collect(),
@@ -63,7 +63,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
             seconds: entry.seconds,
             result: entry.result,
         };
-        let fault = fault(&trial.result, invalid);
+        let fault = failure_kind(&trial.result, invalid);
         self.faults[cell].extend(fault.map(|fault| (trial.trial, fault)));
         self.trials[cell].insert(trial.trial, trial);
         Ok(())
@@ -71,10 +71,10 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
 
     fn cell_of(&self, entry: &Entry<C, O>) -> Result<usize, Fault> {
         match self.index.get(&entry.key) {
-            None => Err(other_plan(&entry.key, "is not in this plan")),
-            Some(&cell) if self.done(cell, entry.trial) => {
+            None => Err(other_plan_fault(&entry.key, "is not in this plan")),
+            Some(&cell) if self.is_done(cell, entry.trial) => {
                 let reason = format!("has trial {} twice", entry.trial);
-                Err(other_plan(&entry.key, &reason))
+                Err(other_plan_fault(&entry.key, &reason))
             }
             Some(&cell) => Ok(cell),
         }
@@ -85,10 +85,10 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
         let reason = || format!("was {stored}, is {planned} in this plan");
         let same = (stored == planned).then_some(());
-        same.ok_or_else(|| other_plan(&entry.key, &reason()))
+        same.ok_or_else(|| other_plan_fault(&entry.key, &reason()))
     }
 
-    pub(super) fn done(&self, cell: usize, trial: u32) -> bool {
+    pub(super) fn is_done(&self, cell: usize, trial: u32) -> bool {
         self.trials[cell].contains_key(&trial)
     }
 
@@ -104,7 +104,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
 
     /// Why a cell gets no further trials: its first trials all failed or were invalid for the same
     /// kind of reason. `None` for a cell that continues, or cannot run at all.
-    pub(super) fn given_up(&self, cell: usize) -> Option<&str> {
+    pub(super) fn give_up_reason(&self, cell: usize) -> Option<&str> {
         let kind = |trial: u32| self.faults[cell].get(&trial);
         let first = kind(0).filter(|_| !self.all_trials)?;
         let same = (1..FIRST_TRIALS).all(|trial| kind(trial) == Some(first));
@@ -118,26 +118,26 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     /// How many of the first `trials` trials `cell` still has to run; 0 for a cell that cannot run
     /// or is given up.
     pub(super) fn missing(&self, cell: usize, trials: u32) -> u32 {
-        match self.impossible(cell).or_else(|| self.given_up(cell)) {
+        match self.impossible(cell).or_else(|| self.give_up_reason(cell)) {
             Some(_) => 0,
-            None => self.lacks(cell, trials),
+            None => self.not_run(cell, trials),
         }
     }
 
     /// How many of the first `trials` trials of `cell` have not been run.
-    pub(super) fn lacks(&self, cell: usize, trials: u32) -> u32 {
+    pub(super) fn not_run(&self, cell: usize, trials: u32) -> u32 {
         trials - self.trials[cell].range(..trials).count() as u32
     }
 
     /// True if any cell has finished its trial of this round.
-    pub(super) fn begun(&self, round: u32) -> bool {
+    pub(super) fn has_begun(&self, round: u32) -> bool {
         self.trials.iter().any(|trials| trials.contains_key(&round))
     }
 }
 
 /// The kind of reason why a trial has no valid figure; `None` for a valid trial. A failure's kind
 /// is its reason without digits, so that "late by 2.1 s" and "late by 3.4 s" count as the same.
-pub(super) fn fault<O>(
+pub(super) fn failure_kind<O>(
     result: &TrialResult<O>,
     invalid: impl Fn(&O) -> Option<String>,
 ) -> Option<String> {
@@ -151,14 +151,14 @@ pub(super) fn fault<O>(
 }
 
 /// The fault of a journal that belongs to other cells. `reason` says how the cell `key` differs.
-fn other_plan(key: &str, reason: &str) -> Fault {
+fn other_plan_fault(key: &str, reason: &str) -> Fault {
     let text = format!(
         "resume: cell \"{key}\" in the journal {reason}; resume with the plan.toml of the run"
     );
     Fault::new(Exit::Input, text)
 }
 
-fn check<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {
+fn check_cells<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {
     let bad = |what: String| Err(Fault::new(Exit::Device, format!("run the plan: {what}")));
     let mut seen = HashMap::new();
     for cell in cells {
@@ -166,8 +166,8 @@ fn check<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {
             return bad(format!("expected unique keys, found {} twice", cell.key));
         }
     }
-    let odd = |cell: &&CellPlan<C>| !(cell.seconds.is_finite() && cell.seconds >= 0.0);
-    match cells.iter().find(odd) {
+    let has_bad_estimate = |cell: &&CellPlan<C>| !(cell.seconds.is_finite() && cell.seconds >= 0.0);
+    match cells.iter().find(has_bad_estimate) {
         Some(CellPlan { key, seconds, .. }) => bad(format!(
             "expected an estimate of 0 s or more for {key}, found {seconds}"
         )),

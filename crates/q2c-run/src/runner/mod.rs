@@ -112,7 +112,7 @@ mod warnings;
 
 pub use budget::Forecast;
 pub use entry::{CellRuns, End, Entry, Summary, Trial, TrialResult};
-pub use event::{Event, Position, Subject, TrialFacts, spoken};
+pub use event::{Event, Position, Subject, TrialFacts, time_text};
 pub use plan::{CellError, CellPlan, Context, Plan, SessionClock, Settings, SystemClock};
 pub use precision::Precision;
 pub use progress::Progress;

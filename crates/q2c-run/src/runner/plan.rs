@@ -17,7 +17,7 @@ pub trait Plan {
     const UNIT: &'static str;
     /// The largest number that an outcome can have; a journal with a larger one is refused. If it
     /// is finite, a negative metric is refused too. Infinite if any number is possible.
-    const MOST: f64 = f64::INFINITY;
+    const MAX_NUMBER: f64 = f64::INFINITY;
 
     /// Every cell of the plan. The runner asks once per session; the answer must be the same each
     /// time.

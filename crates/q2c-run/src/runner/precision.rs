@@ -2,7 +2,7 @@ use q2c_model::stats::{Interval, sorted};
 
 /// The least probability with which an interval must contain the true median. The range of five
 /// trials has exactly this coverage.
-const COVERAGE: f64 = 0.9375;
+const MIN_COVERAGE: f64 = 0.9375;
 
 /// The requested precision: a cell gets more trials, one per round, while the interval of its
 /// median is wider than this allows.
@@ -22,7 +22,7 @@ pub struct Precision {
 
 impl Precision {
     /// True if the interval of the median of `values` is narrow enough.
-    pub(super) fn reached(&self, values: &[f64]) -> bool {
+    pub(super) fn is_reached(&self, values: &[f64]) -> bool {
         median_interval(values)
             .is_some_and(|i| i.max - i.min <= self.relative_width * i.median.abs())
     }
@@ -55,7 +55,7 @@ fn droppable(n: usize) -> Option<usize> {
     let mut dropped = None;
     for k in 0..n.div_ceil(2) {
         missed += 2.0 * term.exp();
-        if missed > 1.0 - COVERAGE {
+        if missed > 1.0 - MIN_COVERAGE {
             break;
         }
         dropped = Some(k);
@@ -104,8 +104,8 @@ mod tests {
             max_trials: 20,
         };
         // The width of 0.9 is 8.57 % of 10.5.
-        assert!(of_width(0.086).reached(&values));
-        assert!(!of_width(0.085).reached(&values));
-        assert!(!of_width(9.0).reached(&values[..4]));
+        assert!(of_width(0.086).is_reached(&values));
+        assert!(!of_width(0.085).is_reached(&values));
+        assert!(!of_width(9.0).is_reached(&values[..4]));
     }
 }

@@ -51,16 +51,15 @@ impl Runner<'_> {
     ) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan, self.settings)?;
-        let entries = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
-        for entry in entries {
-            entry.check(|outcome| plan.metric(outcome), (P::UNIT, P::MOST))?;
+        for entry in folder.entries_with_key::<Entry<_, _>>(|key| plan.owns(key))? {
+            entry.check(|outcome| plan.metric(outcome), (P::UNIT, P::MAX_NUMBER))?;
             ledger.absorb(entry, |outcome| plan.invalid(outcome))?;
         }
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,
             round: 0,
-            left: Vec::new(),
+            due: Vec::new(),
             warnings: Vec::new(),
             runner: Runner {
                 progress: &mut *self.progress,
@@ -74,7 +73,7 @@ impl Runner<'_> {
     }
 }
 
-/// A running session. `left` holds the cells of `round` that still lack their trial.
+/// A running session. `due` holds the cells of `round` that still lack their trial.
 pub(super) struct Session<'a, P: Plan> {
     pub(super) runner: Runner<'a>,
     pub(super) plan: &'a mut P,
@@ -85,7 +84,7 @@ pub(super) struct Session<'a, P: Plan> {
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
     pub(super) round: u32,
-    pub(super) left: Vec<usize>,
+    pub(super) due: Vec<usize>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -93,7 +92,7 @@ impl<P: Plan> Session<'_, P> {
     fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         let forecast = forecast(&self.ledger, self.runner.settings, self.spent_before_s);
         self.tell(&Event::Forecast(forecast))?;
-        let end = match self.rounds() {
+        let end = match self.run_rounds() {
             Ok(()) => End::Complete,
             Err(Halt::End(end)) => end,
             Err(Halt::Error(error)) => return Err(error),
@@ -101,27 +100,27 @@ impl<P: Plan> Session<'_, P> {
         self.close(end)
     }
 
-    fn rounds(&mut self) -> Result<(), Halt> {
+    fn run_rounds(&mut self) -> Result<(), Halt> {
         let mut order = CellOrder::new(self.runner.settings.seed, self.ledger.cells.len());
         for round in 0..self.runner.settings.max_trials() {
             let cells = order.next_round().into_iter();
-            let due = |&cell: &usize| self.wants(cell, round) && !self.ledger.done(cell, round);
-            self.left = cells.filter(due).collect();
+            let due = |&cell: &usize| self.wants(cell, round) && !self.ledger.is_done(cell, round);
+            self.due = cells.filter(due).collect();
             self.round = round;
-            let begun = self.ledger.begun(round);
-            if !begun && (self.left.is_empty() || !self.affords_round()?) {
+            let begun = self.ledger.has_begun(round);
+            if !begun && (self.due.is_empty() || !self.affords_round()?) {
                 break;
             }
             self.run_round()?;
         }
-        self.left.clear();
+        self.due.clear();
         Ok(())
     }
 
     fn run_round(&mut self) -> Result<(), Halt> {
-        while let Some(&cell) = self.left.first() {
+        while let Some(&cell) = self.due.first() {
             self.cell_trial(cell, self.round)?;
-            self.left.remove(0);
+            self.due.remove(0);
             self.tell_given_up(cell)?;
         }
         Ok(())
@@ -131,18 +130,18 @@ impl<P: Plan> Session<'_, P> {
     fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
         let decided =
             self.round + 1 == FIRST_TRIALS && self.runner.settings.max_trials() > FIRST_TRIALS;
-        let Some(reason) = self.ledger.given_up(cell).filter(|_| decided) else {
+        let Some(reason) = self.ledger.give_up_reason(cell).filter(|_| decided) else {
             return Ok(());
         };
         let label = &self.ledger.cells[cell].label;
-        let note = warnings::given_up_in_words(label, reason);
+        let note = warnings::give_up_note(label, reason);
         self.tell(&Event::Note(note))
     }
 
     /// True if `cell` needs a trial in `round`, judged by the trials so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
         let ledger = &self.ledger;
-        if ledger.impossible(cell).is_some() || ledger.given_up(cell).is_some() {
+        if ledger.impossible(cell).is_some() || ledger.give_up_reason(cell).is_some() {
             return false;
         }
         round < self.runner.settings.trials
@@ -156,7 +155,7 @@ impl<P: Plan> Session<'_, P> {
         let outcomes = trials.filter_map(|trial| trial.result.ok());
         let values: Vec<f64> = outcomes.map(|outcome| self.plan.metric(outcome)).collect();
         let precision = self.runner.settings.precision;
-        !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
+        !values.is_empty() && precision.is_some_and(|p| !p.is_reached(&values))
     }
 
     pub(super) fn tell(&mut self, event: &Event) -> Result<(), Fault> {
@@ -181,11 +180,11 @@ impl<P: Plan> Session<'_, P> {
         self.warnings.extend(warnings::failed(&self.ledger));
         let given_up = warnings::given_up(&self.ledger, self.runner.settings);
         self.warnings.extend(given_up);
-        self.warnings.extend(self.imprecise());
+        self.warnings.extend(self.precision_warning());
         Ok(Summary::from_ledger(self.ledger, end, self.warnings))
     }
 
-    fn imprecise(&self) -> Option<Warning> {
+    fn precision_warning(&self) -> Option<Warning> {
         let precision = self.runner.settings.precision?;
         let cells = self.ledger.cells.iter().enumerate();
         let wide = cells.filter(|&(cell, _)| self.is_imprecise(cell));

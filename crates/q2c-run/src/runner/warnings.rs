@@ -1,4 +1,4 @@
-use super::event::spoken;
+use super::event::time_text;
 use super::ledger::{FIRST_TRIALS, Ledger};
 use super::plan::Settings;
 use super::precision::Precision;
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 /// A list of names that fits on one line: up to four names, else the first three and the number of
 /// others.
-fn some(labels: &[&str]) -> String {
+fn short_list(labels: &[&str]) -> String {
     match labels {
         [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}; {b}; {c}; {} more", rest.len()),
         _ => labels.join("; "),
     }
 }
 
-fn cells_of(n: usize) -> String {
+fn cell_count(n: usize) -> String {
     match n {
         1 => "1 cell".to_owned(),
         _ => format!("{n} cells"),
@@ -22,14 +22,14 @@ fn cells_of(n: usize) -> String {
 }
 
 /// Warns that the budget left rounds out. The budget is too short by `missing_s` seconds.
-pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
+pub(super) fn trials_cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
     let asked = settings.trials;
-    let budget = spoken(settings.budget.unwrap_or_default().as_secs_f64());
+    let budget = time_text(settings.budget.unwrap_or_default().as_secs_f64());
     Warning::new(
         "trials-cut",
         format!("{trials} trials per cell instead of {asked}: the budget is {budget}"),
         "medians have wider intervals, or none at all with a single trial",
-        &format!("raise the budget by {}", spoken(missing_s)),
+        &format!("raise the budget by {}", time_text(missing_s)),
     )
 }
 
@@ -38,7 +38,7 @@ pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
 pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning> {
     let budget = settings.budget?.as_secs_f64();
     (elapsed_s > budget).then(|| {
-        let (took, budget) = (spoken(elapsed_s), spoken(budget));
+        let (took, budget) = (time_text(elapsed_s), time_text(budget));
         Warning::new(
             "over-budget",
             format!("the run took {took}, its budget is {budget}"),
@@ -55,14 +55,14 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     let failed = |i: usize| ledger.trials[i].values().any(|t| t.result.ok().is_none());
     let failed = cells().filter(|&(i, _)| failed(i) && ledger.impossible(i).is_none());
     let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
-    let failed = of_cells(
+    let failed = warning(
         "trials-failed",
         &failed,
         "with failed trials",
         "their medians rest on fewer trials",
         "see log.txt for the reasons",
     );
-    let impossible = of_cells(
+    let impossible = warning(
         "cells-impossible",
         &impossible,
         "that cannot run here",
@@ -72,10 +72,10 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     failed.into_iter().chain(impossible).collect()
 }
 
-/// The message for a cell that gets no further trials, for the reason `why`.
-pub(super) fn given_up_in_words(label: &str, why: &str) -> String {
+/// The message for a cell that gets no further trials, for the reason `reason`.
+pub(super) fn give_up_note(label: &str, reason: &str) -> String {
     format!(
-        "{label}: its first {FIRST_TRIALS} trials gave no valid figure, for the same reason ({why}), so that the others \
+        "{label}: its first {FIRST_TRIALS} trials gave no valid figure, for the same reason ({reason}), so that the others \
          are left out; --all-trials runs them"
     )
 }
@@ -90,8 +90,8 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
 ) -> Option<Warning> {
     let cells = ledger.cells.iter().enumerate();
     let given_up = cells.filter_map(|(cell, plan)| {
-        let reason = ledger.given_up(cell)?;
-        let left_out = ledger.lacks(cell, settings.trials);
+        let reason = ledger.give_up_reason(cell)?;
+        let left_out = ledger.not_run(cell, settings.trials);
         (left_out > 0).then(|| (format!("{} ({reason})", plan.label), left_out))
     });
     let (labels, left_out): (Vec<String>, Vec<u32>) = given_up.unzip();
@@ -102,8 +102,8 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
             format!(
                 "{} trials of {} were left out, as the first {FIRST_TRIALS} gave no valid figure, for the same reason: {}",
                 left_out.iter().sum::<u32>(),
-                cells_of(labels.len()),
-                some(&labels)
+                cell_count(labels.len()),
+                short_list(&labels)
             ),
             "they have no valid figure; what their trials gave is shown as invalid",
             "mend the reason, or run all of them with --all-trials",
@@ -114,7 +114,7 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
 /// Warns of cells whose medians are still not precise enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
     let width = precision.relative_width * 100.0;
-    of_cells(
+    warning(
         "interval-wide",
         labels,
         &format!("with a median interval wider than {width:.1} %"),
@@ -124,8 +124,8 @@ pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning
 }
 
 /// A warning that names cells; `None` without any.
-fn of_cells(id: &str, labels: &[&str], what: &str, means: &str, todo: &str) -> Option<Warning> {
-    let (cells, named) = (cells_of(labels.len()), some(labels));
+fn warning(id: &str, labels: &[&str], what: &str, means: &str, todo: &str) -> Option<Warning> {
+    let (cells, named) = (cell_count(labels.len()), short_list(labels));
     let finding = format!("{cells} {what}: {named}");
     (!labels.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }

@@ -1,5 +1,5 @@
 use crate::{FolderPlan, identity, interrupted, new, plan, status};
-use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, read_plan};
+use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, TornLine, read_plan};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn resume_cuts_a_torn_line_says_so_and_sweeps_leftovers() {
     fs::write(path.join(".result.json.tmp"), "{\"ha").unwrap();
 
     let (mut folder, torn) = RunDir::resume(&path, &identity()).unwrap();
-    assert_eq!(torn, Some(Torn { line: 3, bytes: 2 }));
+    assert_eq!(torn, Some(TornLine { line: 3, bytes: 2 }));
     assert!(!path.join(".result.json.tmp").exists());
     folder.append(&[4]).unwrap();
     assert_eq!(folder.entries::<[u8; 1]>().unwrap(), [[1], [2], [4]]);

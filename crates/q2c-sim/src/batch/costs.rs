@@ -1,19 +1,19 @@
 //! The cost model as the batch kernels read it: functions of a sleep's length with shared corner
 //! points.
 
-use super::lines::{HitLines, Sleeps};
+use super::lines::{HitLines, SleepLines};
 use q2c_model::{CostModel, Curve, WakeDelay};
 
 /// Curves with common corner points, so that one search finds all lines. `value` and `slope` have
 /// one row more than `x`: row 0 is below the first corner, row `i + 1` begins at corner `i`.
 #[derive(Clone, Debug)]
-pub(super) struct Joint<const N: usize> {
+pub(super) struct JointCurves<const N: usize> {
     pub x: Vec<f64>,
     pub value: Vec<[f64; N]>,
     pub slope: Vec<[f64; N]>,
 }
 
-impl<const N: usize> Joint<N> {
+impl<const N: usize> JointCurves<N> {
     fn new(curves: [&Curve; N]) -> Self {
         let mut x: Vec<f64> = curves.iter().flat_map(|c| c.x.clone()).collect();
         x.sort_by(f64::total_cmp);
@@ -23,15 +23,15 @@ impl<const N: usize> Joint<N> {
             x.clear();
         }
         let from = x.first().copied().unwrap_or(0.0);
-        let row = |at: f64| curves.map(|c| c.delay_at(at));
+        let row = |x: f64| curves.map(|c| c.value_at(x));
         let value = std::iter::once(from).chain(x.iter().copied()).map(row);
         let slope_after = |i: usize| {
             let Some(&next) = x.get(i + 1) else {
                 return [0.0; N];
             };
-            curves.map(|c| (c.delay_at(next) - c.delay_at(x[i])) / (next - x[i]))
+            curves.map(|c| (c.value_at(next) - c.value_at(x[i])) / (next - x[i]))
         };
-        Joint {
+        JointCurves {
             value: value.collect(),
             slope: std::iter::once([0.0; N])
                 .chain((0..x.len()).map(slope_after))
@@ -44,8 +44,8 @@ impl<const N: usize> Joint<N> {
 /// Base-2 logarithm of the width of a [`Lookup`] cell, ns: a cell is 1024 ns wide.
 const CELL: u32 = 10;
 
-/// A [`Joint`] for whole abscissae from 0, in single precision. A table gives the row in which each
-/// cell begins, and a short search goes on from there.
+/// A [`JointCurves`] for whole abscissae from 0, in single precision. A table gives the row in
+/// which each cell begins, and a short search goes on from there.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup<const N: usize> {
     rows: Vec<u8>,
@@ -61,8 +61,8 @@ pub(super) struct CostLine<const N: usize> {
 }
 
 impl<const N: usize> Lookup<N> {
-    fn new(joint: &Joint<N>) -> Option<Self> {
-        let row = |at: f64| u8::try_from(joint.x.partition_point(|&x| x <= at)).ok();
+    fn new(joint: &JointCurves<N>) -> Option<Self> {
+        let row = |x: f64| u8::try_from(joint.x.partition_point(|&corner| corner <= x)).ok();
         let cells = 1 + (joint.x.last().map_or(0.0, |x| x.max(0.0)) as usize >> CELL);
         let rows = (0..=cells.min(1 << 20)).map(|cell| row((cell << CELL) as f64));
         let narrow = |row: &[f64; N]| row.map(|v| v as f32);
@@ -81,17 +81,17 @@ impl<const N: usize> Lookup<N> {
         })
     }
 
-    /// Returns the line that holds at `at`, and the distance from the start of that line to `at`.
+    /// Returns the line that holds at `x`, and the distance from the start of that line to `x`.
     #[inline(always)]
-    pub(crate) fn line(&self, at: i32) -> (&CostLine<N>, f32) {
-        let cell = (at as usize >> CELL).min(self.rows.len() - 1);
+    pub(crate) fn line(&self, x: i32) -> (&CostLine<N>, f32) {
+        let cell = (x as usize >> CELL).min(self.rows.len() - 1);
         let mut row = usize::from(self.rows[cell]);
-        let at = f64::from(at);
-        while at >= self.ends[row] {
+        let x = f64::from(x);
+        while x >= self.ends[row] {
             row += 1;
         }
         let line = &self.lines[row];
-        (line, (at - line.from) as f32)
+        (line, (x - line.from) as f32)
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct CostTables {
     /// Functions of the sleep asked, ns: base, spread, least and most of the clear delay; CPU of a
     /// clear and of a hit sleep; added latency and submission time.
     pub(super) sleep: Lookup<8>,
-    pub(super) sleeps: Option<Sleeps<8>>,
+    pub(super) sleeps: Option<SleepLines<8>>,
     pub(super) hit: HitLines,
     pub(super) plain: Option<PlainCosts>,
     /// True if a sleep may make an I/O faster; only then late times are summed separately.
@@ -139,7 +139,7 @@ impl CostTables {
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
         let [clear_most, hit_most] =
             [&clear.most_ns, &hit.most_ns].map(|most| if most.x.is_empty() { &none } else { most });
-        let sleep = Joint::new([
+        let sleep = JointCurves::new([
             &clear.base_ns,
             &clear.spread_ns,
             &clear.least_ns,
@@ -149,16 +149,16 @@ impl CostTables {
             &cost.added_latency_ns,
             &cost.added_submit_ns,
         ]);
-        let hit = Joint::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, hit_most]);
-        let less = |curve: &Curve| curve.y.iter().any(|&y| y < 0.0);
+        let hit = JointCurves::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, hit_most]);
+        let is_negative = |curve: &Curve| curve.y.iter().any(|&y| y < 0.0);
         let mut costs = CostTables {
             plain: None,
             sleep: Lookup::new(&sleep)?,
-            sleeps: Sleeps::new(&sleep),
+            sleeps: SleepLines::new(&sleep),
             hit: HitLines::new(&hit)?,
             gains: cost.reap_hit_ns < 0.0
-                || less(&cost.added_latency_ns)
-                || less(&cost.added_submit_ns),
+                || is_negative(&cost.added_latency_ns)
+                || is_negative(&cost.added_submit_ns),
             lead: round_ns(cost.hit_lead_ns),
             reap: round_ns(cost.reap_hit_ns),
             interrupt_latency: round_ns(cost.interrupt_latency_ns),
@@ -172,15 +172,16 @@ impl CostTables {
     }
 
     /// Returns costs if delays are not drawn, and a sleep adds nothing to latency or submission.
-    fn plain(&self, cost: &CostModel, hit: &Joint<4>) -> Option<PlainCosts> {
-        let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
-        let still = |delay: &WakeDelay| zero(&delay.spread_ns) || delay.z.iter().all(|&z| z == 0.0);
-        let known = still(&cost.wake_clear)
-            && still(&cost.wake_hit)
+    fn plain(&self, cost: &CostModel, hit: &JointCurves<4>) -> Option<PlainCosts> {
+        let is_zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
+        let is_fixed =
+            |wake: &WakeDelay| is_zero(&wake.spread_ns) || wake.z.iter().all(|&z| z == 0.0);
+        let known = is_fixed(&cost.wake_clear)
+            && is_fixed(&cost.wake_hit)
             && hit.x.is_empty()
             && self.sleep.ends.len() == 1
-            && zero(&cost.added_latency_ns)
-            && zero(&cost.added_submit_ns)
+            && is_zero(&cost.added_latency_ns)
+            && is_zero(&cost.added_submit_ns)
             && self.reap >= 0;
         let flat = |[base, _, least, most]: [f64; 4]| base.min(most).max(least.max(0.0));
         let [base, spread, least, most, cpu_clear, cpu_hit, ..] =

@@ -3,10 +3,10 @@
 use super::KernelInput;
 use super::group::{SimdGroup, WindowBefore};
 use super::histogram::GroupHistogram;
-use super::lines::Loaded;
+use super::lines::LoadedLines;
 use super::priced::PricedSleeps;
 use super::row::BucketRow;
-use super::simd_lanes::{SimdLanes, each};
+use super::simd_lanes::{SimdLanes, set_bits};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use q2c_policy::form::WindowStatistic;
@@ -100,7 +100,7 @@ impl<S: Simd> DrawnIo<S> {
         row: &BucketRow,
         input: &KernelInput,
         i: usize,
-        hit: &Loaded<'_, S>,
+        hit: &LoadedLines<'_, S>,
         left: i32x16<S>,
     ) -> Self {
         let (piece, costs) = (&input.piece, &input.costs);
@@ -181,7 +181,7 @@ fn count<S: Simd>(
     let piece = &input.piece;
     let latency = outcome.observed + *submit + piece.submit[i];
     let (weight, counting) = (piece.weight[i], input.counting);
-    match input.common {
+    match input.common_histogram {
         None => histogram.count(latency, weight, counting),
         Some(_) => {
             let recorded = piece.wait[i] + piece.submit[i];
@@ -246,8 +246,8 @@ fn eventful<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usi
     let piece = &input.piece;
     let returned = i32x16::splat(simd, piece.returned[i]);
     let overdue = group.left.load(simd).simd_le(returned);
-    for lane in each(overdue.to_bitmask()) {
-        group.before(simd, lane, i, input);
+    for lane in set_bits(overdue.to_bitmask()) {
+        group.prepare(simd, lane, i, input);
     }
     let hit = input.costs.hit.load(simd);
     let sums = DrawnSums::load(simd, group);
@@ -265,5 +265,5 @@ fn eventful<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usi
     }
     let due = io.left.simd_le(returned).to_bitmask();
     let observed = io.outcome.observed.to_array();
-    group.after(simd, due, i, &observed, &before, input);
+    group.complete(simd, due, i, &observed, &before, input);
 }

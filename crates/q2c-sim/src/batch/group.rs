@@ -2,9 +2,9 @@
 //!
 //! A lane in this module is one configuration's place in the registers, not a submitting thread. A
 //! kernel runs over the I/Os of a piece until an event is due in a lane. It then simulates that I/O
-//! again with the events around it: [`SimdGroup::before`] handles those that are due when the
-//! submission returns, [`SimdGroup::after`] those that are due at the completion. At the end of
-//! each piece [`SimdGroup::leave`] has to be called.
+//! again with the events around it: [`SimdGroup::prepare`] handles those that are due when the
+//! submission returns, [`SimdGroup::complete`] those that are due at the completion. At the
+//! end of each piece [`SimdGroup::end_piece`] has to be called.
 
 use super::costs::CostTables;
 use super::histogram::GroupHistogram;
@@ -12,15 +12,15 @@ use super::pas::PasGroup;
 use super::piece::Piece;
 use super::publish::publish;
 use super::row::BucketRow;
-use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
+use super::simd_lanes::{SIMD_LANES, SimdLanes, set_bits};
 use super::sums::Sums;
-use super::{FAR, KernelInput};
+use super::{KernelInput, MAX_NS};
 use crate::outcome::SimOutcome;
 use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{Sensitivity, WindowForm, WindowStatistic};
 
-/// Sums since each lane's last flush; each stays below three times [`FAR`](FAR).
+/// Sums since each lane's last flush; each stays below three times [`MAX_NS`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupSums {
     pub misses: SimdLanes<i32>,
@@ -86,15 +86,15 @@ impl SimdGroup {
     }
 
     pub(crate) fn start<S: Simd>(&mut self, simd: S, lane: usize, costs: &CostTables) {
-        let nothing = nothing(self.statistic);
+        let empty = empty_statistic(self.statistic);
         let sleep = match self.lanes[lane].rule {
-            LaneRule::Still(sleep) => sleep,
+            LaneRule::Constant(sleep) => sleep,
             _ => 0,
         };
         for row in self.rows.iter_mut() {
             row.set(simd, lane, sleep, costs, true);
             row.set(simd, lane, sleep, costs, false);
-            row.statistic.0[lane] = nothing;
+            row.statistic.0[lane] = empty;
         }
     }
 
@@ -112,18 +112,18 @@ impl SimdGroup {
         }
     }
 
-    fn returned(&self, lane: usize, piece: &Piece, i: usize) -> i64 {
+    fn return_time(&self, lane: usize, piece: &Piece, i: usize) -> i64 {
         self.lanes[lane].event + i64::from(piece.returned[i]) - i64::from(self.left.0[lane])
     }
 
     /// Handles events due when submission `i` has returned: stage changes and a window's end.
     #[inline(always)]
-    pub(crate) fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
-        let now = self.returned(lane, &input.piece, i);
+    pub(crate) fn prepare<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
+        let now = self.return_time(lane, &input.piece, i);
         let start = now - i64::from(input.piece.submit[i]);
-        while self.lanes[lane].mark <= start {
+        while self.lanes[lane].stage_end <= start {
             self.flush(lane, i, input);
-            self.turn(lane, i, input);
+            self.end_stage(lane, i, input);
         }
         let state = &mut self.lanes[lane];
         if state.end != IDLE && state.end <= now {
@@ -137,7 +137,7 @@ impl SimdGroup {
     /// I/O is already in its row; `before` is the window without it. A window that is over closes
     /// without this I/O, which then opens the next window.
     #[inline(always)]
-    pub(crate) fn after<S: Simd>(
+    pub(crate) fn complete<S: Simd>(
         &mut self,
         simd: S,
         due: u64,
@@ -149,27 +149,27 @@ impl SimdGroup {
         let piece = &input.piece;
         let row = usize::from(piece.row[i]);
         let mut closing = 0;
-        for lane in each(due) {
-            let now = self.returned(lane, piece, i);
+        for lane in set_bits(due) {
+            let now = self.return_time(lane, piece, i);
             self.flush_if_due(lane, i + 1, now, input);
             let state = &self.lanes[lane];
             if state.end <= now && state.end != IDLE {
-                self.hold(lane, row, before.statistic.0[lane], before.count.0[lane]);
+                self.set_window(lane, row, before.statistic.0[lane], before.count.0[lane]);
                 closing |= 1 << lane;
             }
         }
         if closing > 0 {
             publish(simd, self, closing, input);
         }
-        for lane in each(due) {
-            let now = self.returned(lane, piece, i);
+        for lane in set_bits(due) {
+            let now = self.return_time(lane, piece, i);
             let state = &mut self.lanes[lane];
             if let LaneRule::Windowed(form) = state.rule
                 && state.end <= now
             {
                 state.opened = piece.first + i as u64;
                 state.end = now.saturating_add(form.period.0 as i64);
-                self.hold(lane, row, observed[lane], 1);
+                self.set_window(lane, row, observed[lane], 1);
             }
             let moved = self.lanes[lane].next_event(now);
             self.left.0[lane] = (i64::from(self.left.0[lane]) + moved) as i32;
@@ -177,29 +177,29 @@ impl SimdGroup {
     }
 
     #[inline(always)]
-    fn hold(&mut self, lane: usize, row: usize, statistic: i32, count: i32) {
+    fn set_window(&mut self, lane: usize, row: usize, statistic: i32, count: i32) {
         self.rows[row].statistic.0[lane] = statistic;
         self.rows[row].count.0[lane] = count;
     }
 
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, lane: usize, i: usize, input: &KernelInput) {
+    fn end_stage(&mut self, lane: usize, i: usize, input: &KernelInput) {
         let state = &mut self.lanes[lane];
         match state.stage {
             LaneStage::WarmUp => {
                 state.stage = LaneStage::Counting;
-                state.mark = input.stop;
+                state.stage_end = input.stop;
                 state.before = input.piece.sums_before(i, state.totals);
                 if let Some(histogram) = &mut self.histogram {
-                    histogram.clear(lane, input.common_until(i).as_deref());
+                    histogram.clear(lane, input.common_counts(i).as_deref());
                 }
             }
             LaneStage::Counting => {
                 let wall = (input.stop - input.warm_up) as f64;
                 self.conclude(lane, i, wall, input);
             }
-            LaneStage::Done => state.mark = NEVER,
+            LaneStage::Done => state.stage_end = NEVER,
         }
     }
 
@@ -208,13 +208,13 @@ impl SimdGroup {
         let state = &mut self.lanes[lane];
         let counted = input.piece.sums_before(i, state.totals).since(state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
-            h.ranks(lane, counted.ios as u64, input.common_until(i).as_deref())
+            h.ranks(lane, counted.ios as u64, input.common_counts(i).as_deref())
         });
         if state.stage == LaneStage::Counting {
             state.outcome = counted.outcome(wall, 1, &input.costs, ranks);
         }
-        (state.stage, state.rule) = (LaneStage::Done, LaneRule::Still(0));
-        (state.mark, state.end) = (NEVER, NEVER);
+        (state.stage, state.rule) = (LaneStage::Done, LaneRule::Constant(0));
+        (state.stage_end, state.end) = (NEVER, NEVER);
         self.live -= 1;
     }
 
@@ -222,8 +222,8 @@ impl SimdGroup {
     /// a sleep that is about to change (the plain kernel).
     #[inline(always)]
     fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, input: &KernelInput) {
-        let long = now - self.lanes[lane].flushed_at > i64::from(FAR / 2);
-        if long || (input.only.is_some() && !self.sums_all) {
+        let long = now - self.lanes[lane].flushed_at > i64::from(MAX_NS / 2);
+        if long || (input.only_row.is_some() && !self.sums_all) {
             self.lanes[lane].flushed_at = now;
             self.flush(lane, n, input);
         }
@@ -241,7 +241,7 @@ impl SimdGroup {
         let take = |sum: &mut SimdLanes<i32>| i64::from(std::mem::take(&mut sum.0[lane]));
         let misses = take(&mut sums.misses);
         totals.misses += misses;
-        match input.only {
+        match input.only_row {
             // These I/Os had one sleep and no draws, so that most sums follow from a few.
             Some(row) if !self.sums_all => {
                 let row = &self.rows[row];
@@ -271,23 +271,23 @@ impl SimdGroup {
     }
 
     /// Flushes every lane and makes its times count from the start of the next piece.
-    pub(crate) fn leave(&mut self, input: &KernelInput) {
+    pub(crate) fn end_piece(&mut self, input: &KernelInput) {
         let piece = &input.piece;
         for lane in 0..SIMD_LANES {
             self.flush(lane, piece.len(), input);
-            if let Some(row) = input.only {
+            if let Some(row) = input.only_row {
                 super::plain::count(self, lane, row, piece.len(), input);
             }
             let left = i64::from(self.left.0[lane]) - piece.total;
             // `left` has to fit into 32 bits; an overdue event stays due.
-            let kept = left.max(-i64::from(FAR));
+            let kept = left.max(-i64::from(MAX_NS));
             self.lanes[lane].event += kept - left;
             self.left.0[lane] = kept as i32;
         }
     }
 }
 
-pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
+pub(super) fn empty_statistic(statistic: WindowStatistic) -> i32 {
     match statistic {
         WindowStatistic::Mean => 0,
         WindowStatistic::Min => i32::MAX,
@@ -302,7 +302,7 @@ pub(super) const IDLE: i64 = i64::MIN;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneRule {
     /// The sleep never changes, ns: a fixed sleep, an empty lane, or a lane that is done.
-    Still(i32),
+    Constant(i32),
     Windowed(WindowForm),
     Pas(Sensitivity),
 }
@@ -332,7 +332,7 @@ pub(super) struct LaneState {
     /// End of the open window; [`IDLE`] if none is open, [`NEVER`] for a rule without windows.
     pub end: i64,
     /// Time of the stage's end: the first submission that begins then or later changes it.
-    pub mark: i64,
+    pub stage_end: i64,
     pub stage: LaneStage,
     /// Number in the trace of the I/O that opened the window.
     pub opened: u64,
@@ -356,7 +356,7 @@ impl LaneState {
                 LaneRule::Windowed(_) => IDLE,
                 _ => NEVER,
             },
-            mark: warm_up,
+            stage_end: warm_up,
             stage: LaneStage::WarmUp,
             opened: 0,
             flushed: 0,
@@ -372,13 +372,13 @@ impl LaneState {
     pub(crate) fn empty() -> Self {
         LaneState {
             stage: LaneStage::Done,
-            ..LaneState::new(LaneRule::Still(0), NEVER)
+            ..LaneState::new(LaneRule::Constant(0), NEVER)
         }
     }
 
-    /// Sets the next event, at most [`FAR`] after `now`; returns how far it moved, ns.
+    /// Sets the next event, at most [`MAX_NS`] after `now`; returns how far it moved, ns.
     pub(crate) fn next_event(&mut self, now: i64) -> i64 {
-        let next = self.end.min(self.mark).min(now + i64::from(FAR));
+        let next = self.end.min(self.stage_end).min(now + i64::from(MAX_NS));
         let moved = next - self.event;
         self.event = next;
         moved

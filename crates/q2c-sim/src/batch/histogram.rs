@@ -11,27 +11,27 @@
 //! only what its misses changed.
 
 use super::piece::Piece;
-use super::simd_lanes::{SIMD_LANES, each};
+use super::simd_lanes::{SIMD_LANES, set_bits};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use std::borrow::Cow;
 
 /// Classes per octave: each is 1.1 to 1.6 % wide, its middle within 0.8 % of all its values.
-const STEPS: usize = 64;
+const CLASSES_PER_OCTAVE: usize = 64;
 /// Number of octaves from 1 ns on, enough for all times of 32 bits.
 const OCTAVES: usize = 32;
-const CLASSES: usize = OCTAVES * STEPS;
+const CLASSES: usize = OCTAVES * CLASSES_PER_OCTAVE;
 const LENGTH: usize = CLASSES * SIMD_LANES;
 /// Number of low bits of a single-precision number that do not affect its class.
-const BELOW: u32 = 17;
+const DROPPED_BITS: u32 = 17;
 /// The remaining bits of 1.0, which class 0 begins with: 1 ns.
-const FIRST: i32 = 127 << (23 - BELOW);
+const FIRST_CLASS: i32 = 127 << (23 - DROPPED_BITS);
 /// Below the limit, one I/O in this many counts. A prime does not fall in step with a workload.
 const STRIDE: u64 = 7;
 /// Number of I/Os at the start of a trace whose latencies are all counted.
-const ALL: u64 = 65_536;
+const DENSE_IOS: u64 = 65_536;
 /// Share of the trace's first latencies that lie above the limit.
-const ABOVE: f64 = 0.03;
+const SHARE_ABOVE: f64 = 0.03;
 
 /// Number of a lane's first I/Os whose latencies set the limit.
 pub(crate) const FIRST_LATENCIES: usize = 16_384;
@@ -45,7 +45,7 @@ pub(crate) struct CountingLimit {
 
 impl CountingLimit {
     pub(crate) fn new(mut latencies: Vec<i32>) -> Self {
-        let below = (latencies.len() as f64 * (1.0 - ABOVE)) as usize;
+        let below = (latencies.len() as f64 * (1.0 - SHARE_ABOVE)) as usize;
         let limit = match latencies.len() {
             0 => 0,
             n => *latencies.select_nth_unstable(below.min(n - 1)).1,
@@ -56,12 +56,12 @@ impl CountingLimit {
     /// True if weights change between the first and the last of the sixteen I/Os from `io` on.
     #[inline(always)]
     pub(crate) fn changes_within(io: u64) -> bool {
-        io < ALL && io + SIMD_LANES as u64 > ALL
+        io < DENSE_IOS && io + SIMD_LANES as u64 > DENSE_IOS
     }
 
     #[inline(always)]
     pub(super) fn weights(io: u64) -> Weights {
-        let (bits, weight) = if io < ALL {
+        let (bits, weight) = if io < DENSE_IOS {
             (u16::MAX, 1)
         } else {
             (SPARSE << (io.next_multiple_of(STRIDE) - io), STRIDE as u32)
@@ -72,7 +72,7 @@ impl CountingLimit {
     /// The weight of a latency of I/O `io` below the limit; 0 if it is not counted.
     pub(crate) fn weight(io: u64) -> i32 {
         match io {
-            ..ALL => 1,
+            ..DENSE_IOS => 1,
             _ if io.is_multiple_of(STRIDE) => STRIDE as i32,
             _ => 0,
         }
@@ -95,20 +95,20 @@ pub(super) struct CommonHistogram {
 
 impl CommonHistogram {
     pub(crate) fn new() -> Self {
-        let counters = || vec![0; OCTAVES * STEPS].into_boxed_slice();
+        let counters = || vec![0; OCTAVES * CLASSES_PER_OCTAVE].into_boxed_slice();
         CommonHistogram {
             before: counters(),
             after: counters(),
         }
     }
 
-    pub(crate) fn take(&mut self, piece: &Piece) {
+    pub(crate) fn add_piece(&mut self, piece: &Piece) {
         self.before.copy_from_slice(&self.after);
         count_all(&mut self.after, piece, piece.len());
     }
 
     /// The counts of all I/Os before I/O `n` of `piece`, which has to be the current piece.
-    pub(crate) fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
+    pub(crate) fn counts_before(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
         }
@@ -125,7 +125,7 @@ fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
 }
 
 fn class(latency: i32) -> usize {
-    ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
+    ((latency.max(1) as f32).to_bits() >> DROPPED_BITS) as usize - FIRST_CLASS as usize
 }
 
 /// Counters at `class * SIMD_LANES + lane`. Those added to [`CommonHistogram`] may wrap below 0.
@@ -155,7 +155,7 @@ impl GroupHistogram {
             }
         } else if above.any_true() {
             let places = places(latency);
-            each(above.to_bitmask()).for_each(|lane| self.add(places[lane], 1));
+            set_bits(above.to_bitmask()).for_each(|lane| self.add(places[lane], 1));
         }
     }
 
@@ -181,7 +181,7 @@ impl GroupHistogram {
         let from = class(recorded) * SIMD_LANES;
         let is_counted_once = recorded >= counting.limit;
         let less = if is_counted_once { 1 } else { weight };
-        for lane in each(counts.to_bitmask()) {
+        for lane in set_bits(counts.to_bitmask()) {
             let more = if above >> lane & 1 == 1 { 1 } else { weight };
             self.add(places[lane], more);
             self.add((from + lane) as i32, -less);
@@ -223,17 +223,17 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
     let bits: i32x16<S> = exact.bitcast();
     let lanes: [i32; SIMD_LANES] = std::array::from_fn(
         #[inline(always)]
-        |lane| lane as i32 - FIRST * SIMD_LANES as i32,
+        |lane| lane as i32 - FIRST_CLASS * SIMD_LANES as i32,
     );
-    let places =
-        ((bits >> BELOW) << SIMD_LANES.trailing_zeros()) + i32x16::load_array_ref(simd, &lanes);
+    let places = ((bits >> DROPPED_BITS) << SIMD_LANES.trailing_zeros())
+        + i32x16::load_array_ref(simd, &lanes);
     places.to_array()
 }
 
 /// The mean of the smallest and the largest whole number in a class, ns.
-fn middle(class: usize) -> f64 {
+fn class_middle(class: usize) -> f64 {
     let edge = |class: usize| {
-        let bits = ((class as i32 + FIRST) as u32) << BELOW;
+        let bits = ((class as i32 + FIRST_CLASS) as u32) << DROPPED_BITS;
         f64::from(f32::from_bits(bits)).ceil()
     };
     (edge(class) + edge(class + 1) - 1.0) / 2.0
@@ -301,7 +301,7 @@ pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clo
             seen += here;
             here > 0 && seen >= from_top
         });
-        at_rank.map_or(0.0, |(class, _)| middle(class))
+        at_rank.map_or(0.0, |(class, _)| class_middle(class))
     })
 }
 

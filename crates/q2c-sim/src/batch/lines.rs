@@ -2,7 +2,7 @@
 //! latency, and the costs of a sleep by its length. The number of corner points at or below the
 //! abscissa selects each line's value and slope from a table of sixteen.
 
-use super::costs::Joint;
+use super::costs::JointCurves;
 use super::simd_lanes::SIMD_LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
@@ -19,7 +19,7 @@ pub(super) struct HitLines {
 }
 
 impl HitLines {
-    pub(crate) fn new(joint: &Joint<4>) -> Option<Self> {
+    pub(crate) fn new(joint: &JointCurves<4>) -> Option<Self> {
         if joint.x.len() > CORNERS {
             return None;
         }
@@ -48,9 +48,9 @@ impl HitLines {
     }
 
     #[inline(always)]
-    pub(crate) fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
+    pub(crate) fn load<S: Simd>(&self, simd: S) -> LoadedLines<'_, S> {
         let zero = f32x16::splat(simd, 0.0);
-        let mut loaded = Loaded {
+        let mut loaded = LoadedLines {
             corners: &self.corners,
             value: [zero; 4],
             slope: [zero; 4],
@@ -67,7 +67,7 @@ impl HitLines {
 const FIRST: i32 = 0x0302_0100;
 /// Added to byte indices, this moves each selection to the next 32-bit number.
 const NEXT: i32 = 0x0404_0404;
-/// The largest number of lines in [`Sleeps`], whose tables have two registers.
+/// The largest number of lines in [`SleepLines`], whose tables have two registers.
 const LINES: usize = 2 * SIMD_LANES;
 
 /// Byte indices that select each line's number, by the count of corners at or below `x`.
@@ -81,13 +81,13 @@ fn line_selection<S: Simd>(corners: &[f32], x: f32x16<S>) -> u8x64<S> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Loaded<'a, S: Simd> {
+pub(super) struct LoadedLines<'a, S: Simd> {
     corners: &'a [f32],
     value: [f32x16<S>; 4],
     slope: [f32x16<S>; 4],
 }
 
-impl<S: Simd> Loaded<'_, S> {
+impl<S: Simd> LoadedLines<'_, S> {
     /// The delay at `x` for the draw `z`, kept within its bounds, ns; see [`HitLines::delay`].
     #[inline(always)]
     pub(crate) fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
@@ -104,16 +104,16 @@ impl<S: Simd> Loaded<'_, S> {
 
 /// The costs of sixteen sleeps at once, as lines between corner points.
 #[derive(Clone, Debug)]
-pub(super) struct Sleeps<const N: usize> {
+pub(super) struct SleepLines<const N: usize> {
     corners: Vec<f32>,
     from: [[f32; SIMD_LANES]; 2],
     value: [[[f32; SIMD_LANES]; 2]; N],
     slope: [[[f32; SIMD_LANES]; 2]; N],
 }
 
-impl<const N: usize> Sleeps<N> {
+impl<const N: usize> SleepLines<N> {
     /// Returns `None` if the corner points do not fit the tables.
-    pub(crate) fn new(joint: &Joint<N>) -> Option<Self> {
+    pub(crate) fn new(joint: &JointCurves<N>) -> Option<Self> {
         if joint.x.len() >= LINES {
             return None;
         }
@@ -122,7 +122,7 @@ impl<const N: usize> Sleeps<N> {
             [0, SIMD_LANES].map(|first| std::array::from_fn(|i| number(first + i)))
         };
         let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
-        Some(Sleeps {
+        Some(SleepLines {
             corners: joint.x.iter().map(|&x| x as f32).collect(),
             from: table(&from),
             value: std::array::from_fn(|n| table(&|line| Some(joint.value.get(line)?[n]))),
@@ -135,9 +135,9 @@ impl<const N: usize> Sleeps<N> {
     pub(crate) fn values_at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
         let bytes = line_selection(&self.corners, asked);
         if self.corners.len() < SIMD_LANES {
-            self.lines(asked, bytes, pick_low)
+            self.lines(asked, bytes, select_low)
         } else {
-            self.lines(asked, bytes, pick)
+            self.lines(asked, bytes, select)
         }
     }
 
@@ -146,25 +146,25 @@ impl<const N: usize> Sleeps<N> {
         &self,
         asked: f32x16<S>,
         bytes: u8x64<S>,
-        pick: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
+        select: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
-        let beyond = asked - pick(&self.from, bytes);
+        let beyond = asked - select(&self.from, bytes);
         // This is a loop because `map` is not always inlined; the values would leave the registers.
         let mut values = [asked; N];
         for (n, function) in values.iter_mut().enumerate() {
-            *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
+            *function = select(&self.value[n], bytes) + select(&self.slope[n], bytes) * beyond;
         }
         values
     }
 }
 
 #[inline(always)]
-fn pick_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+fn select_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
 }
 
 #[inline(always)]
-fn pick<S: Simd>([low, high]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+fn select<S: Simd>([low, high]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     let simd = bytes.token();
     let high: f32x16<S> = f32x16::load_array_ref(simd, high);
     f32x16::load_array_ref(simd, low).concat_swizzle_dyn(high, bytes)

@@ -11,7 +11,6 @@
 //! `plain`, but a sweep without calibration would take 1.4 to 2 times the CPU time
 //! (docs/journal/2026-11-22-one-kernel.md). Sums that `drawn` and `pas` share are in `drawn`.
 
-mod alone;
 mod costs;
 mod drawn;
 mod group;
@@ -24,20 +23,21 @@ mod priced;
 mod publish;
 mod row;
 mod simd_lanes;
+mod single;
 mod sums;
 
-pub(crate) use alone::{AloneSimulator, PolicyOrPolling, Stopped};
 pub(crate) use costs::CostTables;
 pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES, ranks};
+pub(crate) use single::{PausedRun, PolicyOrPolling, SingleSimulator};
 pub(crate) use sums::Sums;
 
-use crate::closed::{Drive, WakeDraws};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
+use crate::reference::{Drive, WakeDraws};
 use fearless_simd::{Level, dispatch};
 use group::{LaneRule, LaneStage, LaneState, SimdGroup};
 use histogram::CommonHistogram;
-use pas::{PasGroup, TURNS};
+use pas::{GROUPS_IN_TURN, PasGroup};
 use piece::Piece;
 use q2c_model::CostModel;
 use q2c_policy::form::{Form, WindowStatistic};
@@ -47,20 +47,20 @@ use simd_lanes::SIMD_LANES;
 use std::borrow::Cow;
 
 /// Times of 0.54 s (in ns) and more are too long: the sum of two shorter ones fits into 32 bits.
-const FAR: i32 = 1 << 29;
+const MAX_NS: i32 = 1 << 29;
 /// The longest sleep that a batch takes, ns.
-pub(crate) const LONGEST: u64 = 1 << 28;
+pub(crate) const MAX_SLEEP_NS: u64 = 1 << 28;
 /// The longest window, ns: the sum of its observed times fits into 32 bits.
-const LONGEST_WINDOW: u64 = 1 << 30;
+const MAX_WINDOW_NS: u64 = 1 << 30;
 
 struct KernelInput {
     piece: Piece,
     costs: CostTables,
     counting: CountingLimit,
     /// Latencies counted for all; only if a clear sleep changes none and percentiles are wanted.
-    common: Option<CommonHistogram>,
-    only: Option<usize>,
-    seen: u32,
+    common_histogram: Option<CommonHistogram>,
+    only_row: Option<usize>,
+    seen_rows: u32,
     warm_up: i64,
     stop: i64,
 }
@@ -71,7 +71,7 @@ struct KernelInput {
 /// on the number of cores; of the parts, only percentiles do.
 pub struct Batch {
     groups: Vec<SimdGroup>,
-    windowed: usize,
+    windowed_groups: usize,
     places: Vec<(usize, usize)>,
     input: KernelInput,
     draws: WakeDraws,
@@ -88,8 +88,8 @@ enum GroupKind {
 /// Returns the rule of a lane. `known` says that delays are known beforehand, which `pas` needs.
 fn lane_rule(policy: &PolicySpec, known: bool) -> Option<LaneRule> {
     match policy.form() {
-        Form::Fixed(sleep) if sleep.0 <= LONGEST => Some(LaneRule::Still(sleep.0 as i32)),
-        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => Some(LaneRule::Windowed(form)),
+        Form::Fixed(sleep) if sleep.0 <= MAX_SLEEP_NS => Some(LaneRule::Constant(sleep.0 as i32)),
+        Form::Windowed(form) if form.period.0 <= MAX_WINDOW_NS => Some(LaneRule::Windowed(form)),
         Form::Pas(sensitivity) if known => Some(LaneRule::Pas(sensitivity)),
         _ => None,
     }
@@ -98,7 +98,7 @@ fn lane_rule(policy: &PolicySpec, known: bool) -> Option<LaneRule> {
 impl GroupKind {
     fn from_rule(rule: &LaneRule) -> GroupKind {
         match rule {
-            LaneRule::Still(_) => GroupKind::Windowed(WindowStatistic::Mean),
+            LaneRule::Constant(_) => GroupKind::Windowed(WindowStatistic::Mean),
             LaneRule::Windowed(form) => GroupKind::Windowed(form.statistic),
             LaneRule::Pas(_) => GroupKind::Pas,
         }
@@ -107,17 +107,17 @@ impl GroupKind {
 
 impl Batch {
     /// Says for each configuration whether a batch can hold it with this cost model.
-    pub(crate) fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
+    pub(crate) fn fits(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
         let known = CostTables::new(cost).map(|costs| costs.plain.is_some());
-        let one = |policy| known.is_some_and(|known| lane_rule(policy, known).is_some());
-        policies.iter().map(one).collect()
+        let fits = |policy| known.is_some_and(|known| lane_rule(policy, known).is_some());
+        policies.iter().map(fits).collect()
     }
 
     /// Prepares a batch. An I/O counts if it begins at or after `drive.warm_up` and before
     /// `drive.warm_up + drive.measure`, in each configuration's simulated time; [`Drive::ONE_PASS`]
     /// counts to the trace's end. Without `percentiles` the outcomes hold 0 for them.
     ///
-    /// Returns `None` if a batch cannot hold a configuration ([`Batch::holds`]) or the cost model.
+    /// Returns `None` if a batch cannot hold a configuration ([`Batch::fits`]) or the cost model.
     /// It may have 15 corner points of the hit delay and 255 of the curves over the sleep.
     pub fn new(
         policies: &[PolicySpec],
@@ -125,22 +125,22 @@ impl Batch {
         drive: Drive,
         percentiles: bool,
     ) -> Option<Self> {
-        let (warm_up, stop) = drive.counts();
+        let (warm_up, stop) = drive.counted_range();
         let costs = CostTables::new(cost)?;
         let known = costs.plain.is_some();
         let rules = policies.iter().map(|policy| lane_rule(policy, known));
         let rules: Vec<LaneRule> = rules.collect::<Option<_>>()?;
         let mut batch = Batch {
             groups: Vec::new(),
-            windowed: 0,
+            windowed_groups: 0,
             places: vec![(0, 0); policies.len()],
             input: KernelInput {
                 piece: Piece::new(),
-                common: (known && percentiles).then(CommonHistogram::new),
+                common_histogram: (known && percentiles).then(CommonHistogram::new),
                 costs,
                 counting: CountingLimit::new(Vec::new()),
-                only: None,
-                seen: 0,
+                only_row: None,
+                seen_rows: 0,
                 warm_up,
                 stop,
             },
@@ -160,16 +160,14 @@ impl Batch {
     /// Puts configurations into groups by period, because windows of one period end together.
     /// Neighbours are similar, so an event that is rare in one lane is rare in its group.
     fn fill(&mut self, rules: &[LaneRule], kind: GroupKind, percentiles: bool) {
-        let rules = rules.iter().enumerate();
-        let mut mine: Vec<_> = rules
-            .filter(|(_, rule)| GroupKind::from_rule(rule) == kind)
-            .collect();
-        mine.sort_by_key(|(_, rule)| rule.period());
+        let mut rules: Vec<_> = rules.iter().enumerate().collect();
+        rules.retain(|(_, rule)| GroupKind::from_rule(rule) == kind);
+        rules.sort_by_key(|(_, rule)| rule.period());
         let statistic = match kind {
             GroupKind::Windowed(statistic) => statistic,
             GroupKind::Pas => WindowStatistic::Mean,
         };
-        for chunk in mine.chunks(SIMD_LANES) {
+        for chunk in rules.chunks(SIMD_LANES) {
             let lanes = std::array::from_fn(|lane| match chunk.get(lane) {
                 Some((_, rule)) => LaneState::new(**rule, self.input.warm_up),
                 None => LaneState::empty(),
@@ -185,7 +183,7 @@ impl Batch {
                     group.sums_all = true;
                 }
             }
-            self.windowed += usize::from(kind != GroupKind::Pas);
+            self.windowed_groups += usize::from(kind != GroupKind::Pas);
             self.groups.push(group);
         }
     }
@@ -204,27 +202,27 @@ impl Batch {
 
     fn run(&mut self) {
         let level = self.level;
-        let was_plain = self.input.only.is_some();
+        let was_plain = self.input.only_row.is_some();
         self.input.begin_piece();
         let input = &self.input;
-        if was_plain && input.only.is_none() {
+        if was_plain && input.only_row.is_none() {
             for group in &mut self.groups {
                 dispatch!(level, simd => group.complete_rows(simd, &input.costs));
             }
         }
-        let (windowed, pas) = self.groups.split_at_mut(self.windowed);
+        let (windowed, pas) = self.groups.split_at_mut(self.windowed_groups);
         windowed.par_iter_mut().for_each(|group| {
             if group.live > 0 {
-                dispatch!(level, simd => match input.only {
+                dispatch!(level, simd => match input.only_row {
                     Some(row) => plain::run(simd, group, row, input),
                     None => drawn::run(simd, group, input),
                 });
-                group.leave(input);
+                group.end_piece(input);
             }
         });
-        pas.par_chunks_mut(TURNS).for_each(|groups| {
+        pas.par_chunks_mut(GROUPS_IN_TURN).for_each(|groups| {
             dispatch!(level, simd => pas::run(simd, groups, input));
-            groups.iter_mut().for_each(|group| group.leave(input));
+            groups.iter_mut().for_each(|group| group.end_piece(input));
         });
     }
 
@@ -251,9 +249,9 @@ impl Batch {
 
 impl KernelInput {
     /// The common counts of all I/Os before I/O `n` of the piece.
-    fn common_until(&self, n: usize) -> Option<Cow<'_, [u32]>> {
-        let common = self.common.as_ref()?;
-        Some(common.until(&self.piece, n))
+    fn common_counts(&self, n: usize) -> Option<Cow<'_, [u32]>> {
+        let common = self.common_histogram.as_ref()?;
+        Some(common.counts_before(&self.piece, n))
     }
 
     /// Chooses the kernel: the plain one until a second bucket occurs, and never after that.
@@ -262,19 +260,19 @@ impl KernelInput {
         if begins {
             self.counting = CountingLimit::new(self.piece.latencies());
         }
-        if let Some(common) = &mut self.common {
-            common.take(&self.piece);
+        if let Some(common) = &mut self.common_histogram {
+            common.add_piece(&self.piece);
         }
-        self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
+        self.seen_rows |= self.piece.rows() & ((1 << BUCKETS) - 1);
         let row = self.piece.only_row().map(usize::from);
-        let goes_on = begins || self.only == row;
-        self.only = row.filter(|_| self.costs.plain.is_some() && goes_on);
+        let goes_on = begins || self.only_row == row;
+        self.only_row = row.filter(|_| self.costs.plain.is_some() && goes_on);
     }
 }
 
 fn are_short(part: &LaneRecording) -> bool {
-    let mut times = part.wait.iter().chain(part.submit.iter());
-    times.all(|time| *time < FAR as f32)
+    let is_short = |time: &f32| *time < MAX_NS as f32;
+    part.wait.iter().chain(part.submit.iter()).all(is_short)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use super::costs::PlainCosts;
 use super::drawn::{IoOutcome, RunningSums};
 use super::group::{SimdGroup, WindowBefore};
 use super::plain::count_latency;
-use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
-use super::{KernelInput, LONGEST};
+use super::simd_lanes::{SIMD_LANES, SimdLanes, set_bits};
+use super::{KernelInput, MAX_SLEEP_NS};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f64x8, i32x16, i64x8, mask32x16};
 use q2c_policy::BUCKETS;
-use q2c_policy::form::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
+use q2c_policy::form::{COOL_DOWN, HEAT_UP, MIN_HEAT, MIN_SLEEP_NS, MIN_STEP, Sensitivity};
 
 type Doubles = SimdLanes<f64>;
 
@@ -38,7 +38,7 @@ impl PasGroup {
     pub(crate) fn new() -> Self {
         let one = SimdLanes([1.0; SIMD_LANES]);
         let bucket = PasBucket {
-            ns: SimdLanes([SHORTEST; SIMD_LANES]),
+            ns: SimdLanes([MIN_SLEEP_NS; SIMD_LANES]),
             step: one,
             heat: one,
             late: SimdLanes([1; SIMD_LANES]),
@@ -65,13 +65,13 @@ impl PasGroup {
 }
 
 #[inline(always)]
-fn pair<S: Simd>(simd: S, lanes: &Doubles) -> [f64x8<S>; 2] {
+fn load_pair<S: Simd>(simd: S, lanes: &Doubles) -> [f64x8<S>; 2] {
     let (low, high) = lanes.0.split_at(SIMD_LANES / 2);
     [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)]
 }
 
 #[inline(always)]
-fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
+fn store_pair<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
     let (low, high) = lanes.0.split_at_mut(SIMD_LANES / 2);
     halves[0].store_slice(low);
     halves[1].store_slice(high);
@@ -87,25 +87,25 @@ impl PasBucket {
         let (same_low, same_high) = late.simd_eq(news).widen();
         let (late_low, late_high) = news.simd_eq(1).widen();
         let (same, late) = ([same_low, same_high], [late_low, late_high]);
-        let (ns, step) = (pair(simd, &self.ns), pair(simd, &self.step));
-        let heat = pair(simd, &self.heat);
+        let (ns, step) = (load_pair(simd, &self.ns), load_pair(simd, &self.step));
+        let heat = load_pair(simd, &self.heat);
         let one = f64x8::splat(simd, 1.0);
         let mut next = [(one, one, one, i64x8::splat(simd, 0)); 2];
         for half in 0..2 {
             let change = late[half].select(parameters.down[half], parameters.up[half]);
             let from = same[half].select(step[half], one);
             let step = from + change * heat[half];
-            let step = step.simd_le(NOTHING).select(one, step);
-            let ns = (ns[half] * step).max(SHORTEST).min(LONGEST as f64);
+            let step = step.simd_le(MIN_STEP).select(one, step);
+            let ns = (ns[half] * step).max(MIN_SLEEP_NS).min(MAX_SLEEP_NS as f64);
             let hotter = (heat[half] * parameters.heat_up[half]).min(1.0);
-            let cooler = (heat[half] * parameters.cool_down[half]).max(COOLEST);
+            let cooler = (heat[half] * parameters.cool_down[half]).max(MIN_HEAT);
             let heat = same[half].select(hotter, cooler);
             let whole: i64x8<S> = ((ns + 0.5).floor() + WHOLE).bitcast();
             next[half] = (ns, step, heat, whole);
         }
-        put([next[0].0, next[1].0], &mut self.ns);
-        put([next[0].1, next[1].1], &mut self.step);
-        put([next[0].2, next[1].2], &mut self.heat);
+        store_pair([next[0].0, next[1].0], &mut self.ns);
+        store_pair([next[0].1, next[1].1], &mut self.step);
+        store_pair([next[0].2, next[1].2], &mut self.heat);
         self.late.store(news);
         next[0].3.narrow(next[1].3)
     }
@@ -123,10 +123,10 @@ impl<S: Simd> PasParameters<S> {
     #[inline(always)]
     fn load(simd: S, pas: &PasGroup) -> Self {
         PasParameters {
-            up: pair(simd, &pas.up),
-            down: pair(simd, &pas.down),
-            heat_up: pair(simd, &pas.heat_up),
-            cool_down: pair(simd, &pas.cool_down),
+            up: load_pair(simd, &pas.up),
+            down: load_pair(simd, &pas.down),
+            heat_up: load_pair(simd, &pas.heat_up),
+            cool_down: load_pair(simd, &pas.cool_down),
         }
     }
 }
@@ -182,7 +182,7 @@ fn step<S: Simd>(
 }
 
 /// Number of groups that take turns by I/O: each waits some 60 cycles for its last outcome.
-pub(super) const TURNS: usize = 4;
+pub(super) const GROUPS_IN_TURN: usize = 4;
 
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInput) {
@@ -244,7 +244,7 @@ fn run_io<S: Simd>(
     let overdue = sums.left.simd_le(returned);
     if overdue.any_true() {
         sums.store(group);
-        each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, input));
+        set_bits(overdue.to_bitmask()).for_each(|lane| group.prepare(simd, lane, i, input));
         *sums = RunningSums::load(simd, group);
     }
     let (clear, observed) = step(simd, sums, pas, parameters, i, input);
@@ -253,7 +253,7 @@ fn run_io<S: Simd>(
     if due.any_true() {
         sums.store(group);
         let (due, none) = (due.to_bitmask(), [0; SIMD_LANES]);
-        group.after(simd, due, i, &none, &WindowBefore::default(), input);
+        group.complete(simd, due, i, &none, &WindowBefore::default(), input);
         *sums = RunningSums::load(simd, group);
     }
 }

@@ -1,14 +1,14 @@
 //! A piece of a trace in the form that kernels read: whole nanoseconds from the start of the piece.
 
-use super::FAR;
+use super::MAX_NS;
 use super::histogram::CountingLimit;
 use super::sums::Sums;
-use crate::closed::WakeDraws;
 use crate::recording::{LaneRecording, RecordingColumns, unpack};
+use crate::reference::WakeDraws;
 use q2c_policy::{BUCKETS, bucket_of};
 
 /// Most I/Os of a piece: the columns that kernels read, 33 bytes per I/O, stay in the L2 cache.
-const LENGTH: usize = 16_384;
+const MAX_IOS: usize = 16_384;
 
 /// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more.
 /// [`Piece::fill`] replaces a piece by the next one of the trace.
@@ -49,7 +49,7 @@ impl Piece {
     }
 
     /// Replaces the piece by I/Os of `trace` from index `from` on. Returns their number, at least
-    /// one. The submission and think times must stay below [`FAR`] in sum.
+    /// one. The submission and think times must stay below [`MAX_NS`] in sum.
     pub(crate) fn fill(&mut self, trace: &LaneRecording, from: usize, draws: &WakeDraws) -> usize {
         self.first += self.len() as u64;
         self.base += self.total;
@@ -67,13 +67,13 @@ impl Piece {
             sums.drain(..sums.len() - 1);
         }
         let trace = trace.columns();
-        let most_thought = trace.most_thought();
-        for i in from..trace.wait.len().min(from + LENGTH) {
+        let max_thought = trace.max_think_cpu();
+        for i in from..trace.wait.len().min(from + MAX_IOS) {
             let submit = trace.submit[i] as i64;
-            if self.total + submit >= i64::from(FAR) && i > from {
+            if self.total + submit >= i64::from(MAX_NS) && i > from {
                 break;
             }
-            self.push(&trace, i, most_thought, draws);
+            self.push(&trace, i, max_thought, draws);
         }
         self.len()
     }
@@ -82,20 +82,20 @@ impl Piece {
         &mut self,
         trace: &RecordingColumns<'_>,
         i: usize,
-        most_thought: i64,
+        max_thought: i64,
         draws: &WakeDraws,
     ) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let gap = trace.gap[i] as i64;
         let io = self.first + self.len() as u64;
-        let (z_clear, z_hit) = draws.draws_at(WakeDraws::of_io(io));
+        let (z_clear, z_hit) = draws.draws_at(WakeDraws::index_of_io(io));
         self.weight.push(CountingLimit::weight(io));
         let (waited, thought) = (self.waited[self.len()], self.thought[self.len()]);
         self.wait.push(wait as i32);
         self.returned.push((self.total + submit) as i32);
         self.submit.push(submit as i32);
         self.waited.push(waited + wait);
-        self.thought.push(thought + gap.min(most_thought));
+        self.thought.push(thought + gap.min(max_thought));
         let row = bucket_of(unpack(trace.ios[i])).unwrap_or(BUCKETS);
         self.row.push(row as u8);
         self.z_clear.push(z_clear);

@@ -2,7 +2,7 @@
 
 use super::KernelInput;
 use super::group::{IDLE, LaneRule, SimdGroup, WindowBefore};
-use super::simd_lanes::{SimdLanes, each};
+use super::simd_lanes::{SimdLanes, set_bits};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
 use q2c_policy::form::WindowStatistic;
@@ -174,9 +174,9 @@ fn eventful<S: Simd, const MEAN: bool>(
 ) {
     let returned = i32x16::splat(simd, input.piece.returned[i]);
     let overdue = group.left.load(simd).simd_le(returned);
-    for lane in each(overdue.to_bitmask()) {
+    for lane in set_bits(overdue.to_bitmask()) {
         count(group, lane, row, i, input);
-        group.before(simd, lane, i, input);
+        group.prepare(simd, lane, i, input);
     }
     let sleep = PlainSleep::load(simd, group, row, input.costs.reap);
     let sums = PlainSums::load(simd, group, row);
@@ -187,14 +187,14 @@ fn eventful<S: Simd, const MEAN: bool>(
         .store(group, row);
     count_latency(group, input, i, clear, observed);
     let due = left.simd_le(returned).to_bitmask();
-    each(due).for_each(|lane| count(group, lane, row, i, input));
+    set_bits(due).for_each(|lane| count(group, lane, row, i, input));
     let mut statistic = SimdLanes::<i32>::default();
     statistic.store(sums.statistic);
     let before = WindowBefore {
         statistic,
         count: group.rows[row].count,
     };
-    group.after(simd, due, i, &observed.to_array(), &before, input);
+    group.complete(simd, due, i, &observed.to_array(), &before, input);
 }
 
 /// Sets the count of an open window: with one bucket, all I/Os since its first are in it.

@@ -1,11 +1,11 @@
 //! Sleeps with all costs that depend on their length, and the end of an I/O that waits by one: for
 //! one number at a time, and for sixteen side by side in registers.
 
-use super::LONGEST;
+use super::MAX_SLEEP_NS;
 use super::costs::{CostTables, PlainCosts};
 use super::drawn::IoOutcome;
-use super::lines::{Loaded, Sleeps};
-use super::row::{LATEST, LEAST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
+use super::lines::{LoadedLines, SleepLines};
+use super::row::{MAX_WAKE_NS, MIN_NS, NEVER_HIT, NO_DELAY, SHIFT, WHOLE};
 use super::simd_lanes::SimdLanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
@@ -24,7 +24,7 @@ pub(super) struct Priced<I, F> {
     pub earliest: F,
     pub latest: F,
     /// Clear if the device time exceeds the wake-up by more than this: lead - added latency.
-    pub ahead: I,
+    pub clear_margin: I,
     pub added: I,
     pub submit: I,
     pub cpu_clear: I,
@@ -48,7 +48,7 @@ impl<I, F> Priced<I, F> {
             spread: wake(&self.spread),
             earliest: wake(&self.earliest),
             latest: wake(&self.latest),
-            ahead: whole(&self.ahead),
+            clear_margin: whole(&self.clear_margin),
             added: whole(&self.added),
             submit: whole(&self.submit),
             cpu_clear: whole(&self.cpu_clear),
@@ -75,7 +75,7 @@ impl PricedColumns {
         self.spread.0[lane] = sleep.spread;
         self.earliest.0[lane] = sleep.earliest;
         self.latest.0[lane] = sleep.latest;
-        self.ahead.0[lane] = sleep.ahead;
+        self.clear_margin.0[lane] = sleep.clear_margin;
         self.added.0[lane] = sleep.added;
         self.submit.0[lane] = sleep.submit;
         self.cpu_clear.0[lane] = sleep.cpu_clear;
@@ -85,20 +85,20 @@ impl PricedColumns {
 
 impl<S: Simd> PricedSleeps<S> {
     #[inline(always)]
-    pub(super) fn new(asked: i32x16<S>, costs: &CostTables, sleeps: &Sleeps<8>) -> Self {
+    pub(super) fn new(asked: i32x16<S>, costs: &CostTables, sleeps: &SleepLines<8>) -> Self {
         let asked_f: f32x16<S> = asked.to_float();
         let [base, spread, least, most, rest @ ..] = sleeps.values_at(asked_f);
         let [cpu_clear, cpu_hit, added, submit] = rest;
         let wake = asked_f + 0.5;
-        let after = |delay: f32x16<S>| (delay + wake).min(LATEST);
+        let after = |delay: f32x16<S>| (delay + wake).min(MAX_WAKE_NS);
         let added = round_ns(added);
         Priced {
             asked,
             wake: after(base),
             spread,
-            earliest: after(least.max(LEAST)),
+            earliest: after(least.max(NO_DELAY)),
             latest: after(most),
-            ahead: i32x16::splat(asked.token(), costs.lead) - added,
+            clear_margin: i32x16::splat(asked.token(), costs.lead) - added,
             added,
             submit: round_ns(submit),
             cpu_clear: round_ns(cpu_clear),
@@ -122,12 +122,12 @@ impl<S: Simd> PricedSleeps<S> {
         &self,
         wait: i32x16<S>,
         z: (f32x16<S>, f32x16<S>),
-        hit: &Loaded<'_, S>,
+        hit: &LoadedLines<'_, S>,
         costs: &CostTables,
     ) -> IoOutcome<S> {
         let drawn = self.wake + self.spread * z.0;
         let wake: i32x16<S> = drawn.min(self.latest).max(self.earliest).to_int();
-        let clear = wait.simd_gt(wake + self.ahead);
+        let clear = wait.simd_gt(wake + self.clear_margin);
         let mut latency = wait + self.added;
         if costs.gains {
             latency = latency.max(0);
@@ -192,7 +192,7 @@ impl PricedSleep {
         spread: 0.0,
         earliest: 0.0,
         latest: 0.0,
-        ahead: NEVER_HIT,
+        clear_margin: NEVER_HIT,
         added: 0,
         submit: 0,
         cpu_clear: 0,
@@ -201,24 +201,24 @@ impl PricedSleep {
 
     /// The same arithmetic as [`PricedSleeps::new`], one number at a time.
     #[inline]
-    pub(super) fn of_sleep(sleep: Nanos, costs: &CostTables) -> Self {
-        let ns = sleep.0.min(LONGEST) as i32;
+    pub(super) fn from_sleep(sleep: Nanos, costs: &CostTables) -> Self {
+        let ns = sleep.0.min(MAX_SLEEP_NS) as i32;
         if ns == 0 {
             return Self::POLLING;
         }
         let (line, beyond) = costs.sleep.line(ns);
         let value: [f32; 8] =
-            std::array::from_fn(|n| (line.value[n] + line.slope[n] * beyond).max(LEAST_OF[n]));
+            std::array::from_fn(|n| (line.value[n] + line.slope[n] * beyond).max(MIN_NS[n]));
         let after = ns as f32 + 0.5;
-        let whole = |n: usize| (value[n] + WHOLE).min(LATEST) as i32 - SHIFT as i32;
+        let whole = |n: usize| (value[n] + WHOLE).min(MAX_WAKE_NS) as i32 - SHIFT as i32;
         let added = whole(6);
         Priced {
             asked: ns,
-            wake: (value[0] + after).min(LATEST),
-            spread: value[1].min(LATEST),
-            earliest: (value[2] + after).min(LATEST),
-            latest: (value[3] + after).min(LATEST),
-            ahead: costs.lead - added,
+            wake: (value[0] + after).min(MAX_WAKE_NS),
+            spread: value[1].min(MAX_WAKE_NS),
+            earliest: (value[2] + after).min(MAX_WAKE_NS),
+            latest: (value[3] + after).min(MAX_WAKE_NS),
+            clear_margin: costs.lead - added,
             added,
             submit: whole(7),
             cpu_clear: whole(4),
@@ -235,7 +235,7 @@ impl PricedSleep {
         if costs.gains {
             latency = latency.max(0);
         }
-        if wait > wake + self.ahead {
+        if wait > wake + self.clear_margin {
             return PricedIoEnd::clear(latency, wake, self.cpu_clear);
         }
         let x = (self.asked - latency) as f32;
@@ -253,7 +253,7 @@ impl PricedSleep {
 impl CostTables {
     /// [`PricedSleep::end`] for a sleep of `asked` ns, if delays are known beforehand.
     #[inline]
-    pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> PricedIoEnd {
+    pub(super) fn plain_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> PricedIoEnd {
         let wake = asked + plain.wake;
         if wait > wake + self.lead {
             return PricedIoEnd::clear(wait, wake, plain.cpu_clear);
@@ -263,7 +263,7 @@ impl CostTables {
     }
 
     #[inline]
-    pub(super) fn interrupted(&self, wait: i32, submit: i32) -> PricedIoEnd {
+    pub(super) fn interrupt_end(&self, wait: i32, submit: i32) -> PricedIoEnd {
         let observed = wait + self.interrupt_latency;
         PricedIoEnd {
             observed,

@@ -6,12 +6,12 @@
 //! pass at once.
 
 use super::costs::CostTables;
-use super::group::{LaneRule, LaneState, SimdGroup, nothing};
-use super::lines::Sleeps;
+use super::group::{LaneRule, LaneState, SimdGroup, empty_statistic};
+use super::lines::SleepLines;
 use super::priced::PricedSleeps;
 use super::row::BucketRow;
-use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
-use super::{KernelInput, LONGEST};
+use super::simd_lanes::{SIMD_LANES, SimdLanes, set_bits};
+use super::{KernelInput, MAX_SLEEP_NS};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, f64x8, i32x16, i64x8, mask32x16};
 use q2c_model::Nanos;
@@ -20,49 +20,49 @@ use q2c_policy::form::{WindowForm, WindowStatistic};
 
 /// Values below this, 262 us in ns, are exact: the single-precision quotient is off by at most one,
 /// which is corrected, and the product is rounded far from any bound.
-const SMALL: i32 = 1 << 18;
+const MAX_EXACT_NS: i32 = 1 << 18;
 /// 2^52. If it is added to a smaller whole number, that number is in the low bits of the sum.
 const LOW_BITS: f64 = 4_503_599_627_370_496.0;
 /// From this number of closing lanes on, one pass over all buckets is cheaper than one per lane.
-const TOGETHER: u32 = 3;
+const MIN_ROW_LANES: u32 = 3;
 
 /// Gives each bucket with completions, in the lanes of the bit set `closing`, its new sleep.
 #[inline(always)]
 pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, input: &KernelInput) {
     let rows = &mut *group.rows;
     match &input.costs.sleeps {
-        Some(sleeps) if closing.count_ones() >= TOGETHER => {
-            for row in each(input.seen.into()) {
+        Some(sleeps) if closing.count_ones() >= MIN_ROW_LANES => {
+            for row in set_bits(input.seen_rows.into()) {
                 let shares = &group.shares;
                 let row = &mut rows[row];
-                let left = together(simd, row, group.statistic, shares, closing, input, sleeps);
-                one_by_one(simd, row, &group.lanes, left, input);
+                let left = publish_row(simd, row, group.statistic, shares, closing, input, sleeps);
+                publish_each(simd, row, &group.lanes, left, input);
             }
         }
-        Some(sleeps) if input.seen.count_ones() >= 4 => {
-            for lane in each(closing) {
+        Some(sleeps) if input.seen_rows.count_ones() >= 4 => {
+            for lane in set_bits(closing) {
                 if let LaneRule::Windowed(form) = group.lanes[lane].rule {
-                    alone(simd, rows, lane, &form, &input.costs, sleeps);
+                    publish_lane(simd, rows, lane, &form, &input.costs, sleeps);
                 }
             }
         }
         _ => {
-            for row in each(input.seen.into()) {
-                one_by_one(simd, &mut rows[row], &group.lanes, closing, input);
+            for row in set_bits(input.seen_rows.into()) {
+                publish_each(simd, &mut rows[row], &group.lanes, closing, input);
             }
         }
     }
 }
 
 #[inline(always)]
-fn one_by_one<S: Simd>(
+fn publish_each<S: Simd>(
     simd: S,
     row: &mut BucketRow,
     lanes: &[LaneState; SIMD_LANES],
     closing: u64,
     input: &KernelInput,
 ) {
-    for lane in each(closing) {
+    for lane in set_bits(closing) {
         let (LaneRule::Windowed(form), count) = (lanes[lane].rule, row.count.0[lane]) else {
             continue;
         };
@@ -71,10 +71,10 @@ fn one_by_one<S: Simd>(
         }
         let sleep = sleep(&form, row.statistic.0[lane], count);
         if sleep != row.sleep.asked.0[lane] {
-            row.set(simd, lane, sleep, &input.costs, input.only.is_some());
+            row.set(simd, lane, sleep, &input.costs, input.only_row.is_some());
         }
         row.count.0[lane] = 0;
-        row.statistic.0[lane] = nothing(form.statistic);
+        row.statistic.0[lane] = empty_statistic(form.statistic);
     }
 }
 
@@ -84,31 +84,31 @@ fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
         WindowStatistic::Mean => gathered / count,
         WindowStatistic::Min => gathered,
     };
-    form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32
+    form.sleep(Nanos(value as u64)).0.min(MAX_SLEEP_NS) as i32
 }
 
 #[inline(always)]
-fn put<S: Simd>(to: &mut SimdLanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
+fn store_i32<S: Simd>(to: &mut SimdLanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
     let old = to.load(new.token());
     to.store(mine.select(new, old));
 }
 
 #[inline(always)]
-fn put_f<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
+fn store_f32<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
     let old = to.load(new.token());
     to.store(mine.select(new, old));
 }
 
 /// Returns a bit set of the lanes whose statistic is too large for the registers.
 #[inline(always)]
-fn together<S: Simd>(
+fn publish_row<S: Simd>(
     simd: S,
     row: &mut BucketRow,
     statistic: WindowStatistic,
     shares: &SimdLanes<f64>,
     closing: u64,
     input: &KernelInput,
-    sleeps: &Sleeps<8>,
+    sleeps: &SleepLines<8>,
 ) -> u64 {
     let count = row.count.load(simd);
     let mine = mask32x16::from_bitmask(simd, closing) & count.simd_gt(0);
@@ -119,52 +119,52 @@ fn together<S: Simd>(
     let shares = [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)];
     let zero = i32x16::splat(simd, 0);
     let gathered = mine.select(row.statistic.load(simd), zero);
-    let Some(asked) = rule(statistic, gathered, mine.select(count, zero + 1), shares) else {
+    let Some(asked) = asked_ns(statistic, gathered, mine.select(count, zero + 1), shares) else {
         return mine.to_bitmask();
     };
-    put(&mut row.count, mine, zero);
-    let nothing = i32x16::splat(simd, nothing(statistic));
-    put(&mut row.statistic, mine, nothing);
-    each((mine & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
+    store_i32(&mut row.count, mine, zero);
+    let empty = i32x16::splat(simd, empty_statistic(statistic));
+    store_i32(&mut row.statistic, mine, empty);
+    set_bits((mine & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
     let mine = mine & asked.simd_gt(0);
-    put(&mut row.sleep.asked, mine, asked);
-    put(&mut row.slept, mine, zero + 1);
-    match (&input.costs.plain, input.only) {
+    store_i32(&mut row.sleep.asked, mine, asked);
+    store_i32(&mut row.slept, mine, zero + 1);
+    match (&input.costs.plain, input.only_row) {
         (Some(plain), Some(_)) => {
-            put(&mut row.sleep.cpu_clear, mine, zero + plain.cpu_clear);
-            put(&mut row.sleep.cpu_hit, mine, zero + plain.cpu_hit);
-            put(&mut row.plain_wake, mine, asked + plain.wake);
+            store_i32(&mut row.sleep.cpu_clear, mine, zero + plain.cpu_clear);
+            store_i32(&mut row.sleep.cpu_hit, mine, zero + plain.cpu_hit);
+            store_i32(&mut row.plain_wake, mine, asked + plain.wake);
             let clear = asked + (plain.wake + input.costs.lead);
-            put(&mut row.plain_clear, mine, clear);
-            put(&mut row.plain_hit, mine, asked + plain.hit);
+            store_i32(&mut row.plain_clear, mine, clear);
+            store_i32(&mut row.plain_hit, mine, asked + plain.hit);
         }
-        _ => put_priced(row, mine, &PricedSleeps::new(asked, &input.costs, sleeps)),
+        _ => store_priced(row, mine, &PricedSleeps::new(asked, &input.costs, sleeps)),
     }
     0
 }
 
 #[inline(always)]
-fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedSleeps<S>) {
+fn store_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedSleeps<S>) {
     let sleep = &mut row.sleep;
-    put_f(&mut sleep.wake, mine, priced.wake);
-    put_f(&mut sleep.spread, mine, priced.spread);
-    put_f(&mut sleep.earliest, mine, priced.earliest);
-    put_f(&mut sleep.latest, mine, priced.latest);
-    put(&mut sleep.ahead, mine, priced.ahead);
-    put(&mut sleep.added, mine, priced.added);
-    put(&mut sleep.submit, mine, priced.submit);
-    put(&mut sleep.cpu_clear, mine, priced.cpu_clear);
-    put(&mut sleep.cpu_hit, mine, priced.cpu_hit);
+    store_f32(&mut sleep.wake, mine, priced.wake);
+    store_f32(&mut sleep.spread, mine, priced.spread);
+    store_f32(&mut sleep.earliest, mine, priced.earliest);
+    store_f32(&mut sleep.latest, mine, priced.latest);
+    store_i32(&mut sleep.clear_margin, mine, priced.clear_margin);
+    store_i32(&mut sleep.added, mine, priced.added);
+    store_i32(&mut sleep.submit, mine, priced.submit);
+    store_i32(&mut sleep.cpu_clear, mine, priced.cpu_clear);
+    store_i32(&mut sleep.cpu_hit, mine, priced.cpu_hit);
 }
 
 #[inline(always)]
-fn alone<S: Simd>(
+fn publish_lane<S: Simd>(
     simd: S,
     rows: &mut [BucketRow; BUCKETS + 1],
     lane: usize,
     form: &WindowForm,
     costs: &CostTables,
-    sleeps: &Sleeps<8>,
+    sleeps: &SleepLines<8>,
 ) {
     let lane = lane % SIMD_LANES;
     let (mut gathered, mut count) = ([0; BUCKETS], [0; BUCKETS]);
@@ -172,7 +172,7 @@ fn alone<S: Simd>(
         count[i] = row.count.0[lane];
         gathered[i] = row.statistic.0[lane];
     }
-    let asked = asked_alone(simd, form, &gathered, &count);
+    let asked = lane_sleeps(simd, form, &gathered, &count);
     let priced = PricedSleeps::new(asked, costs, sleeps);
     let priced = priced.map(
         #[inline(always)]
@@ -185,7 +185,7 @@ fn alone<S: Simd>(
             continue;
         }
         row.count.0[lane] = 0;
-        row.statistic.0[lane] = nothing(form.statistic);
+        row.statistic.0[lane] = empty_statistic(form.statistic);
         if priced.asked[i] == 0 {
             row.poll(lane);
         } else {
@@ -196,24 +196,24 @@ fn alone<S: Simd>(
 
 /// The sleep of each bucket, ns. The value of a bucket without completions has no meaning.
 #[inline(always)]
-fn asked_alone<S: Simd>(
+fn lane_sleeps<S: Simd>(
     simd: S,
     form: &WindowForm,
     gathered: &[i32; BUCKETS],
     count: &[i32; BUCKETS],
 ) -> i32x16<S> {
     let counts = i32x16::load_array_ref(simd, count);
-    let some = i32x16::load_array_ref(simd, gathered);
-    let some = counts.simd_gt(0).select(some, counts);
+    let values = i32x16::load_array_ref(simd, gathered);
+    let values = counts.simd_gt(0).select(values, counts);
     let share = f64x8::splat(simd, form.parts_per_billion() as f64);
-    rule(form.statistic, some, counts.max(1), [share; 2])
-        .unwrap_or_else(|| i32x16::load_array(simd, each_bucket(form, gathered, count)))
+    asked_ns(form.statistic, values, counts.max(1), [share; 2])
+        .unwrap_or_else(|| i32x16::load_array(simd, bucket_sleeps(form, gathered, count)))
 }
 
 /// The slow path for a statistic that is too large for the registers.
 #[cold]
 #[inline(never)]
-fn each_bucket(
+fn bucket_sleeps(
     form: &WindowForm,
     gathered: &[i32; BUCKETS],
     count: &[i32; BUCKETS],
@@ -224,9 +224,9 @@ fn each_bucket(
     })
 }
 
-/// [`sleep`] in registers; `None` if a statistic is [`SMALL`] or larger.
+/// [`sleep`] in registers; `None` if a statistic is [`MAX_EXACT_NS`] or larger.
 #[inline(always)]
-fn rule<S: Simd>(
+fn asked_ns<S: Simd>(
     statistic: WindowStatistic,
     gathered: i32x16<S>,
     count: i32x16<S>,
@@ -236,7 +236,7 @@ fn rule<S: Simd>(
         WindowStatistic::Mean => quotient(gathered, count),
         WindowStatistic::Min => gathered,
     };
-    if value.simd_ge(SMALL).any_true() {
+    if value.simd_ge(MAX_EXACT_NS).any_true() {
         return None;
     }
     let (low, high) = value.widen();

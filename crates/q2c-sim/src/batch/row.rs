@@ -9,15 +9,15 @@ use fearless_simd::{Simd, f32x8, i32x8};
 /// The clear threshold when polling, ns: every device time is above it, so none is a hit.
 pub(super) const NEVER_HIT: i32 = -(1 << 29);
 /// Upper bound of wake-up times, ns. No sleep of a batch wakes later, and it fits into 32 bits.
-pub(super) const LATEST: f32 = 1_073_741_824.0;
+pub(super) const MAX_WAKE_NS: f32 = 1_073_741_824.0;
 /// 2^20 ns, added around the conversion, which cuts towards zero: negative values round alike.
 pub(super) const SHIFT: f32 = 1_048_576.0;
 /// [`SHIFT`] plus a half, so that cutting rounds to the nearest number.
 pub(super) const WHOLE: f32 = SHIFT + 0.5;
 /// The smallest delay of a timer, ns: none wakes early.
-pub(super) const LEAST: f32 = 0.0;
+pub(super) const NO_DELAY: f32 = 0.0;
 /// Lower bounds of the eight functions of [`CostTables::sleep`], ns.
-pub(super) const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
+pub(super) const MIN_NS: [f32; 8] = [-SHIFT, 0.0, NO_DELAY, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
 /// One bucket's sleeps of sixteen lanes. Each kernel reads other columns; see [`BucketRow::set`].
 #[derive(Clone, Debug, Default)]
@@ -78,9 +78,9 @@ impl BucketRow {
         let (line, beyond) = costs.sleep.line(ns);
         let load = |numbers: &[f32; 8]| f32x8::load_array_ref(simd, numbers);
         let after = ns as f32 + 0.5;
-        let values = (load(&line.value) + load(&line.slope) * beyond).max(load(&LEAST_OF));
+        let values = (load(&line.value) + load(&line.slope) * beyond).max(load(&MIN_NS));
         let values = values + load(&[after, 0.0, after, after, WHOLE, WHOLE, WHOLE, WHOLE]);
-        let [wake, spread, earliest, latest, ..] = values.min(LATEST).to_array();
+        let [wake, spread, earliest, latest, ..] = values.min(MAX_WAKE_NS).to_array();
         let whole: i32x8<S> = values.to_int();
         let [.., cpu_clear, cpu_hit, added, submit] = (whole - SHIFT as i32).to_array();
         let sleep = PricedSleep {
@@ -89,7 +89,7 @@ impl BucketRow {
             spread,
             earliest,
             latest,
-            ahead: costs.lead - added,
+            clear_margin: costs.lead - added,
             added,
             submit,
             cpu_clear,

@@ -40,7 +40,7 @@ impl SimdLanes<f32> {
     }
 }
 
-pub(super) fn each(mut bits: u64) -> impl Iterator<Item = usize> {
+pub(super) fn set_bits(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

@@ -28,15 +28,15 @@ each_field! {
 }
 
 impl Sums {
-    /// True if every sum lies from -`most` to `most`, and the number of I/Os is not negative.
-    pub(crate) fn is_below(self, most: i64) -> bool {
+    /// True if every sum lies from -`limit` to `limit`, and the number of I/Os is not negative.
+    pub(crate) fn is_below(self, limit: i64) -> bool {
         let mut below = self.ios >= 0;
-        self.map(|sum| below &= (-most..=most).contains(&sum));
+        self.map(|sum| below &= (-limit..=limit).contains(&sum));
         below
     }
 
     pub(crate) fn since(self, earlier: Sums) -> Sums {
-        self.zip(earlier).map(|(now, before)| now - before)
+        self.zip(earlier).map(|(sum, earlier)| sum - earlier)
     }
 
     /// The outcome over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.

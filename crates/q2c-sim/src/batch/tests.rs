@@ -74,7 +74,7 @@ fn batch(cost: &CostModel, percentiles: bool) -> Batch {
         seed: 5,
     };
     let policies = policies();
-    let holds = Batch::holds(&policies, cost);
+    let holds = Batch::fits(&policies, cost);
     let held = policies.into_iter().zip(holds).filter(|(_, holds)| *holds);
     let policies: Vec<PolicySpec> = held.map(|(policy, _)| policy).collect();
     Batch::new(&policies, cost, drive, percentiles).expect("rules it holds")

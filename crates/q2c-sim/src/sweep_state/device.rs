@@ -1,8 +1,8 @@
 //! The state of a sweep's configurations between two parts of one device's I/Os.
 
-use super::asked::{SweepQuestion, broken, too_long, too_many_corners};
+use super::plan::{SweepPlan, broken_state, too_long_ios, too_many_corners};
 use crate::batch::{
-    AloneSimulator, CostTables, CountingLimit, FIRST_LATENCIES, Stopped, Sums, ranks,
+    CostTables, CountingLimit, FIRST_LATENCIES, PausedRun, SingleSimulator, Sums, ranks,
 };
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
@@ -12,43 +12,40 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SweepDevice {
-    pub fed: Fed,
+    pub input: InputDigest,
     /// The first recorded latencies, ns. They set the limit above which all latencies are counted.
     first: Vec<i32>,
-    pub stopped: Vec<Stopped>,
+    pub simulations: Vec<PausedRun>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Fed {
+pub(super) struct InputDigest {
     pub ios: u64,
     digest: u64,
 }
 
-impl Fed {
-    fn with(self, some: &LaneRecording) -> Fed {
-        let mut digest = self.digest ^ some.first_at.to_bits();
-        for i in 0..some.len() {
-            let times = [some.submit[i], some.wait[i], some.gap[i]].map(f32::to_bits);
-            for word in [some.ios[i]].into_iter().chain(times) {
+impl InputDigest {
+    fn with_part(self, part: &LaneRecording) -> InputDigest {
+        let mut digest = self.digest ^ part.first_at.to_bits();
+        for i in 0..part.len() {
+            let times = [part.submit[i], part.wait[i], part.gap[i]].map(f32::to_bits);
+            for word in [part.ios[i]].into_iter().chain(times) {
                 digest = (digest.rotate_left(5) ^ u64::from(word)).wrapping_mul(MIX);
             }
         }
-        Fed {
-            ios: self.ios + some.len() as u64,
-            digest,
-        }
+        let ios = self.ios + part.len() as u64;
+        InputDigest { ios, digest }
     }
 
-    pub(crate) fn combined_with(self, other: Fed) -> Fed {
-        Fed {
-            ios: self.ios.saturating_add(other.ios),
-            digest: self.digest.wrapping_add(other.digest),
-        }
+    pub(crate) fn combined_with(self, other: InputDigest) -> InputDigest {
+        let ios = self.ios.saturating_add(other.ios);
+        let digest = self.digest.wrapping_add(other.digest);
+        InputDigest { ios, digest }
     }
 
-    pub(crate) fn finished(self) -> Fed {
+    pub(crate) fn finished(self) -> InputDigest {
         let digest = (self.digest ^ self.ios.rotate_left(32)).wrapping_mul(MIX);
-        Fed { digest, ..self }
+        InputDigest { digest, ..self }
     }
 }
 
@@ -56,11 +53,11 @@ impl Fed {
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SweepDevice {
-    pub(crate) fn new(asked: &SweepQuestion) -> Result<Self, Fault> {
+    pub(crate) fn new(plan: &SweepPlan) -> Result<Self, Fault> {
         let nothing = [LaneRecording::default()];
-        let machine = machine(&nothing, asked, Vec::new()).ok_or_else(too_many_corners)?;
-        let begin = |policy| match machine.stopped(policy) {
-            Some(stopped) => Ok(stopped),
+        let machine = machine(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
+        let start = |policy| match machine.pause(policy) {
+            Some(paused) => Ok(paused),
             None => {
                 let policy = policy.map(ToString::to_string).unwrap_or_default();
                 let text = format!(
@@ -69,84 +66,80 @@ impl SweepDevice {
                 Err(Fault::new(Exit::Usage, text))
             }
         };
-        let stopped = asked.rules().into_iter().map(begin);
+        let simulations = plan.rules().into_iter().map(start);
         Ok(SweepDevice {
-            fed: Fed::default(),
+            input: InputDigest::default(),
             first: Vec::new(),
-            stopped: stopped.collect::<Result<_, _>>()?,
+            simulations: simulations.collect::<Result<_, _>>()?,
         })
     }
 
-    pub(crate) fn update(
-        &mut self,
-        asked: &SweepQuestion,
-        some: &LaneRecording,
-    ) -> Result<(), Fault> {
-        if some.is_empty() {
+    pub(crate) fn update(&mut self, plan: &SweepPlan, part: &LaneRecording) -> Result<(), Fault> {
+        if part.is_empty() {
             return Ok(());
         }
         let mut first = self.first.clone();
         let room = FIRST_LATENCIES - first.len();
-        let times = some.submit.iter().zip(some.wait.iter()).take(room);
+        let times = part.submit.iter().zip(part.wait.iter()).take(room);
         first.extend(times.map(|(&submit, &wait)| submit as i32 + wait as i32));
-        let part = [some.clone()];
-        let machine = machine(&part, asked, first.clone()).ok_or_else(too_long)?;
-        let mut stopped = self.stopped.clone();
-        let went = machine.go_through(&asked.rules(), &mut stopped);
-        went.ok_or_else(broken)?;
-        if !stopped.iter().all(Stopped::is_sound) {
-            return Err(too_long());
+        let lanes = [part.clone()];
+        let machine = machine(&lanes, plan, first.clone()).ok_or_else(too_long_ios)?;
+        let mut simulations = self.simulations.clone();
+        let simulated = machine.simulate_part(&plan.rules(), &mut simulations);
+        simulated.ok_or_else(broken_state)?;
+        if !simulations.iter().all(PausedRun::is_sound) {
+            return Err(too_long_ios());
         }
         *self = SweepDevice {
-            fed: self.fed.with(some),
+            input: self.input.with_part(part),
             first,
-            stopped,
+            simulations,
         };
         Ok(())
     }
 
-    pub(crate) fn is_done(&self, asked: &SweepQuestion) -> bool {
-        let (_, stop) = asked.drive.counts();
-        self.stopped.iter().all(|stopped| stopped.is_done(stop))
+    pub(crate) fn is_done(&self, plan: &SweepPlan) -> bool {
+        let (_, stop) = plan.drive.counted_range();
+        self.simulations.iter().all(|paused| paused.is_done(stop))
     }
 
-    pub(crate) fn totals(&self, asked: &SweepQuestion) -> Vec<Totals> {
-        let (warm_up, stop) = asked.drive.counts();
-        let one = |stopped: &Stopped| {
-            let done = stopped.is_done(stop);
-            let until = if done { stop } else { stopped.last };
-            Totals::from_stopped(stopped, until.saturating_sub(warm_up))
+    pub(crate) fn totals(&self, plan: &SweepPlan) -> Vec<Totals> {
+        let (warm_up, stop) = plan.drive.counted_range();
+        let totals = |paused: &PausedRun| {
+            let done = paused.is_done(stop);
+            let until = if done { stop } else { paused.last };
+            Totals::from_paused(paused, until.saturating_sub(warm_up))
         };
-        self.stopped.iter().map(one).collect()
+        self.simulations.iter().map(totals).collect()
     }
 
     pub(crate) fn is_sound(&self, count: usize) -> bool {
-        self.stopped.len() == count
+        self.simulations.len() == count
             && self.first.len() <= FIRST_LATENCIES
-            && self.stopped.iter().all(Stopped::is_sound)
+            && self.simulations.iter().all(PausedRun::is_sound)
     }
 
     /// Checks that its configurations can resume, by feeding a part without I/Os.
-    pub(crate) fn check(&self, asked: &SweepQuestion) -> Result<(), Fault> {
+    pub(crate) fn check(&self, plan: &SweepPlan) -> Result<(), Fault> {
         let nothing = [LaneRecording::default()];
-        let machine = machine(&nothing, asked, Vec::new()).ok_or_else(too_many_corners)?;
-        let fits = machine.resumes(&asked.rules(), &self.stopped);
-        fits.then_some(()).ok_or_else(broken)
+        let machine = machine(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
+        let fits = machine.can_resume(&plan.rules(), &self.simulations);
+        fits.then_some(()).ok_or_else(broken_state)
     }
 }
 
 /// `first` are the recorded latencies, ns, that set the limit above which all are counted.
 fn machine<'a>(
     part: &'a [LaneRecording; 1],
-    asked: &SweepQuestion,
+    plan: &SweepPlan,
     first: Vec<i32>,
-) -> Option<AloneSimulator<'a>> {
+) -> Option<SingleSimulator<'a>> {
     let limit = CountingLimit::new(first);
-    AloneSimulator::of_part(part, &asked.cost, asked.drive, limit)
+    SingleSimulator::for_part(part, &plan.cost, plan.drive, limit)
 }
 
 /// Limit of each sum and count. It leaves room to add two of them.
-const MOST: i64 = 1 << 61;
+const MAX_SUM: i64 = 1 << 61;
 
 /// The sums of one configuration over volumes, which add up in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -159,15 +152,15 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(crate) fn from_stopped(stopped: &Stopped, wall: i64) -> Self {
-        let latencies = stopped.latencies.iter();
+    pub(crate) fn from_paused(paused: &PausedRun, wall: i64) -> Self {
+        let latencies = paused.latencies.iter();
         Totals {
-            sums: stopped.sums,
+            sums: paused.sums,
             wall: wall.max(0),
             latencies: latencies
                 .map(|(class, n)| (*class, u64::from(*n)))
                 .collect(),
-            too_long: stopped.too_long.into(),
+            too_long: paused.too_long.into(),
         }
     }
 
@@ -184,8 +177,10 @@ impl Totals {
     }
 
     pub(crate) fn is_sound(&self) -> bool {
-        let counts = self.latencies.values().all(|count| *count <= MOST as u64);
-        counts && self.sums.is_below(MOST) && (0..=MOST).contains(&self.wall)
+        let is_sound = |count: &u64| *count <= MAX_SUM as u64;
+        self.latencies.values().all(is_sound)
+            && self.sums.is_below(MAX_SUM)
+            && (0..=MAX_SUM).contains(&self.wall)
     }
 
     /// The outcome as of `volumes` lanes over their mean time; `None` if a sleep was too long.

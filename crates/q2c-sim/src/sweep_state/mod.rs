@@ -1,14 +1,14 @@
 //! The state of a sweep that takes a device's I/Os in parts, and that can be joined with others.
 
-mod asked;
 mod device;
+mod plan;
 
 use crate::batch::CostTables;
-use crate::closed::Drive;
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
-use asked::{SweepQuestion, broken, ended, other_sweep};
-use device::{Fed, SweepDevice, Totals};
+use crate::reference::Drive;
+use device::{InputDigest, SweepDevice, Totals};
+use plan::{SweepPlan, broken_state, other_sweep, several_volumes};
 use q2c_model::stored::StoredForm;
 use q2c_model::{CostModel, Exit, Fault, OrFault};
 use q2c_policy::PolicySpec;
@@ -45,7 +45,7 @@ const FORM: StoredForm = StoredForm {
 /// let mut hour = LaneRecording::default();
 /// (0..1_000).for_each(|_| hour.push(io, 1_000.0, 80_000.0, 0.0));
 ///
-/// let mut state = ResumableSweep::new("a disk", &policies, &cost, Drive::once(1))?;
+/// let mut state = ResumableSweep::new("a disk", &policies, &cost, Drive::one_pass(1))?;
 /// state.update(&hour)?;
 /// let mut elsewhere = ResumableSweep::from_bytes(&state.to_bytes()?)?;
 /// elsewhere.update(&hour)?;
@@ -54,9 +54,9 @@ const FORM: StoredForm = StoredForm {
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ResumableSweep {
-    asked: SweepQuestion,
+    plan: SweepPlan,
     volumes: BTreeSet<String>,
-    fed: Fed,
+    input: InputDigest,
     /// The device whose I/Os are still coming; `None` once volumes have been added up.
     device: Option<SweepDevice>,
     /// The totals of each configuration and, last, of classic polling.
@@ -65,7 +65,7 @@ pub struct ResumableSweep {
 
 /// The outcomes of a sweep over one volume or many.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SweptVolumes {
+pub struct VolumeOutcomes {
     /// The names of the volumes, in their order.
     pub volumes: Vec<String>,
     /// Number of I/Os of all volumes, those of the warm-up included.
@@ -82,7 +82,7 @@ pub struct SweptVolumes {
 
 impl ResumableSweep {
     /// The longest sleep of a configuration that can be swept in parts, ns.
-    pub const LONGEST_SLEEP_NS: u64 = crate::batch::LONGEST;
+    pub const LONGEST_SLEEP_NS: u64 = crate::batch::MAX_SLEEP_NS;
 
     /// The state before the first I/O of the device `volume`. An I/O counts if it begins at or
     /// after `drive.warm_up` and before `drive.warm_up + drive.measure` of simulated time;
@@ -96,14 +96,14 @@ impl ResumableSweep {
         cost: &CostModel,
         drive: Drive,
     ) -> Result<Self, Fault> {
-        let asked = SweepQuestion::new(policies, cost, drive)?;
-        let device = SweepDevice::new(&asked)?;
+        let plan = SweepPlan::new(policies, cost, drive)?;
+        let device = SweepDevice::new(&plan)?;
         Ok(ResumableSweep {
             totals: vec![Totals::default(); policies.len() + 1],
             volumes: BTreeSet::from([volume.to_owned()]),
-            fed: Fed::default(),
+            input: InputDigest::default(),
             device: Some(device),
-            asked,
+            plan,
         })
     }
 
@@ -114,22 +114,22 @@ impl ResumableSweep {
     /// # Errors
     /// Fails if volumes were added up before, or I/Os take too long; the state then stays as it
     /// was.
-    pub fn update(&mut self, some: &LaneRecording) -> Result<(), Fault> {
-        let device = self.device.as_mut().ok_or_else(ended)?;
-        device.update(&self.asked, some)
+    pub fn update(&mut self, part: &LaneRecording) -> Result<(), Fault> {
+        let device = self.device.as_mut().ok_or_else(several_volumes)?;
+        device.update(&self.plan, part)
     }
 
     /// True if every configuration has simulated the time that counts. If not, the recording may be
     /// fed to [`ResumableSweep::update`] again, as [`sweep`](crate::sweep) repeats it.
     pub fn is_done(&self) -> bool {
         let device = self.device.as_ref();
-        device.is_none_or(|device| device.is_done(&self.asked))
+        device.is_none_or(|device| device.is_done(&self.plan))
     }
 
     /// Number of I/Os of all volumes so far.
     pub fn ios(&self) -> u64 {
-        let device = self.device.as_ref().map_or(0, |device| device.fed.ios);
-        self.fed.ios.saturating_add(device)
+        let device = self.device.as_ref().map_or(0, |device| device.input.ios);
+        self.input.ios.saturating_add(device)
     }
 
     /// The names of the volumes.
@@ -139,17 +139,18 @@ impl ResumableSweep {
 
     /// The configurations.
     pub fn policies(&self) -> Vec<PolicySpec> {
-        self.asked.policies.iter().map(PolicySpec::fresh).collect()
+        let policies = self.plan.policies.iter();
+        policies.map(PolicySpec::with_new_counts).collect()
     }
 
     /// The costs.
     pub fn cost(&self) -> &CostModel {
-        &self.asked.cost
+        &self.plan.cost
     }
 
     /// The simulated time, and the seed.
     pub fn drive(&self) -> Drive {
-        self.asked.drive
+        self.plan.drive
     }
 
     /// The serialised form.
@@ -173,16 +174,16 @@ impl ResumableSweep {
     /// Returns the outcomes so far; the state stays. Several volumes count as lanes of one device,
     /// and all is added up. If their simulated times differ, IOPS are the I/Os per volume over the
     /// mean time, times the number of volumes.
-    pub fn finish(&self) -> SweptVolumes {
+    pub fn finish(&self) -> VolumeOutcomes {
         let device = self.device.as_ref();
-        let device_totals = device.map(|device| device.totals(&self.asked));
+        let device_totals = device.map(|device| device.totals(&self.plan));
         let totals = device_totals.as_ref().unwrap_or(&self.totals);
         let volumes = self.volumes.len();
-        let costs = CostTables::new(&self.asked.cost);
+        let costs = CostTables::new(&self.plan.cost);
         let outcome = |totals: &Totals| totals.outcome(volumes, costs.as_ref()?);
         let mut outcomes: Vec<Option<SimOutcome>> = totals.iter().map(outcome).collect();
         let poll = outcomes.pop().flatten().unwrap_or_default();
-        SweptVolumes {
+        VolumeOutcomes {
             volumes: self.volumes.iter().cloned().collect(),
             ios: self.ios(),
             policies: self.policies(),
@@ -196,13 +197,13 @@ impl ResumableSweep {
     /// # Errors
     /// Fails if configurations, costs or times differ, a volume is in both, or sums get too large.
     pub fn with_volumes(self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
-        self.asked.same_machine(&other.asked)?;
-        self.asked.same_policies(&other.asked)?;
+        self.plan.same_machine(&other.plan)?;
+        self.plan.same_policies(&other.plan)?;
         if let Some(volume) = self.volumes.intersection(&other.volumes).next() {
             let text = format!("different volumes, found {volume} in both");
             return Err(other_sweep(text));
         }
-        let (mut joined, other) = (self.ended(), other.ended());
+        let (mut joined, other) = (self.into_totals(), other.into_totals());
         let pairs = joined.totals.into_iter().zip(&other.totals);
         let sums = pairs.map(|(totals, other)| totals.checked_add(other));
         let sums: Option<Vec<Totals>> = sums.collect();
@@ -210,7 +211,7 @@ impl ResumableSweep {
             let text = "add up sweeps: expected sums below 2^61, found more; add up fewer volumes";
             Fault::new(Exit::Usage, text)
         })?;
-        joined.fed = joined.fed.combined_with(other.fed);
+        joined.input = joined.input.combined_with(other.input);
         joined.volumes.extend(other.volumes);
         Ok(joined)
     }
@@ -220,66 +221,67 @@ impl ResumableSweep {
     /// # Errors
     /// Fails if costs, times, volumes or I/Os differ, or if a configuration is in both.
     pub fn with_configurations(mut self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
-        self.asked.same_machine(&other.asked)?;
+        self.plan.same_machine(&other.plan)?;
         let differ = self.volumes.symmetric_difference(&other.volumes).next();
         if let Some(volume) = differ {
             let text = format!("the same volumes, found {volume} in one alone");
             return Err(other_part(text));
         }
-        let mut policies = self.asked.policies.iter().map(ToString::to_string);
-        let others = other.asked.policies.iter().map(ToString::to_string);
+        let mut policies = self.plan.policies.iter().map(ToString::to_string);
+        let others = other.plan.policies.iter().map(ToString::to_string);
         let others: Vec<String> = others.collect();
         if let Some(both) = policies.find(|policy| others.contains(policy)) {
             return Err(other_part(format!("different ones, found {both} in both")));
         }
-        let (seen, other_seen) = (self.seen(), other.seen());
-        if seen != other_seen {
+        let (input, other_input) = (self.input(), other.input());
+        if input != other_input {
             return Err(other_part(format_args!(
                 "the same {} I/Os, found {} that are not all the same; feed both alike",
-                seen.ios, other_seen.ios
+                input.ios, other_input.ios
             )));
         }
         match (&mut self.device, other.device) {
             (Some(device), Some(mut other)) => {
-                device.stopped.pop();
-                device.stopped.append(&mut other.stopped);
+                device.simulations.pop();
+                device.simulations.append(&mut other.simulations);
             }
             (None, None) => {
                 self.totals.pop();
                 self.totals.extend(other.totals);
             }
-            _ => return Err(ended()),
+            _ => return Err(several_volumes()),
         }
-        self.asked.policies.extend(other.asked.policies);
+        self.plan.policies.extend(other.plan.policies);
         if self.device.is_some() {
-            let count = self.asked.policies.len() + 1;
+            let count = self.plan.policies.len() + 1;
             self.totals.resize(count, Totals::default());
         }
         Ok(self)
     }
 
-    fn seen(&self) -> Fed {
-        self.device.as_ref().map_or(self.fed, |device| device.fed)
+    fn input(&self) -> InputDigest {
+        let device = self.device.as_ref();
+        device.map_or(self.input, |device| device.input)
     }
 
-    fn ended(mut self) -> ResumableSweep {
+    fn into_totals(mut self) -> ResumableSweep {
         if let Some(device) = self.device.take() {
-            self.totals = device.totals(&self.asked);
-            self.fed = device.fed.finished();
+            self.totals = device.totals(&self.plan);
+            self.input = device.input.finished();
         }
         self
     }
 
     fn check(&self) -> Result<(), Fault> {
-        self.asked.check()?;
-        let count = self.asked.policies.len() + 1;
+        self.plan.check()?;
+        let count = self.plan.policies.len() + 1;
         let sound = self.totals.len() == count
             && !self.volumes.is_empty()
             && self.totals.iter().all(Totals::is_sound)
             && self.device.iter().all(|device| device.is_sound(count));
         match &self.device {
-            _ if !sound => Err(broken()),
-            Some(device) => device.check(&self.asked),
+            _ if !sound => Err(broken_state()),
+            Some(device) => device.check(&self.plan),
             None => Ok(()),
         }
     }

@@ -71,9 +71,9 @@ fn compare(
     cost: &CostModel,
     drive: Drive,
 ) -> Result<(), String> {
-    let on = Configuration::closed(lanes, cost, drive);
+    let on = Configuration::closed_loop(lanes, cost, drive);
     for (policy, got) in policies.iter().zip(sweep(policies, &on)) {
-        let rules = Waiting::rules(policy.fresh().build(lanes.len()));
+        let rules = Waiting::rules(policy.with_new_counts().build(lanes.len()));
         let wanted = simulate(lanes, cost, rules, drive);
         agree(&got, &wanted, true).map_err(|reason| format!("{policy}\n{reason}"))?;
     }

@@ -215,7 +215,7 @@ proptest! {
         gap_cpu in think_cpu(),
     ) {
         let lanes = [LaneRecording { gap_cpu, ..lane }];
-        let on = Configuration::closed(&lanes, &cost, drive(warm_up, measure));
+        let on = Configuration::closed_loop(&lanes, &cost, drive(warm_up, measure));
         let outcomes = sweep(&policies, &on);
         prop_assert_eq!(outcomes.len(), policies.len());
         for (policy, outcome) in policies.iter().zip(&outcomes) {

@@ -2,9 +2,12 @@
 
 use crate::cases::{close, free};
 use proptest::prelude::*;
-use q2c_model::{Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos, Op, Sectors};
+use q2c_model::{
+    Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOutReason, Nanos, Op, Sectors,
+};
 use q2c_sim::{
-    Closed, Drive, LaneRecording, RecordingError, Recordings, Taking, Waiting, simulate,
+    Drive, LaneRecording, LaneSelection, RecordingError, Recordings, TraceOptions, Waiting,
+    simulate,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,16 +26,16 @@ fn read(id: u64, lane: u32, [queue, issue, complete]: [u64; 3]) -> IoRecord {
 }
 
 fn lanes(
-    taking: Taking,
+    options: TraceOptions,
     records: &[IoRecord],
-) -> Result<(Vec<LaneRecording>, Closed), RecordingError> {
-    let mut recordings = Recordings::new(taking);
+) -> Result<(Vec<LaneRecording>, LaneSelection), RecordingError> {
+    let mut recordings = Recordings::new(options);
     recordings.take(records);
     recordings.finish()
 }
 
-fn usual(records: &[IoRecord]) -> (Vec<LaneRecording>, Closed) {
-    lanes(Taking::default(), records).expect("a trace that can be simulated")
+fn usual(records: &[IoRecord]) -> (Vec<LaneRecording>, LaneSelection) {
+    lanes(TraceOptions::default(), records).expect("a trace that can be simulated")
 }
 
 fn three() -> [IoRecord; 3] {
@@ -45,7 +48,7 @@ fn three() -> [IoRecord; 3] {
 
 #[test]
 fn submission_device_time_and_think_time() {
-    let (lanes, closed) = usual(&three());
+    let (lanes, selection) = usual(&three());
     assert_eq!(lanes.len(), 2);
     let times = |lane: &LaneRecording| {
         let columns = [&lane.submit, &lane.wait, &lane.gap];
@@ -57,7 +60,7 @@ fn submission_device_time_and_think_time() {
     let second = [vec![1e3], vec![20e3], vec![38e3]];
     assert_eq!(times(&lanes[1]), (second, 4_000.0));
     assert!(lanes.iter().all(|lane| lane.gap_cpu == Some(Nanos::ZERO)));
-    let taken = closed.taken_as;
+    let taken = selection.interpretation;
     let expected = (DeviceTime::D2c, Layer::Block);
     assert_eq!((taken.latency, taken.layer), expected);
     assert_eq!((taken.owners, taken.overlapping), (2, 0));
@@ -69,12 +72,12 @@ fn submission_device_time_and_think_time() {
 #[test]
 fn requests_of_a_device_overlap() {
     let by = LanesBy::Device;
-    let taking = Taking {
+    let options = TraceOptions {
         lanes: Some(by),
-        ..Taking::default()
+        ..TraceOptions::default()
     };
-    let (lanes, closed) = lanes(taking, &three()).unwrap();
-    let taken = closed.taken_as;
+    let (lanes, selection) = lanes(options, &three()).unwrap();
+    let taken = selection.interpretation;
     assert_eq!((lanes.len(), taken.owners, taken.overlapping), (2, 1, 1));
     assert_eq!((lanes[0].len(), lanes[1].len()), (2, 1));
     assert_eq!(taken.lanes_by, by);
@@ -85,21 +88,21 @@ fn the_device_time_can_be_named() {
     let mut records = three();
     records[0].insert_ns = Some(Nanos(2_000));
     let lanes_by = |latency, records: &[IoRecord]| {
-        let taking = Taking {
+        let options = TraceOptions {
             latency: Some(latency),
-            ..Taking::default()
+            ..TraceOptions::default()
         };
-        lanes(taking, records)
+        lanes(options, records)
     };
-    let (whole, closed) = lanes_by(DeviceTime::Q2c, &records).unwrap();
+    let (whole, selection) = lanes_by(DeviceTime::Q2c, &records).unwrap();
     assert_eq!(*whole[0].submit, [0.0; 2]);
     assert_eq!(*whole[0].wait, [32e3, 21e3]);
-    assert_eq!(closed.taken_as.latency, DeviceTime::Q2c);
-    let (inserted, closed) = lanes_by(DeviceTime::I2c, &records).unwrap();
+    assert_eq!(selection.interpretation.latency, DeviceTime::Q2c);
+    let (inserted, selection) = lanes_by(DeviceTime::I2c, &records).unwrap();
     assert_eq!(*inserted[0].submit, [1e3]);
     assert_eq!(*inserted[0].wait, [31e3]);
-    let left_out = BTreeMap::from([(LeftOut::NoBegin, 2)]);
-    assert_eq!(closed.taken_as.left_out, left_out);
+    let left_out = BTreeMap::from([(LeftOutReason::NoBegin, 2)]);
+    assert_eq!(selection.interpretation.left_out, left_out);
     records[0].insert_ns = None;
     let refused = RecordingError::NoDeviceTime {
         asked: DeviceTime::I2c,
@@ -134,14 +137,14 @@ fn what_is_left_out_keeps_its_place_in_time() {
     };
     let first = read(0, 0, [0, 3_000, 33_000]);
     let records = [first, flush, carrier, merged, failed, lost];
-    let (lanes, closed) = usual(&records);
+    let (lanes, selection) = usual(&records);
     assert_eq!((lanes.len(), &lanes[0].gap[..]), (1, &[10_000.0, 0.0][..]));
     assert_eq!(q2c_sim::unpack(lanes[0].ios[1]).bytes, 12_288);
-    assert_eq!(closed.sizes, [Bytes(4096), Bytes(12_288)]);
-    use LeftOut::{Failed, Merged, NeitherReadNorWrite, NoCompletion};
+    assert_eq!(selection.sizes, [Bytes(4096), Bytes(12_288)]);
+    use LeftOutReason::{Failed, Merged, NeitherReadNorWrite, NoCompletion};
     let reasons = [NoCompletion, Failed, NeitherReadNorWrite, Merged];
     let left_out = reasons.map(|reason| (reason, 1)).into();
-    assert_eq!(closed.taken_as.left_out, left_out);
+    assert_eq!(selection.interpretation.left_out, left_out);
 }
 
 /// A stacked device has Q and C only; its parts are requests of the disks below, with a D.
@@ -157,21 +160,21 @@ fn stacked_requests_count_once() {
         ..read(0, 0, [0, 0, 40_000])
     };
     let records = [stacked.clone(), read(1, 0, [1_000, 3_000, 38_000])];
-    let (both, closed) = usual(&records);
+    let (both, selection) = usual(&records);
     assert_eq!((both.len(), &both[0].wait[..]), (1, &[35_000.0][..]));
-    let left_out = BTreeMap::from([(LeftOut::NotDriven, 1)]);
-    assert_eq!(closed.taken_as.left_out, left_out);
-    let named = Taking {
+    let left_out = BTreeMap::from([(LeftOutReason::NotDriven, 1)]);
+    assert_eq!(selection.interpretation.left_out, left_out);
+    let named = TraceOptions {
         device: Some(device),
-        ..Taking::default()
+        ..TraceOptions::default()
     };
     for (records, other) in [(&records[..], 1), (&records[..1], 0)] {
-        let (alone, closed) = lanes(named, records).unwrap();
+        let (alone, selection) = lanes(named, records).unwrap();
         assert_eq!((alone.len(), &alone[0].wait[..]), (1, &[40_000.0][..]));
-        let taken = closed.taken_as;
+        let taken = selection.interpretation;
         let expected = (DeviceTime::Q2c, None);
         assert_eq!((taken.latency, taken.latency_asked), expected);
-        let left_out = taken.left_out.get(&LeftOut::OtherDevice).copied();
+        let left_out = taken.left_out.get(&LeftOutReason::OtherDevice).copied();
         assert_eq!(left_out.unwrap_or(0), other);
     }
 }
@@ -183,7 +186,7 @@ fn what_cannot_be_simulated_is_refused_with_its_reason() {
         records.iter_mut().for_each(change);
         records
     };
-    let refused = |records: &[IoRecord]| lanes(Taking::default(), records).unwrap_err();
+    let refused = |records: &[IoRecord]| lanes(TraceOptions::default(), records).unwrap_err();
     let incomplete = change_all(|record| record.complete_ns = None);
     assert_eq!(refused(&incomplete), RecordingError::NoCompletions(3));
     let message = refused(&change_all(|record| record.op = Op::Flush)).to_string();
@@ -224,7 +227,7 @@ proptest! {
     /// A fixed sleep misses the requests whose device time is shorter.
     #[test]
     fn polling_replays_the_trace(records in any_trace()) {
-        let (lanes, closed) = usual(&records);
+        let (lanes, selection) = usual(&records);
         let most: usize = (0..3).map(|thread| most_in_flight(&records, thread)).sum();
         prop_assert_eq!(lanes.len(), most);
         let mut replayed: Vec<(u64, u64)> = Vec::new();
@@ -245,14 +248,14 @@ proptest! {
         recorded.sort_unstable();
         prop_assert_eq!(&replayed, &recorded);
         let last = recorded.iter().map(|(_, end)| *end).max().unwrap();
-        let poll = simulate(&lanes, &free(), Waiting::poll(lanes.len()), Drive::once(1));
+        let poll = simulate(&lanes, &free(), Waiting::poll(lanes.len()), Drive::one_pass(1));
         let iops = records.len() as f64 / ((last - origin) as f64 / 1e9);
         close(poll.gives.rates.iops, iops);
         let fixed: q2c_policy::PolicySpec = "fixed:10us".parse().unwrap();
         let rules = Waiting::rules(fixed.build(lanes.len()));
-        let slept = simulate(&lanes, &free(), rules, Drive::once(1));
+        let slept = simulate(&lanes, &free(), rules, Drive::one_pass(1));
         let missed = recorded.iter().filter(|(begin, end)| end - begin <= 10_000).count();
         close(slept.gives.rates.miss_rate, missed as f64 / records.len() as f64);
-        prop_assert_eq!(closed.taken_as.devices["8:0"], records.len() as u64);
+        prop_assert_eq!(selection.interpretation.devices["8:0"], records.len() as u64);
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::cases::{READ, close, delay, drive, free, ranks, recording, rule, run_case, wakes_late};
 use q2c_model::{CostModel, Curve, Nanos};
-use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
+use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use q2c_sim::{Arrival, Drive, SimOutcome, Waiting, simulate, simulate_with};
 
 const WARM_UP: u64 = 325_000;
@@ -162,7 +162,7 @@ impl Lane for InTurn {
         (decision, Token(self.0))
     }
 
-    fn complete(&mut self, io: Io, token: Token, seen: Seen, _: Nanos) {
+    fn complete(&mut self, io: Io, token: Token, seen: Outcome, _: Nanos) {
         assert_eq!((io, token.0, seen.missed), (READ, self.0, false));
         let observed = 30_000 + 4_000 * u64::from(self.0.is_multiple_of(4));
         assert_eq!(seen.observed.0, observed, "the submission is not in it");
@@ -393,11 +393,17 @@ fn late_completions_delay_what_follows_or_queue_it() {
     let fixed = || rule("fixed:28us", 1);
     let cost = wakes_late(2_000.0);
     let lanes = [lane];
-    let closed = simulate(&lanes, &cost, fixed(), Drive::once(1));
+    let closed = simulate(&lanes, &cost, fixed(), Drive::one_pass(1));
     assert_eq!((closed.ios, closed.gives.latencies.mean_ns), (3, 30_000.0));
     assert!((closed.gives.rates.iops - 3.0 / 135e-6).abs() < 1e-6 * closed.gives.rates.iops);
 
-    let open = simulate_with(Arrival::Recorded, &lanes, &cost, fixed(), Drive::once(1));
+    let open = simulate_with(
+        Arrival::Recorded,
+        &lanes,
+        &cost,
+        fixed(),
+        Drive::one_pass(1),
+    );
     assert_eq!((open.ios, open.gives.latencies.mean_ns), (3, 35_000.0));
     let latencies = open.gives.latencies;
     assert_eq!((latencies.p50_ns, latencies.p99_ns), (35_000.0, 40_000.0));
@@ -408,7 +414,7 @@ fn both_are_the_recording_when_nothing_is_late() {
     let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
     let cost = wakes_late(0.0);
     let simulated =
-        |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::once(1));
+        |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::one_pass(1));
     let (closed, open) = (simulated(Arrival::Think), simulated(Arrival::Recorded));
     assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
     assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
@@ -422,10 +428,10 @@ fn one_pass_counts_each_once() {
         recording(0, [20_000; 10], 0),
     ];
     let poll = |drive| simulate(&lanes, &wakes_late(0.0), Waiting::poll(2), drive);
-    assert_eq!(poll(Drive::once(1)).ios, 110);
+    assert_eq!(poll(Drive::one_pass(1)).ios, 110);
     let later = poll(Drive {
         warm_up: Nanos(500_000),
-        ..Drive::once(1)
+        ..Drive::one_pass(1)
     });
     assert_eq!(later.ios, 50, "the first lane's second half");
     assert!((later.gives.rates.iops - 50.0 / 500e-6).abs() < 1.0);

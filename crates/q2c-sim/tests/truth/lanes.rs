@@ -101,7 +101,7 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
         ..recording(0, [20_000; 2], 0)
     };
     let lanes = [early, late];
-    let once = simulate(&lanes, &free(), Waiting::poll(2), Drive::once(1));
+    let once = simulate(&lanes, &free(), Waiting::poll(2), Drive::one_pass(1));
     assert_eq!(once.ios, 12);
     close(once.gives.rates.iops, 12.0 / 140e-6);
     let poll = |from, length| simulate(&lanes, &free(), Waiting::poll(2), drive(from, length)).ios;
@@ -120,7 +120,7 @@ fn think_time_takes_the_cpu_that_the_recording_says() {
             ..recording(0, [30_000], 70_000)
         };
         let (lanes, cost) = (vec![lane; lanes], free());
-        let on = Configuration::closed(&lanes, &cost, drive(0, 1_000_000));
+        let on = Configuration::closed_loop(&lanes, &cost, drive(0, 1_000_000));
         let one_by_one = on.simulate(rule(policy, lanes.len())).gives;
         let together = sweep(&[policy.parse().unwrap()], &on)[0].gives;
         close(one_by_one.cpu_ns_per_io, together.cpu_ns_per_io);

@@ -60,7 +60,7 @@ fn sweep_at_once(
     drive: Drive,
 ) -> Vec<SimOutcome> {
     let lanes = std::slice::from_ref(lane);
-    sweep(policies, &Configuration::closed(lanes, cost, drive))
+    sweep(policies, &Configuration::closed_loop(lanes, cost, drive))
 }
 
 fn texts(policies: &[PolicySpec]) -> Vec<String> {
@@ -185,7 +185,7 @@ fn volumes_are_as_lanes_of_one_device() {
     let policies = ["pas", "fixed:7us", "ewma:ratio=60%", "qt:miss=5%"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
     let lanes: Vec<LaneRecording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
-    let wanted = sweep(&policies, &Configuration::closed(&lanes, &cost, drive));
+    let wanted = sweep(&policies, &Configuration::closed_loop(&lanes, &cost, drive));
     // Later lanes have other draws, but delays are not drawn here.
     let states = lanes.iter().enumerate().map(|(n, lane)| {
         let mut state = new(&n.to_string(), &policies, &cost, drive);
@@ -211,7 +211,7 @@ fn a_long_recording_has_the_same_percentiles() {
     (0..30).for_each(|seed| lane.extend(&long_lane(seed, 9_000)));
     assert!(lane.len() > 80_000);
     let policies = ["mean:50%,1ms", "quantile", "dpas", "linux410"].map(spec);
-    let (cost, drive) = (wakes_late(2_000.0), Drive::once(1));
+    let (cost, drive) = (wakes_late(2_000.0), Drive::one_pass(1));
     let mut state = new("a", &policies, &cost, drive);
     for (from, to) in [(0, 5), (5, 65_530), (65_530, 65_541), (65_541, lane.len())] {
         state = sent(&state);
@@ -226,7 +226,7 @@ fn refused(found: Result<ResumableSweep, Fault>) -> String {
 
 #[test]
 fn states_of_other_sweeps_are_refused() {
-    let (cost, once) = (wakes_late(2_000.0), Drive::once(1));
+    let (cost, once) = (wakes_late(2_000.0), Drive::one_pass(1));
     let rules = [spec("pas"), spec("fixed:9us")];
     let state_of = |name| new(name, &rules, &cost, once);
     let qt = || new("a", &[spec("qt")], &cost, once);
@@ -235,7 +235,7 @@ fn states_of_other_sweeps_are_refused() {
         refused(state_of("a").with_volumes(new("b", &rules[..1], &cost, once))),
         refused(state_of("a").with_volumes(new("b", &rules, &wakes_late(2_001.0), once))),
         refused(state_of("a").with_volumes(new("b", &rules, &cost, drive(400_000, 7_000_000)))),
-        refused(state_of("a").with_volumes(new("b", &rules, &cost, Drive::once(2)))),
+        refused(state_of("a").with_volumes(new("b", &rules, &cost, Drive::one_pass(2)))),
         refused(state_of("a").with_volumes(state_of("a"))),
         refused(state_of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
         refused(state_of("a").with_configurations(state_of("a"))),
@@ -265,7 +265,7 @@ fn states_of_other_sweeps_are_refused() {
 #[test]
 fn what_does_not_fit_is_told() {
     let rules = [spec("rule:period=50us,sleep=10s"), spec("pas")];
-    let mut state = new("a", &rules, &wakes_late(2_000.0), Drive::once(1));
+    let mut state = new("a", &rules, &wakes_late(2_000.0), Drive::one_pass(1));
     state.update(&long_lane(1, 9_000)).expect("short I/Os");
     let before = state.to_bytes().expect("a state has bytes");
     let mut long = LaneRecording::default();
@@ -291,7 +291,7 @@ proptest! {
         bit in 0..8u32,
         random in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let whole = fed(new("a", &policies, &wakes_late(900.0), Drive::once(3)), &lane, &[]);
+        let whole = fed(new("a", &policies, &wakes_late(900.0), Drive::one_pass(3)), &lane, &[]);
         let whole = whole.to_bytes().unwrap();
         let place = place.index(whole.len());
         prop_assert!(ResumableSweep::from_bytes(&whole[..place]).is_err());
@@ -310,7 +310,7 @@ proptest! {
         ends in any::<bool>(),
     ) {
         let cost = wakes_late(900.0);
-        let part = |name: &str| fed(new(name, &policies, &cost, Drive::once(3)), &lane, &[]);
+        let part = |name: &str| fed(new(name, &policies, &cost, Drive::one_pass(3)), &lane, &[]);
         let state = if ends { part("a").with_volumes(part("b")).unwrap() } else { part("a") };
         let mut bytes = state.to_bytes().unwrap();
         for (place, byte) in &changes {

@@ -156,11 +156,11 @@ proptest! {
         more in 1u32..20_000,
     ) {
         let lanes = [recording(1_000, waits, 500)];
-        let drive = Drive::once(1);
+        let drive = Drive::one_pass(1);
         let policy = spec(&format!("fixed:{asked}ns"));
         let with = |late: u32| {
             let cost = wakes_late(f64::from(late));
-            let on = Configuration::closed(&lanes, &cost, drive);
+            let on = Configuration::closed_loop(&lanes, &cost, drive);
             let batch = sweep(std::slice::from_ref(&policy), &on)[0];
             [on.simulate(Waiting::rules(policy.build(1))), batch]
         };

@@ -27,9 +27,9 @@ fn studied(traces: &[SimTrace], rules: &[&str]) -> PollStudyResult {
     let cost = CostModel::delayed(Nanos(2_000));
     let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(200)));
     let study = fixtures::study(traces, &policies, &cost, timing);
-    let (go_on, told) = (AtomicBool::new(false), &mut |_| {});
+    let (stop, report) = (AtomicBool::new(false), &mut |_| {});
     study
-        .leave_out(true, &mut CellProgress::new(&go_on, told))
+        .leave_out(true, &mut CellProgress::new(&stop, report))
         .unwrap()
 }
 
@@ -53,7 +53,7 @@ fn all_close(got: &[Option<f64>], wanted: &[Option<f64>]) {
 fn losses_and_choices_by_hand() {
     let rules = ["min:50%,1ms", "min:80%,1ms", "min:90%,1ms"];
     let result = studied(&patterns(), &rules);
-    let loss = |least: f64, cpu: f64| Some(1.0 - least / cpu);
+    let loss = |min_cpu: f64, cpu: f64| Some(1.0 - min_cpu / cpu);
     let wanted = [
         [loss(8.0, 48.0), loss(18.0, 98.0), loss(1.0, 5.5)],
         [loss(8.0, 18.0), loss(18.0, 38.0), Some(0.0)],
@@ -136,8 +136,8 @@ fn what_is_not_ranked_is_named() {
         why,
     };
     let not_ranked = [
-        not("fixed", WhyNotRanked::DoesNotFollow),
-        not("ehp", WhyNotRanked::FreeInterrupts),
+        not("fixed", UnrankedReason::DoesNotFollow),
+        not("ehp", UnrankedReason::FreeInterrupts),
     ];
     assert_eq!(result.not_ranked, not_ranked);
     assert_eq!(result.configurations.len(), 1);

@@ -5,8 +5,8 @@ use q2c_policy::PolicySpec;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FamilyAxis {
-    least: f64,
-    most: f64,
+    min: f64,
+    max: f64,
     /// True if a step multiplies the number, false if it adds to it.
     by_factor: bool,
 }
@@ -21,18 +21,18 @@ const SHARE: FamilyAxis = linear(0.3, 0.99);
 const PERIOD: FamilyAxis = factor(200.0, 200_000.0);
 const MISS: FamilyAxis = factor(0.005, 0.5);
 
-const fn linear(least: f64, most: f64) -> FamilyAxis {
+const fn linear(min: f64, max: f64) -> FamilyAxis {
     FamilyAxis {
-        least,
-        most,
+        min,
+        max,
         by_factor: false,
     }
 }
 
-const fn factor(least: f64, most: f64) -> FamilyAxis {
+const fn factor(min: f64, max: f64) -> FamilyAxis {
     FamilyAxis {
         by_factor: true,
-        ..linear(least, most)
+        ..linear(min, max)
     }
 }
 
@@ -134,15 +134,15 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
 impl FamilyAxis {
     fn value_at(&self, share: f64) -> f64 {
         if self.by_factor {
-            self.least * (self.most / self.least).powf(share)
+            self.min * (self.max / self.min).powf(share)
         } else {
-            self.least + (self.most - self.least) * share
+            self.min + (self.max - self.min) * share
         }
     }
 }
 
 impl RuleFamily {
-    pub(crate) fn numbers(&self) -> usize {
+    pub(crate) fn dimensions(&self) -> usize {
         self.axes.len()
     }
 
@@ -155,12 +155,12 @@ impl RuleFamily {
         (self.policy)(numbers).parse().ok()
     }
 
-    pub(crate) fn anywhere(&self, rng: &mut Rng) -> Vec<f64> {
+    pub(crate) fn random_point(&self, rng: &mut Rng) -> Vec<f64> {
         self.axes.iter().map(|_| rng.unit()).collect()
     }
 
     /// A random point near another one, at a distance of about `reach` (0 to 1) along each axis.
-    pub(crate) fn near(&self, point: &[f64], reach: f64, rng: &mut Rng) -> Vec<f64> {
+    pub(crate) fn point_near(&self, point: &[f64], reach: f64, rng: &mut Rng) -> Vec<f64> {
         let step = |&at: &f64| (at + reach * rng.normal()).clamp(0.0, 1.0);
         point.iter().map(step).collect()
     }
@@ -174,10 +174,12 @@ mod tests {
     fn every_point_of_a_family_is_a_rule() {
         let mut rng = Rng::new(3);
         for family in FAMILIES {
-            let corners = [0.0, 0.5, 1.0].map(|at| vec![at; family.numbers()]);
-            let some = (0..50).map(|_| family.anywhere(&mut rng));
+            let corners = [0.0, 0.5, 1.0].map(|at| vec![at; family.dimensions()]);
+            let some = (0..50).map(|_| family.random_point(&mut rng));
             let mut points: Vec<Vec<f64>> = some.chain(corners).collect();
-            let near = points.iter().map(|p| family.near(p, 0.3, &mut Rng::new(1)));
+            let near = points
+                .iter()
+                .map(|p| family.point_near(p, 0.3, &mut Rng::new(1)));
             points.extend(near.collect::<Vec<_>>());
             for point in points {
                 let policy = family.policy_at(&point);

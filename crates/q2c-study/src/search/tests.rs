@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
+use q2c_result::poll_search::Contender;
 use q2c_sim::LaneRecording;
 
 /// Latencies are spread evenly from `us` to 2 us more, so the minimum of a window minus the wake-up
@@ -32,10 +33,10 @@ fn found(points: usize) -> PollSearchResult {
         points,
         finalists: 2,
     };
-    let mut most = 0;
-    let (go_on, told) = (AtomicBool::new(false), &mut |done| most = most.max(done));
-    let result = search.run(&mut CellProgress::new(&go_on, told));
-    assert!(most <= search.cells());
+    let mut peak = 0;
+    let (stop, report) = (AtomicBool::new(false), &mut |done| peak = peak.max(done));
+    let result = search.run(&mut CellProgress::new(&stop, report));
+    assert!(peak <= search.cells());
     result.unwrap()
 }
 

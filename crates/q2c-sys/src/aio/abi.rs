@@ -76,36 +76,36 @@ impl AioContext {
         answer(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, first) })
     }
 
-    /// Fetches up to `events.len()` events and waits for at least `least`; with 0 it never sleeps.
-    /// Returns how many.
+    /// Fetches up to `events.len()` events and waits for at least `min_events`; with 0 it never
+    /// sleeps. Returns how many.
     #[inline]
-    pub(crate) fn events(&self, least: usize, events: &mut [AioEvent]) -> io::Result<usize> {
-        self.get_events(least, events, ptr::null())
+    pub(crate) fn events(&self, min_events: usize, events: &mut [AioEvent]) -> io::Result<usize> {
+        self.get_events(min_events, events, ptr::null())
     }
 
     /// Waits for at least one event, for at most `ns` nanoseconds, and fetches all that have
     /// arrived: none when the time is over.
     #[inline]
     pub(crate) fn events_within(&self, ns: u64, events: &mut [AioEvent]) -> io::Result<usize> {
-        let within = libc::timespec {
+        let timeout = libc::timespec {
             tv_sec: (ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         };
-        self.get_events(1, events, &raw const within)
+        self.get_events(1, events, &raw const timeout)
     }
 
     #[inline]
     fn get_events(
         &self,
-        least: usize,
+        min_events: usize,
         events: &mut [AioEvent],
-        within: *const libc::timespec,
+        timeout: *const libc::timespec,
     ) -> io::Result<usize> {
-        let (least, most) = (least as libc::c_long, events.len() as libc::c_long);
-        let (first, call) = (events.as_mut_ptr(), libc::SYS_io_getevents);
-        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them,
-        // and reads the time, which is null or belongs to the caller during the call.
-        answer(unsafe { libc::syscall(call, self.0, least, most, first, within) })
+        let (min_events, max_events) = (min_events as libc::c_long, events.len() as libc::c_long);
+        let (buffer, call) = (events.as_mut_ptr(), libc::SYS_io_getevents);
+        // SAFETY: the kernel writes at most `max_events` events to the slice, which has room for
+        // them, and reads the time, which is null or belongs to the caller during the call.
+        answer(unsafe { libc::syscall(call, self.0, min_events, max_events, buffer, timeout) })
     }
 }
 
@@ -155,13 +155,13 @@ impl UserRing {
         let header = ptr::NonNull::new(context.id() as *mut Header)?;
         // SAFETY: a context's id is the address at which the kernel mapped its ring, at least one
         // page, for as long as the context lives.
-        let known = unsafe { header.as_ref() };
-        let fits = known.magic == MAGIC
-            && known.compatible & COMPATIBLE != 0
-            && known.incompatible == 0
-            && known.length as usize == size_of::<Header>()
-            && known.entries > 0;
-        let entries = known.entries;
+        let layout = unsafe { header.as_ref() };
+        let fits = layout.magic == MAGIC
+            && layout.compatible & COMPATIBLE != 0
+            && layout.incompatible == 0
+            && layout.length as usize == size_of::<Header>()
+            && layout.entries > 0;
+        let entries = layout.entries;
         fits.then_some(UserRing { header, entries })
     }
 
@@ -174,17 +174,17 @@ impl UserRing {
         let header = unsafe { self.header.as_ref() };
         let mut head = header.head.load(Ordering::Relaxed);
         let tail = header.tail.load(Ordering::Acquire);
-        let mut taken = 0;
-        while head != tail && taken < events.len() {
-            events[taken] = self.event(head);
-            taken += 1;
+        let mut count = 0;
+        while head != tail && count < events.len() {
+            events[count] = self.event(head);
+            count += 1;
             head = (head + 1) % self.entries;
         }
-        if taken > 0 {
+        if count > 0 {
             // The kernel may write to these entries again only after they were read.
             header.head.store(head, Ordering::Release);
         }
-        taken
+        count
     }
 
     #[inline]

@@ -22,13 +22,16 @@ use thiserror::Error;
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum AioError {
-    #[error("set up kernel AIO for {depth} requests: {source}{}", todo(source))]
+    #[error(
+        "set up kernel AIO for {depth} requests: {source}{}",
+        todo_hint(source)
+    )]
     Setup { depth: u32, source: io::Error },
     #[error("fetch events of kernel AIO: {0}")]
     Events(io::Error),
 }
 
-fn todo(source: &io::Error) -> &'static str {
+fn todo_hint(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EAGAIN) => "; raise the sysctl fs.aio-max-nr or use fewer jobs or less depth",
         Some(libc::ENOSYS) => "; the kernel has no AIO (CONFIG_AIO): use io_uring",
@@ -161,7 +164,7 @@ impl Aio {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // The kernel stops at the first request that it refuses.
                 refused => {
-                    self.refuse(from, refused.err());
+                    self.refuse_queued(from, refused.err());
                     from += 1;
                 }
             }
@@ -170,7 +173,7 @@ impl Aio {
     }
 
     #[cold]
-    fn refuse(&mut self, index: usize, why: Option<io::Error>) {
+    fn refuse_queued(&mut self, index: usize, why: Option<io::Error>) {
         let base = self.blocks.as_ptr() as usize;
         let slot = ((self.queued[index] as usize - base) / size_of::<Iocb>()) as u16;
         let result = -why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
@@ -180,7 +183,7 @@ impl Aio {
     /// Looks once without sleeping, and returns whether a completion can be popped.
     #[inline]
     pub fn look(&mut self) -> Result<bool, AioError> {
-        if self.ready() {
+        if self.has_completion() {
             return Ok(true);
         }
         self.next = 0;
@@ -194,7 +197,7 @@ impl Aio {
     /// Sleeps until at least one completion can be popped; interruptions by signals are resumed.
     #[inline]
     pub fn wait(&mut self) -> Result<(), AioError> {
-        while !self.ready() {
+        while !self.has_completion() {
             self.next = 0;
             self.fetched = self.fetch(1)?;
         }
@@ -205,12 +208,12 @@ impl Aio {
     #[inline]
     pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), AioError> {
         while !self.look()? {
-            let left = deadline_ns.saturating_sub(monotonic_ns());
-            if left == 0 {
+            let left_ns = deadline_ns.saturating_sub(monotonic_ns());
+            if left_ns == 0 {
                 return Ok(());
             }
             self.next = 0;
-            self.fetched = match self.context.events_within(left, &mut self.events) {
+            self.fetched = match self.context.events_within(left_ns, &mut self.events) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => 0,
                 other => other.map_err(AioError::Events)?,
             };
@@ -219,13 +222,13 @@ impl Aio {
     }
 
     #[inline]
-    fn ready(&self) -> bool {
+    fn has_completion(&self) -> bool {
         self.next < self.fetched || !self.refused.is_empty()
     }
 
     #[inline]
-    fn fetch(&mut self, least: usize) -> Result<usize, AioError> {
-        match self.context.events(least, &mut self.events) {
+    fn fetch(&mut self, min_events: usize) -> Result<usize, AioError> {
+        match self.context.events(min_events, &mut self.events) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(0),
             other => other.map_err(AioError::Events),
         }

@@ -1,7 +1,7 @@
 use super::*;
 use std::io::Write;
 
-const BOTH: [ReapFrom; 2] = [ReapFrom::Ring, ReapFrom::Kernel];
+const REAP_SOURCES: [ReapFrom; 2] = [ReapFrom::Ring, ReapFrom::Kernel];
 
 fn file(content: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
@@ -39,7 +39,7 @@ fn finish(aio: &mut Aio, look: bool) -> RingCompletion {
 #[test]
 fn reads_come_into_their_slot_round_and_round() {
     let content: Vec<u8> = (0..8 * 4096u32).map(|i| (i / 4096) as u8).collect();
-    for reap in BOTH {
+    for reap in REAP_SOURCES {
         let mut aio = aio(file(&content), 2, reap);
         for n in 0..1000u64 {
             let (block, slot) = (n % 8, (n % 2) as u16);
@@ -62,7 +62,7 @@ fn the_ring_is_understood() {
 
 #[test]
 fn a_read_past_the_end_is_short_and_a_refused_one_comes_back() {
-    for reap in BOTH {
+    for reap in REAP_SOURCES {
         let mut short = aio(file(&[1; 1000]), 1, reap);
         short.queue(read(0, 0));
         assert_eq!(finish(&mut short, true).result, 1000);

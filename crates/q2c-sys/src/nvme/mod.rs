@@ -54,7 +54,7 @@ pub enum NvmeError {
 /// (include/uapi/linux/nvme_ioctl.h).
 pub(crate) const URING_CMD_IO: u32 = 0xc048_4e80;
 /// Most blocks that one command can name: its count is 16 bits wide, and 0 stands for one block.
-pub const MOST_BLOCKS: u32 = 1 << 16;
+pub const MAX_BLOCKS: u32 = 1 << 16;
 
 /// Opcodes of the NVM command set.
 const WRITE: u8 = 0x01;
@@ -75,15 +75,12 @@ pub(crate) fn rw_command(
     let odd = u64::from(namespace.block) - 1;
     let whole = (transfer.offset | u64::from(transfer.length)) & odd == 0;
     let moves = !matches!(transfer.operation, Operation::Flush | Operation::Discard);
-    if !moves || !whole || blocks == 0 || blocks > MOST_BLOCKS {
+    if !moves || !whole || blocks == 0 || blocks > MAX_BLOCKS {
         return None;
     }
     let mut command = [0; 80];
-    command[0] = if transfer.operation.writes() {
-        WRITE
-    } else {
-        READ
-    };
+    let writes = transfer.operation.writes();
+    command[0] = if writes { WRITE } else { READ };
     let mut put = |at: usize, bytes: &[u8]| command[at..at + bytes.len()].copy_from_slice(bytes);
     put(4, &namespace.id.to_ne_bytes());
     put(24, &address.to_ne_bytes());
@@ -143,13 +140,13 @@ pub fn namespace(file: &File) -> Result<Namespace, NvmeError> {
     let id = check(unsafe { libc::ioctl(file.as_raw_fd(), ID as _) });
     let id = match id.map_err(NvmeError::NoNamespace)? {
         0 => {
-            let none = io::Error::from_raw_os_error(libc::ENOTTY);
-            return Err(NvmeError::NoNamespace(none));
+            let no_id = io::Error::from_raw_os_error(libc::ENOTTY);
+            return Err(NvmeError::NoNamespace(no_id));
         }
         id => id as u32,
     };
     let page = identify(file, id).map_err(|source| NvmeError::Identify { id, source })?;
-    parse(id, &page.0).map_err(|problem| NvmeError::Format { id, problem })
+    parse_namespace(id, &page.0).map_err(|problem| NvmeError::Format { id, problem })
 }
 
 fn identify(file: &File, id: u32) -> io::Result<Box<IdentifyPage>> {
@@ -177,7 +174,7 @@ fn identify(file: &File, id: u32) -> io::Result<Box<IdentifyPage>> {
 /// Reads the Identify Namespace structure: bytes 0 to 7 hold the size in blocks, byte 26 the format
 /// in use; from byte 128 on each format has four bytes. The error says what plain commands cannot
 /// handle.
-fn parse(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
+fn parse_namespace(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
     let size = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
     let (highest, in_use) = (page[25], page[26]);
     // With more than 16 formats, bits 5 and 6 are the index's upper bits.
@@ -282,7 +279,7 @@ mod tests {
         for (offset, length) in [(512, 4096), (4096, 512), (0, 0)] {
             assert_eq!(rw_command(large, transfer(false, offset, length), 0), None);
         }
-        let most = MOST_BLOCKS * 512;
+        let most = MAX_BLOCKS * 512;
         let longest = rw_command(NAMESPACE, transfer(false, 0, most), 0).unwrap();
         assert_eq!(longest[48..52], [0xff, 0xff, 0, 0]);
         let actual = rw_command(NAMESPACE, transfer(false, 0, most + 512), 0);
@@ -309,16 +306,24 @@ mod tests {
                 block,
                 blocks: 1000,
             };
-            assert_eq!(parse(3, &page(n, 0, shift)), Ok(expected));
+            assert_eq!(parse_namespace(3, &page(n, 0, shift)), Ok(expected));
         }
     }
 
     #[test]
     fn formats_that_plain_commands_cannot_use_are_refused() {
-        let refused = parse(1, &page(2, 8, 9)).unwrap_err();
+        let refused = parse_namespace(1, &page(2, 8, 9)).unwrap_err();
         assert!(refused.contains("8 bytes of metadata"));
-        assert!(parse(1, &page(0, 0, 0)).unwrap_err().contains("2^0"));
-        assert!(parse(1, &[0; 4096]).unwrap_err().contains("not active"));
+        assert!(
+            parse_namespace(1, &page(0, 0, 0))
+                .unwrap_err()
+                .contains("2^0")
+        );
+        assert!(
+            parse_namespace(1, &[0; 4096])
+                .unwrap_err()
+                .contains("not active")
+        );
     }
 
     #[test]

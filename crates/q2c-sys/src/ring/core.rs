@@ -130,7 +130,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
         if !pending {
             return Ok(false);
         }
-        self.uninterrupted(|core| core.enter(0, 0, GETEVENTS).map(drop))?;
+        self.retry_interrupted(|core| core.enter(0, 0, GETEVENTS).map(drop))?;
         Ok(!self.ring.completion().is_empty())
     }
 
@@ -139,8 +139,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     #[inline]
     pub(crate) fn wait(&mut self) -> Result<(), RingError> {
         match self.options.sqpoll {
-            None => self.uninterrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
-            Some(_) => self.uninterrupted(|core| core.wake(1, GETEVENTS)),
+            None => self.retry_interrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
+            Some(_) => self.retry_interrupted(|core| core.wake(1, GETEVENTS)),
         }
     }
 
@@ -169,34 +169,21 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
 
     /// Sleeps until a completion arrives, `left_ns` have passed, or a signal comes.
     fn wait_for(&mut self, left_ns: u64) -> Result<(), RingError> {
-        let left = types::Timespec::from(Duration::from_nanos(left_ns));
-        let argument = types::SubmitArgs::new().timespec(&left);
+        let timeout = types::Timespec::from(Duration::from_nanos(left_ns));
+        let argument = types::SubmitArgs::new().timespec(&timeout);
         // With SQPOLL the helper may sleep although entries are in its queue.
         let wakeup = match self.options.sqpoll {
             Some(_) if self.ring.submission().need_wakeup() => SQ_WAKEUP,
             _ => 0,
         };
-        let flags = GETEVENTS | EXT_ARG | wakeup | self.fd_flag;
-        // SAFETY: the argument and the time it points to live until the call returns; the kernel
-        // reads nothing else of this process's memory.
-        let done = unsafe {
-            libc::syscall(
-                libc::SYS_io_uring_enter,
-                self.fd,
-                0,
-                1,
-                flags,
-                &raw const argument,
-                size_of_val(&argument),
-            )
-        };
-        if done >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::ETIME | libc::EINTR) => Ok(()),
-            _ => Err(RingError::Enter(error)),
+        let flags = GETEVENTS | EXT_ARG | wakeup;
+        match self.enter_with(0, 1, flags, Some(&argument)) {
+            Err(RingError::Enter(e))
+                if matches!(e.raw_os_error(), Some(libc::ETIME | libc::EINTR)) =>
+            {
+                Ok(())
+            }
+            other => other.map(drop),
         }
     }
 
@@ -230,7 +217,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
         }
     }
 
-    fn uninterrupted(
+    fn retry_interrupted(
         &mut self,
         call: impl Fn(&mut Self) -> Result<(), RingError>,
     ) -> Result<(), RingError> {
@@ -245,23 +232,26 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     /// Calls `io_uring_enter` and returns how many entries the kernel took.
     #[inline]
     fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<u32, RingError> {
-        let flags = flags | self.fd_flag;
-        let no_signals = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: the call names no memory but the ring's own; counts and flags are values that the
-        // kernel checks.
-        let taken = unsafe {
-            libc::syscall(
-                libc::SYS_io_uring_enter,
-                self.fd,
-                submit,
-                want,
-                flags,
-                no_signals,
-                0usize,
-            )
-        };
-        match taken {
-            0.. => Ok(taken as u32),
+        self.enter_with(submit, want, flags, None)
+    }
+
+    /// As [`RingCore::enter`], with the argument of EXT_ARG.
+    #[inline]
+    fn enter_with(
+        &mut self,
+        submit: u32,
+        want: u32,
+        flags: u32,
+        argument: Option<&types::SubmitArgs<'_, '_>>,
+    ) -> Result<u32, RingError> {
+        let (call, flags) = (libc::SYS_io_uring_enter, flags | self.fd_flag);
+        let size = argument.map_or(0, size_of_val);
+        let argument = argument.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the call names no memory but the ring's own, and the argument with the time that
+        // it points to, which live until the call returns; the kernel checks counts and flags.
+        let result = unsafe { libc::syscall(call, self.fd, submit, want, flags, argument, size) };
+        match result {
+            0.. => Ok(result as u32),
             _ => Err(RingError::Enter(io::Error::last_os_error())),
         }
     }

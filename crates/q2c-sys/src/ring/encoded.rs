@@ -91,12 +91,12 @@ impl<E: RingEncoding> RingCores<E> {
 impl<E: RingEncoding> EncodedRing<E> {
     /// The ring of cores on which the buffers are registered, as far as `encoding` names them.
     pub(super) fn from_cores(cores: RingCores<E>, encoding: E, buffers: Buffers) -> Self {
-        let room = if E::REFUSES { buffers.slots() } else { 0 };
+        let capacity = if E::REFUSES { buffers.slots() } else { 0 };
         EncodedRing {
             core: cores.core,
             interrupting: cores.interrupting,
             encoding,
-            refused: Vec::with_capacity(room),
+            refused: Vec::with_capacity(capacity),
             buffers,
             _file: cores.file,
         }
@@ -120,8 +120,8 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// The names of the flags of the second ring, whose completions interrupt; `None` when there is
     /// only one ring.
     pub fn interrupting_names(&self) -> Option<&'static str> {
-        let beside = self.interrupting.as_ref();
-        beside.map(|core| core.options.names(core.taskrun))
+        let second = self.interrupting.as_ref();
+        second.map(|core| core.options.names(core.taskrun))
     }
 
     /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not show
@@ -149,7 +149,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// The only ring that has transfers in flight; `None` when both have some. When none is in
     /// flight it is the first ring.
     #[inline]
-    fn only(&mut self) -> Option<&mut RingCore<E::Submission, E::Completion>> {
+    fn active_core(&mut self) -> Option<&mut RingCore<E::Submission, E::Completion>> {
         match &mut self.interrupting {
             Some(core) if core.in_flight > 0 => (self.core.in_flight == 0).then_some(core),
             _ => Some(&mut self.core),
@@ -196,15 +196,15 @@ impl<E: RingEncoding> EncodedRing<E> {
         if self.has_refused() {
             return Ok(true);
         }
-        match self.only() {
+        match self.active_core() {
             Some(core) => core.look(),
             None => self.look_at_both(),
         }
     }
 
     fn look_at_both(&mut self) -> Result<bool, RingError> {
-        let beside = self.interrupting.as_mut().map(RingCore::look);
-        Ok(self.core.look()? | beside.unwrap_or(Ok(false))?)
+        let second = self.interrupting.as_mut().map(RingCore::look);
+        Ok(self.core.look()? | second.unwrap_or(Ok(false))?)
     }
 
     /// Stays in the kernel until a completion can be popped: asleep, or polling with IOPOLL. The
@@ -216,7 +216,7 @@ impl<E: RingEncoding> EncodedRing<E> {
         if self.has_refused() {
             return Ok(());
         }
-        match self.only() {
+        match self.active_core() {
             Some(core) => core.wait(),
             None => self.wait_for_both(),
         }
@@ -238,7 +238,7 @@ impl<E: RingEncoding> EncodedRing<E> {
         if self.has_refused() {
             return self.submit(path);
         }
-        match self.only() {
+        match self.active_core() {
             Some(core) => core.submit_and_wait(),
             None => {
                 self.submit(path)?;
@@ -251,13 +251,13 @@ impl<E: RingEncoding> EncodedRing<E> {
     #[inline]
     pub fn pop(&mut self) -> Option<RingCompletion> {
         if E::REFUSES
-            && let Some(done) = self.refused.pop()
+            && let Some(completion) = self.refused.pop()
         {
-            return Some(done);
+            return Some(completion);
         }
         let polled = self.core.pop();
-        let done = polled.or_else(|| self.interrupting.as_mut()?.pop());
-        done.map(E::completion)
+        let completion = polled.or_else(|| self.interrupting.as_mut()?.pop());
+        completion.map(E::completion)
     }
 
     /// Waits as [`EncodedRing::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
@@ -342,13 +342,13 @@ impl RingEncoding for NvmeEncoding {
     #[inline]
     fn completion(entry: cqueue::Entry32) -> RingCompletion {
         let entry: cqueue::Entry = entry.into();
-        done(entry.user_data(), entry.result())
+        nvme_completion(entry.user_data(), entry.result())
     }
 }
 
 /// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
 /// the device's status, which becomes EIO.
-fn done(user_data: u64, result: i32) -> RingCompletion {
+fn nvme_completion(user_data: u64, result: i32) -> RingCompletion {
     let result = match result {
         0 => (user_data >> u16::BITS) as i32,
         1.. => -libc::EIO,
@@ -386,7 +386,31 @@ impl RingEncoding for FileEncoding {
 
     #[inline]
     fn entry(&self, transfer: Transfer, buffer: usize, address: *mut u8) -> Option<squeue::Entry> {
-        Some(entry(transfer, buffer, address))
+        let (offset, length) = (transfer.offset, transfer.length);
+        let (file, buffer) = (types::Fixed(0), buffer as u16);
+        let write = |flags| {
+            opcode::WriteFixed::new(file, address, length, buffer)
+                .offset(offset)
+                .rw_flags(flags)
+                .build()
+        };
+        let entry = match transfer.operation {
+            Operation::Read => opcode::ReadFixed::new(file, address, length, buffer)
+                .offset(offset)
+                .build(),
+            Operation::Write => write(0),
+            Operation::Durable => write(RWF_DSYNC),
+            Operation::Flush => opcode::Fsync::new(file)
+                .flags(types::FsyncFlags::DATASYNC)
+                .build(),
+            Operation::Discard => opcode::Fallocate::new(file, u64::from(length))
+                .offset(offset)
+                .mode(PUNCH_HOLE)
+                .build(),
+        };
+        let is_discard = transfer.operation == Operation::Discard;
+        let discarded = if is_discard { length } else { 0 };
+        Some(entry.user_data(u64::from(transfer.slot) | u64::from(discarded) << u16::BITS))
     }
 
     #[inline]
@@ -410,34 +434,6 @@ const RWF_DSYNC: i32 = 2;
 /// FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE (include/uapi/linux/falloc.h).
 const PUNCH_HOLE: i32 = 3;
 
-fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
-    let (offset, length) = (transfer.offset, transfer.length);
-    let (file, buffer) = (types::Fixed(0), buffer as u16);
-    let write = |flags| {
-        opcode::WriteFixed::new(file, address, length, buffer)
-            .offset(offset)
-            .rw_flags(flags)
-            .build()
-    };
-    let entry = match transfer.operation {
-        Operation::Read => opcode::ReadFixed::new(file, address, length, buffer)
-            .offset(offset)
-            .build(),
-        Operation::Write => write(0),
-        Operation::Durable => write(RWF_DSYNC),
-        Operation::Flush => opcode::Fsync::new(file)
-            .flags(types::FsyncFlags::DATASYNC)
-            .build(),
-        Operation::Discard => opcode::Fallocate::new(file, u64::from(length))
-            .offset(offset)
-            .mode(PUNCH_HOLE)
-            .build(),
-    };
-    let is_discard = transfer.operation == Operation::Discard;
-    let discarded = if is_discard { length } else { 0 };
-    entry.user_data(u64::from(transfer.slot) | u64::from(discarded) << u16::BITS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -446,10 +442,10 @@ mod tests {
     #[test]
     fn a_status_is_an_io_error_and_success_has_the_length_asked() {
         let user_data = 3 | 8192 << 16;
-        let result = |result| done(user_data, result).result;
+        let result = |result| nvme_completion(user_data, result).result;
         assert_eq!(result(0), 8192);
         assert_eq!(result(0x281), -libc::EIO);
         assert_eq!(result(-libc::EOPNOTSUPP), -libc::EOPNOTSUPP);
-        assert_eq!(done(user_data, 0).slot, 3);
+        assert_eq!(nvme_completion(user_data, 0).slot, 3);
     }
 }

@@ -63,11 +63,7 @@ pub enum Operation {
 impl Operation {
     /// [`Operation::Write`] when `write` is true, else [`Operation::Read`].
     pub const fn writing(write: bool) -> Operation {
-        if write {
-            Operation::Write
-        } else {
-            Operation::Read
-        }
+        if write { Self::Write } else { Self::Read }
     }
 
     /// Whether the transfer carries data from the buffer to the file.
@@ -110,7 +106,7 @@ pub struct RingCompletion {
 }
 
 /// The kernel counts ring memory as locked memory unless the process has CAP_IPC_LOCK.
-fn todo(source: &io::Error) -> &'static str {
+fn todo_hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::OutOfMemory => "; raise the memlock limit (ulimit -l) or free memory",
         _ => "",
@@ -128,7 +124,7 @@ pub enum RingError {
          container's seccomp profile"
     )]
     Forbidden(io::Error),
-    #[error("set up io_uring with {depth} entries: {source}{}", todo(source))]
+    #[error("set up io_uring with {depth} entries: {source}{}", todo_hint(source))]
     Setup {
         /// Entries asked for, without those added for SQPOLL.
         depth: u32,
@@ -159,14 +155,14 @@ pub enum RingError {
 
 /// How often the thread is looked for, a millisecond apart. The thread is made with the ring, but
 /// the kernel shows its id only after it has run for the first time.
-const TRIES: u32 = 200;
+const MAX_THREAD_LOOKS: u32 = 200;
 
 /// Thread id of the ring's SQPOLL thread, from the `SqThread:` line of `/proc/self/fdinfo`. `None`
 /// where that id names no such thread here, as in another pid namespace.
 fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
     let path = format!("/proc/self/fdinfo/{}", ring.as_raw_fd());
-    (0..TRIES).find_map(|_| {
-        let tid = parse(&read_to_string(&path).ok()?).filter(|&tid| is_helper(tid));
+    (0..MAX_THREAD_LOOKS).find_map(|_| {
+        let tid = parse_helper_id(&read_to_string(&path).ok()?).filter(|&tid| is_helper(tid));
         if tid.is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -176,13 +172,9 @@ fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
 
 /// The id in `fdinfo`. `None` without the line, or while the ring is busy: then the kernel prints
 /// -1.
-fn parse(fdinfo: &str) -> Option<u32> {
-    let mut lines = fdinfo.lines();
-    lines
-        .find_map(|line| line.strip_prefix("SqThread:"))?
-        .trim()
-        .parse()
-        .ok()
+fn parse_helper_id(fdinfo: &str) -> Option<u32> {
+    let id = fdinfo.lines().find_map(|l| l.strip_prefix("SqThread:"))?;
+    id.trim().parse().ok()
 }
 
 /// Whether `tid` is an SQPOLL thread: before it has run once, the line names the thread that made

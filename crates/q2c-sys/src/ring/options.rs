@@ -36,7 +36,7 @@ pub struct RingOptions {
 }
 
 impl TaskRun {
-    const ORDER: [TaskRun; 3] = [TaskRun::Deferred, TaskRun::Cooperative, TaskRun::Default];
+    const PREFERENCE: [TaskRun; 3] = [TaskRun::Deferred, TaskRun::Cooperative, TaskRun::Default];
 
     /// The kernel's names of these flags, joined by `|`; `none` for the default.
     #[cfg(test)]
@@ -73,7 +73,7 @@ const SINGLE_ISSUER: u32 = 1 << 12;
 const DEFER_TASKRUN: u32 = 1 << 13;
 const HYBRID_IOPOLL: u32 = 1 << 17;
 
-const NAMES: [(u32, &str); 8] = [
+const FLAG_NAMES: [(u32, &str); 8] = [
     (IOPOLL, "IOPOLL"),
     (HYBRID_IOPOLL, "HYBRID_IOPOLL"),
     (SQPOLL, "SQPOLL"),
@@ -88,10 +88,10 @@ impl RingOptions {
     /// The sets of completion flags to try, best first.
     pub(super) fn taskruns(&self) -> &[TaskRun] {
         match (&self.taskrun, self.sqpoll) {
-            (Some(only), _) => std::slice::from_ref(only),
+            (Some(taskrun), _) => std::slice::from_ref(taskrun),
             // SQPOLL with COOP_TASKRUN or DEFER_TASKRUN is EINVAL.
             (None, Some(_)) => &[TaskRun::Default],
-            (None, None) => &TaskRun::ORDER,
+            (None, None) => &TaskRun::PREFERENCE,
         }
     }
 
@@ -121,7 +121,7 @@ impl RingOptions {
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
     pub(crate) fn names(&self, taskrun: TaskRun) -> &'static str {
         let bits = self.bits(taskrun);
-        let set = ALL.iter().find(|(set, _)| *set == bits);
+        let set = FLAG_SETS.iter().find(|(set, _)| *set == bits);
         set.map_or("unknown", |(_, names)| names)
     }
 
@@ -153,18 +153,18 @@ impl RingOptions {
 
 /// Every possible set of flags with its joined names, made once, so that names can be `&'static
 /// str`.
-static ALL: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
-    let ways = [0, IOPOLL, HYBRID_IOPOLL, IOPOLL | HYBRID_IOPOLL];
-    let helpers = [0, SQPOLL, SQPOLL | SQ_AFF];
-    let sets = TaskRun::ORDER.iter().flat_map(|taskrun| {
-        let with = move |way| helpers.map(|helper| taskrun.bits() | way | helper);
-        ways.into_iter().flat_map(with)
+static FLAG_SETS: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
+    let poll_flags = [0, IOPOLL, HYBRID_IOPOLL, IOPOLL | HYBRID_IOPOLL];
+    let helper_flags = [0, SQPOLL, SQPOLL | SQ_AFF];
+    let sets = TaskRun::PREFERENCE.iter().flat_map(|taskrun| {
+        let with = move |poll| helper_flags.map(|helper| taskrun.bits() | poll | helper);
+        poll_flags.into_iter().flat_map(with)
     });
-    sets.map(|bits| (bits, joined(bits))).collect()
+    sets.map(|bits| (bits, join_names(bits))).collect()
 });
 
-fn joined(bits: u32) -> String {
-    let names = NAMES.iter().filter(|(bit, _)| bits & bit != 0);
+fn join_names(bits: u32) -> String {
+    let names = FLAG_NAMES.iter().filter(|(bit, _)| bits & bit != 0);
     let names: Vec<&str> = names.map(|(_, name)| *name).collect();
     if names.is_empty() {
         "none".to_owned()
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_flags_alone_and_together() {
         let plain = RingOptions::default();
-        for taskrun in TaskRun::ORDER {
+        for taskrun in TaskRun::PREFERENCE {
             assert_eq!(plain.names(taskrun), taskrun.names());
         }
         let combined = RingOptions {

@@ -28,7 +28,7 @@ const _: () = assert!(size_of::<RingParams>() == 120 && size_of::<Parameters>() 
 
 /// A ring of `depth` entries with these setup flags; `cpu` is where the helper is bound if the
 /// flags contain SQ_AFF.
-fn plain(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
+fn plain_ring(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
     let mut params = RingParams {
         flags,
         sq_thread_cpu: cpu.unwrap_or(0),
@@ -58,7 +58,7 @@ pub(super) trait SetUp: Sized {
 impl SetUp for IoUring {
     fn set_up(depth: u32, options: &RingOptions, taskrun: TaskRun) -> io::Result<Self> {
         let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
-        plain(depth, options.bits(taskrun), cpu)
+        plain_ring(depth, options.bits(taskrun), cpu)
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn build<R: SetUp>(
         match R::set_up(depth, options, taskrun) {
             Ok(ring) => return Ok((ring, taskrun)),
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => refused = Some((e, taskrun)),
-            Err(e) => return Err(other(e, depth, options, taskrun)),
+            Err(e) => return Err(setup_error(e, depth, options, taskrun)),
         }
     }
     let (source, taskrun) = refused.expect("there is at least one set to try");
@@ -115,9 +115,14 @@ fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRu
 
 /// The error for anything but EINVAL. EPERM means that the user may make no ring at all, or none
 /// with a helper thread; a trial with a plain ring shows which of the two.
-fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
+fn setup_error(
+    source: io::Error,
+    depth: u32,
+    options: &RingOptions,
+    taskrun: TaskRun,
+) -> RingError {
     match source.raw_os_error() {
-        Some(libc::EPERM) if options.sqpoll.is_some() && plain(1, 0, None).is_ok() => {
+        Some(libc::EPERM) if options.sqpoll.is_some() && plain_ring(1, 0, None).is_ok() => {
             refusal(source, depth, options, taskrun)
         }
         Some(libc::EPERM | libc::ENOSYS | libc::EACCES) => RingError::Forbidden(source),
@@ -158,28 +163,12 @@ fn memlock_limit() -> String {
 /// Registers the ring's own descriptor, so that the kernel need not look it up in every call.
 /// Returns its index, or `None` before Linux 5.18 and when all 16 places of the thread are taken.
 pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
-    let (offset, data) = (u32::MAX, fd.as_raw_fd() as u64);
-    let mut update = RsrcUpdate {
-        offset,
-        resv: 0,
-        data,
-    };
-    let done = register(fd, REGISTER_RING_FDS, &mut update);
-    (done == 1).then_some(update.offset)
+    register(fd, REGISTER_RING_FDS, u32::MAX, fd.as_raw_fd() as u64)
 }
 
 /// Gives the thread's place back. Without that the ring would outlive its descriptor.
 pub(super) fn unregister_ring(fd: &impl AsRawFd, index: u32) {
-    let (offset, data) = (index, 0);
-    register(
-        fd,
-        UNREGISTER_RING_FDS,
-        &mut RsrcUpdate {
-            offset,
-            resv: 0,
-            data,
-        },
-    );
+    register(fd, UNREGISTER_RING_FDS, index, 0);
 }
 
 /// `struct io_uring_rsrc_update`.
@@ -195,9 +184,15 @@ const REGISTER_RING_FDS: libc::c_uint = 20;
 /// IORING_UNREGISTER_RING_FDS.
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
 
-fn register(fd: &impl AsRawFd, operation: libc::c_uint, update: &mut RsrcUpdate) -> libc::c_long {
-    let (fd, update) = (fd.as_raw_fd(), std::ptr::from_mut(update));
+fn register(fd: &impl AsRawFd, operation: libc::c_uint, offset: u32, data: u64) -> Option<u32> {
+    let mut update = RsrcUpdate {
+        offset,
+        resv: 0,
+        data,
+    };
+    let (fd, address) = (fd.as_raw_fd(), &raw mut update);
     // SAFETY: both operations read and write one `io_uring_rsrc_update`, which `update` is, while
     // the call runs.
-    unsafe { libc::syscall(libc::SYS_io_uring_register, fd, operation, update, 1) }
+    let result = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, operation, address, 1) };
+    (result == 1).then_some(update.offset)
 }

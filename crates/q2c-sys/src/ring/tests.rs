@@ -85,7 +85,7 @@ fn read(slot: u16) -> Transfer {
     }
 }
 
-fn with(options: RingOptions) -> Result<Ring, RingError> {
+fn ring_with(options: RingOptions) -> Result<Ring, RingError> {
     Ring::with(file(&[1; 4096]), Buffers::new(2, 4096).unwrap(), options)
 }
 
@@ -96,7 +96,7 @@ fn polling() -> RingOptions {
     }
 }
 
-fn helped(cpu: Option<u32>) -> RingOptions {
+fn sqpoll(cpu: Option<u32>) -> RingOptions {
     RingOptions {
         sqpoll: Some(SqPoll { cpu }),
         ..RingOptions::default()
@@ -107,7 +107,7 @@ fn helped(cpu: Option<u32>) -> RingOptions {
 /// spinning: it sleeps and has to be woken.
 #[test]
 fn a_helper_takes_submissions_and_is_woken() {
-    let mut ring = with(helped(None)).unwrap();
+    let mut ring = ring_with(sqpoll(None)).unwrap();
     assert_eq!((ring.flags(), ring.names()), (TaskRun::Default, "SQPOLL"));
     let helper = ring.helper().expect("the kernel tells its helper's thread");
     let before = crate::thread::cpu_ns_of(helper).unwrap();
@@ -132,21 +132,21 @@ fn a_helper_takes_submissions_and_is_woken() {
 /// test checks the number of entries.
 #[test]
 fn a_ring_with_a_helper_has_two_entries_per_slot() {
-    let ring = with(helped(None)).unwrap();
+    let ring = ring_with(sqpoll(None)).unwrap();
     assert_eq!(ring.core.ring.params().sq_entries(), 4);
 }
 
 #[test]
 fn a_helper_is_bound_where_it_was_asked_to() {
     let cpu = crate::thread::allowed_cpus().unwrap().pop().unwrap().0;
-    let ring = with(helped(Some(cpu))).unwrap();
+    let ring = ring_with(sqpoll(Some(cpu))).unwrap();
     assert_eq!(ring.names(), "SQPOLL|SQ_AFF");
     // The helper binds itself, shortly after it has set its name.
     let until = crate::clock::monotonic_ns() + 5_000_000_000;
     while cpus_of(ring.helper().unwrap()) != cpu.to_string() {
         assert!(crate::clock::monotonic_ns() < until, "it is not bound");
     }
-    let error = with(helped(Some(4000))).err().unwrap().to_string();
+    let error = ring_with(sqpoll(Some(4000))).err().unwrap().to_string();
     assert!(error.contains("is 4000 one"), "{error}");
 }
 
@@ -163,14 +163,14 @@ fn options_that_exclude_each_other_say_what_they_need() {
         hybrid: true,
         ..RingOptions::default()
     };
-    let error = with(hybrid_alone).err().unwrap().to_string();
+    let error = ring_with(hybrid_alone).err().unwrap().to_string();
     assert!(error.contains("HYBRID_IOPOLL"), "{error}");
     assert!(error.contains("6.13"), "{error}");
     let deferred_helper = RingOptions {
         taskrun: Some(TaskRun::Deferred),
-        ..helped(None)
+        ..sqpoll(None)
     };
-    let error = with(deferred_helper).err().unwrap().to_string();
+    let error = ring_with(deferred_helper).err().unwrap().to_string();
     assert!(error.contains("no DEFER_TASKRUN"), "{error}");
 }
 
@@ -178,7 +178,7 @@ fn options_that_exclude_each_other_say_what_they_need() {
 /// kernel used interrupts.
 #[test]
 fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
-    let mut ring = with(polling()).unwrap();
+    let mut ring = ring_with(polling()).unwrap();
     assert!(ring.names().starts_with("IOPOLL|"), "{}", ring.names());
     ring.queue(read(0), CompletionPath::Options);
     ring.submit(CompletionPath::Options).unwrap();
@@ -195,7 +195,7 @@ fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
 #[test]
 fn rings_leave_nothing_behind() {
     for _ in 0..40 {
-        let mut ring = with(RingOptions::default()).unwrap();
+        let mut ring = ring_with(RingOptions::default()).unwrap();
         assert_ne!(ring.core.fd_flag, 0, "the ring's descriptor is registered");
         ring.queue(read(0), CompletionPath::Options);
         assert_eq!(finish(&mut ring).result, 4096);
@@ -204,7 +204,7 @@ fn rings_leave_nothing_behind() {
 
 /// Reads of a disk's file, by direct I/O where the file system has it. A file in memory would do no
 /// I/O that could interrupt.
-fn on_disk(options: RingOptions) -> Ring {
+fn disk_ring(options: RingOptions) -> Ring {
     use std::os::unix::fs::OpenOptionsExt;
     let program = std::env::current_exe().unwrap();
     let mut named = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
@@ -221,7 +221,7 @@ fn on_disk(options: RingOptions) -> Ring {
 /// interrupts, and succeeds everywhere.
 #[test]
 fn a_polling_ring_has_a_path_with_interrupts_beside() {
-    let mut ring = on_disk(polling());
+    let mut ring = disk_ring(polling());
     let beside = ring.interrupting_names().expect("a second ring");
     assert_eq!(format!("IOPOLL|{beside}"), ring.names());
     for _ in 0..20 {
@@ -240,7 +240,7 @@ fn a_polling_ring_has_a_path_with_interrupts_beside() {
         assert!([4096, -libc::EOPNOTSUPP].contains(&polled), "{polled}");
         assert_eq!(results[1], Some(4096));
     }
-    let plain = on_disk(RingOptions::default());
+    let plain = disk_ring(RingOptions::default());
     assert_eq!(plain.interrupting_names(), None);
 }
 
@@ -248,7 +248,7 @@ fn a_polling_ring_has_a_path_with_interrupts_beside() {
 /// before the thread has left its CPU, so one such wait of many suffices; polling never leaves it.
 #[test]
 fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
-    let mut ring = on_disk(polling());
+    let mut ring = disk_ring(polling());
     let before = crate::thread::switches().voluntary;
     let has_slept = (0..20_000).any(|_| {
         ring.queue(read(1), CompletionPath::Interrupt);
@@ -262,7 +262,7 @@ fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
 #[test]
 fn the_thread_is_found_and_a_busy_ring_has_none() {
     let fdinfo = "SqTail:\t3\nSqThread:\t4711\nSqThreadCpu:\t1\n";
-    assert_eq!(parse(fdinfo), Some(4711));
-    assert_eq!(parse("SqThread:\t-1\n"), None);
-    assert_eq!(parse("pos:\t0\n"), None);
+    assert_eq!(parse_helper_id(fdinfo), Some(4711));
+    assert_eq!(parse_helper_id("SqThread:\t-1\n"), None);
+    assert_eq!(parse_helper_id("pos:\t0\n"), None);
 }

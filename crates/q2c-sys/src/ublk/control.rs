@@ -47,11 +47,11 @@ pub struct DeviceInfo {
 }
 
 /// The features in use: a server that copies data itself, and recovery.
-const NEEDED: u64 = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
+const NEEDED_FEATURES: u64 = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
 /// The largest request, bytes.
-const MAX_IO: u32 = 512 * 1024;
+const MAX_IO_BYTES: u32 = 512 * 1024;
 /// The largest discard, sectors.
-const MAX_DISCARD: u32 = 8192;
+const MAX_DISCARD_SECTORS: u32 = 8192;
 
 impl Control {
     /// Opens the control device.
@@ -87,7 +87,7 @@ impl Control {
         }
     }
 
-    fn simple(&mut self, op: u32, id: u32, data: u64) -> io::Result<()> {
+    fn command(&mut self, op: u32, id: u32, data: u64) -> io::Result<()> {
         self.call(op, id, data, (0, 0))
     }
 
@@ -100,8 +100,8 @@ impl Control {
 
     /// Whether this kernel's ublk has what [`Control::add`] asks for: a server that copies data
     /// itself, and recovery.
-    pub fn fits(&mut self) -> bool {
-        self.features() & NEEDED == NEEDED
+    pub fn has_needed_features(&mut self) -> bool {
+        self.features() & NEEDED_FEATURES == NEEDED_FEATURES
     }
 
     /// Adds the device `id`; `AlreadyExists` if the number is taken. Its requests wait for a server
@@ -110,9 +110,9 @@ impl Control {
         let mut info = Info {
             queues: shape.queues,
             depth: shape.depth,
-            max_io_bytes: MAX_IO,
+            max_io_bytes: MAX_IO_BYTES,
             dev_id: id,
-            flags: NEEDED | abi::CMD_IOCTL_ENCODE,
+            flags: NEEDED_FEATURES | abi::CMD_IOCTL_ENCODE,
             server_flags: shape.token,
             server: std::process::id() as i32,
             ..Info::default()
@@ -131,11 +131,11 @@ impl Control {
             physical_shift: shift.max(12),
             io_opt_shift: shift.max(12),
             io_min_shift: shift,
-            max_sectors: MAX_IO / 512,
+            max_sectors: MAX_IO_BYTES / 512,
             sectors: shape.bytes / 512,
             discard_granularity: shape.block,
-            max_discard_sectors: MAX_DISCARD,
-            max_zeroes_sectors: MAX_DISCARD,
+            max_discard_sectors: MAX_DISCARD_SECTORS,
+            max_zeroes_sectors: MAX_DISCARD_SECTORS,
             max_discard_segments: 1,
             ..Params::default()
         };
@@ -170,20 +170,20 @@ impl Control {
 
     /// Starts the device: its block device appears. All queues must fetch.
     pub fn start(&mut self, id: u32) -> io::Result<()> {
-        self.simple(abi::START_DEV, id, u64::from(std::process::id()))
+        self.command(abi::START_DEV, id, u64::from(std::process::id()))
     }
 
     /// Takes the block device away; requests in flight end first where there is a server, else
     /// fail.
     pub fn stop(&mut self, id: u32) -> io::Result<()> {
-        self.simple(abi::STOP_DEV, id, 0)
+        self.command(abi::STOP_DEV, id, 0)
     }
 
     /// Deletes the device. It is gone when the last descriptor of its file is closed.
     pub fn delete(&mut self, id: u32) -> io::Result<()> {
-        match self.simple(abi::DEL_DEV_ASYNC, id, 0) {
+        match self.command(abi::DEL_DEV_ASYNC, id, 0) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-                self.simple(abi::DEL_DEV, id, 0)
+                self.command(abi::DEL_DEV, id, 0)
             }
             other => other,
         }
@@ -192,11 +192,11 @@ impl Control {
     /// Begins to give the device to this process, after its server has ended; `ResourceBusy` as
     /// long as the kernel still ends that server.
     pub fn begin_recovery(&mut self, id: u32) -> io::Result<()> {
-        self.simple(abi::START_USER_RECOVERY, id, 0)
+        self.command(abi::START_USER_RECOVERY, id, 0)
     }
 
     /// Gives the device to this process. All queues must fetch.
     pub fn end_recovery(&mut self, id: u32) -> io::Result<()> {
-        self.simple(abi::END_USER_RECOVERY, id, u64::from(std::process::id()))
+        self.command(abi::END_USER_RECOVERY, id, u64::from(std::process::id()))
     }
 }

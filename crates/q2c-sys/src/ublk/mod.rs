@@ -7,4 +7,4 @@ mod control;
 mod queue;
 
 pub use control::{CONTROL, Control, DeviceInfo, UblkShape};
-pub use queue::{Queue, UblkMemory, UblkRequest, Wish};
+pub use queue::{Queue, UblkMemory, UblkOp, UblkRequest};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum UblkOp {
     /// Reads data.
     Read,
     /// Writes data.
@@ -29,9 +29,9 @@ pub struct UblkRequest {
     /// The request's tag: its number within the queue.
     pub tag: u16,
     /// The request's operation.
-    pub wish: Wish,
+    pub op: UblkOp,
     /// Byte offset on the device.
-    pub at: u64,
+    pub offset: u64,
     /// Length in bytes.
     pub bytes: u32,
 }
@@ -45,7 +45,7 @@ pub struct Queue {
     id: u16,
     depth: u16,
     /// Commands that the kernel has.
-    with_kernel: u16,
+    kernel_commands: u16,
 }
 
 impl Queue {
@@ -53,11 +53,11 @@ impl Queue {
     pub fn open(device: &Arc<File>, id: u16, depth: u16) -> io::Result<Queue> {
         let ring = IoUring::builder().build(u32::from(depth).next_power_of_two())?;
         let mapped = (usize::from(depth) * size_of::<Descriptor>()).next_multiple_of(4096);
-        let at = u64::from(id) * abi::QUEUE_DESCRIPTORS;
-        let (place, read) = (std::ptr::null_mut(), ProtFlags::READ);
+        let offset = u64::from(id) * abi::QUEUE_DESCRIPTORS;
+        let (address, read) = (std::ptr::null_mut(), ProtFlags::READ);
         let shared = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe { rustix::mm::mmap(place, mapped, read, shared, device, at) }?;
+        let base = unsafe { rustix::mm::mmap(address, mapped, read, shared, device, offset) }?;
         let mut queue = Queue {
             ring,
             device: Arc::clone(device),
@@ -65,7 +65,7 @@ impl Queue {
             mapped,
             id,
             depth,
-            with_kernel: 0,
+            kernel_commands: 0,
         };
         for tag in 0..depth {
             queue.push(abi::FETCH_REQ, tag, 0)?;
@@ -84,7 +84,7 @@ impl Queue {
         let entry = entry.user_data(u64::from(tag));
         // SAFETY: the command has no pointer in it, and the file is open as long as the ring.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
-        self.with_kernel += 1;
+        self.kernel_commands += 1;
         Ok(())
     }
 
@@ -107,34 +107,34 @@ impl Queue {
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY), _)) => {}
             Err((_, e)) => return Err(e),
         }
-        let done = self.ring.completion();
-        let done: Vec<_> = done.map(|d| (d.user_data(), d.result())).collect();
-        for (tag, result) in done {
-            self.with_kernel -= 1;
+        let completions = self.ring.completion();
+        let completions: Vec<_> = completions.map(|d| (d.user_data(), d.result())).collect();
+        for (tag, result) in completions {
+            self.kernel_commands -= 1;
             // Any other result says that the device goes: the tag is not fetched again.
             if result == 0 {
                 new.push(self.request(tag as u16));
             }
         }
-        Ok(self.with_kernel > 0 || !new.is_empty())
+        Ok(self.kernel_commands > 0 || !new.is_empty())
     }
 
     fn request(&self, tag: u16) -> UblkRequest {
         debug_assert!(tag < self.depth);
-        let place = self.descriptors.as_ptr().wrapping_add(usize::from(tag));
+        let address = self.descriptors.as_ptr().wrapping_add(usize::from(tag));
         // SAFETY: the mapping has a descriptor for each tag, and tags are those that were fetched.
-        let descriptor = unsafe { place.read_volatile() };
-        let wish = match descriptor.op_flags & 0xff {
-            0 => Wish::Read,
-            1 => Wish::Write,
-            2 => Wish::Flush,
-            3 | 5 => Wish::Clear,
-            _ => Wish::Other,
+        let descriptor = unsafe { address.read_volatile() };
+        let op = match descriptor.op_flags & 0xff {
+            0 => UblkOp::Read,
+            1 => UblkOp::Write,
+            2 => UblkOp::Flush,
+            3 | 5 => UblkOp::Clear,
+            _ => UblkOp::Other,
         };
         UblkRequest {
             tag,
-            wish,
-            at: descriptor.start.saturating_mul(512),
+            op,
+            offset: descriptor.start.saturating_mul(512),
             bytes: descriptor.sectors.saturating_mul(512),
         }
     }
@@ -143,17 +143,17 @@ impl Queue {
     /// errno.
     #[must_use]
     pub fn serve(&self, request: &UblkRequest, memory: &UblkMemory) -> i32 {
-        let (at, len) = (request.at, request.bytes as usize);
+        let (offset, len) = (request.offset, request.bytes as usize);
         let data = abi::data_at(self.id, request.tag);
-        let done = match request.wish {
-            Wish::Read => memory.give(at, len, &self.device, data),
-            Wish::Write => memory.fill(at, len, &self.device, data),
-            Wish::Clear => memory.clear(at, len),
+        let result = match request.op {
+            UblkOp::Read => memory.write_to(offset, len, &self.device, data),
+            UblkOp::Write => memory.read_from(offset, len, &self.device, data),
+            UblkOp::Clear => memory.clear(offset, len),
             // A flush has neither place nor length: a write that is complete is stored.
-            Wish::Flush => return 0,
-            Wish::Other => return -libc::EOPNOTSUPP,
+            UblkOp::Flush => return 0,
+            UblkOp::Other => return -libc::EOPNOTSUPP,
         };
-        match done {
+        match result {
             Ok(()) => request.bytes as i32,
             Err(e) => -e.raw_os_error().unwrap_or(libc::EIO),
         }
@@ -193,15 +193,15 @@ impl UblkMemory {
     pub fn map(file: &File) -> io::Result<UblkMemory> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let place = std::ptr::null_mut();
+        let address = std::ptr::null_mut();
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe { rustix::mm::mmap(place, bytes, access, MapFlags::SHARED, file, 0) }?;
+        let base = unsafe { rustix::mm::mmap(address, bytes, access, MapFlags::SHARED, file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(UblkMemory { base, bytes })
     }
 
     /// The address of `len` bytes at `at`; an error outside of the memory.
-    fn place(&self, at: u64, len: usize) -> io::Result<*mut u8> {
+    fn address(&self, at: u64, len: usize) -> io::Result<*mut u8> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.base.as_ptr().wrapping_add(at)),
@@ -210,26 +210,27 @@ impl UblkMemory {
     }
 
     /// Fills `len` bytes at `at` from `file` at `from`.
-    pub(super) fn fill(&self, at: u64, len: usize, file: &File, from: u64) -> io::Result<()> {
-        let place = self.place(at, len)?;
-        // SAFETY: `place` checked that the bytes are in the mapping, which lives as long as `self`.
-        let n = unsafe { libc::pread(file.as_raw_fd(), place.cast(), len, from as libc::off_t) };
+    pub(super) fn read_from(&self, at: u64, len: usize, file: &File, from: u64) -> io::Result<()> {
+        let address = self.address(at, len)?;
+        // SAFETY: `address` checked that the bytes are in the mapping, which lives as long as
+        // `self`.
+        let n = unsafe { libc::pread(file.as_raw_fd(), address.cast(), len, from as libc::off_t) };
         check_complete(n, len)
     }
 
     /// Writes `len` bytes at `at` to `file` at `to`.
-    pub(super) fn give(&self, at: u64, len: usize, file: &File, to: u64) -> io::Result<()> {
-        let place = self.place(at, len)?;
-        // SAFETY: as in `fill`.
-        let n = unsafe { libc::pwrite(file.as_raw_fd(), place.cast(), len, to as libc::off_t) };
+    pub(super) fn write_to(&self, at: u64, len: usize, file: &File, to: u64) -> io::Result<()> {
+        let address = self.address(at, len)?;
+        // SAFETY: as in `read_from`.
+        let n = unsafe { libc::pwrite(file.as_raw_fd(), address.cast(), len, to as libc::off_t) };
         check_complete(n, len)
     }
 
     /// Makes `len` bytes at `at` zeros. Their memory stays taken.
     pub(super) fn clear(&self, at: u64, len: usize) -> io::Result<()> {
-        let place = self.place(at, len)?;
-        // SAFETY: as in `fill`; no reference to the bytes exists.
-        unsafe { place.write_bytes(0, len) };
+        let address = self.address(at, len)?;
+        // SAFETY: as in `read_from`; no reference to the bytes exists.
+        unsafe { address.write_bytes(0, len) };
         Ok(())
     }
 }
@@ -262,15 +263,18 @@ mod tests {
         let memory = UblkMemory::map(&memory).unwrap();
         let other = tempfile::tempfile().unwrap();
         other.write_all_at(&[7; 4096], 512).unwrap();
-        memory.fill(4096, 4096, &other, 512).unwrap();
+        memory.read_from(4096, 4096, &other, 512).unwrap();
         memory.clear(4096, 512).unwrap();
-        memory.give(4096, 1024, &other, 0).unwrap();
+        memory.write_to(4096, 1024, &other, 0).unwrap();
         let mut back = [1; 1024];
         other.read_exact_at(&mut back, 0).unwrap();
         assert_eq!((&back[..512], &back[512..]), (&[0; 512][..], &[7; 512][..]));
         let errno = |result: io::Result<()>| result.unwrap_err().raw_os_error();
-        assert_eq!(errno(memory.fill(4097, 4096, &other, 0)), Some(libc::EIO));
+        assert_eq!(
+            errno(memory.read_from(4097, 4096, &other, 0)),
+            Some(libc::EIO)
+        );
         assert_eq!(errno(memory.clear(u64::MAX, 1)), Some(libc::EIO));
-        assert_eq!(errno(memory.fill(0, 8192, &other, 0)), Some(libc::EIO));
+        assert_eq!(errno(memory.read_from(0, 8192, &other, 0)), Some(libc::EIO));
     }
 }

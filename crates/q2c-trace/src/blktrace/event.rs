@@ -1,7 +1,7 @@
 //! One event of the block layer, with its action and category bits; the kernel's tracepoints; and
 //! the letters that describe a request.
 
-use super::loss::BlktraceLosses;
+use super::context::BlktraceLosses;
 use q2c_model::{Bytes, DevId, Op, OpFlags};
 
 /// Action numbers: the low 16 bits of a record's action, without the cgroup bit.
@@ -95,7 +95,7 @@ pub struct BlktraceEvent {
 
 impl BlktraceEvent {
     /// Raises the time to that of the previous event, `last_ns`, if it is earlier.
-    pub(crate) fn rise_to(&mut self, last_ns: u64, losses: &mut BlktraceLosses) {
+    pub(crate) fn raise_time(&mut self, last_ns: u64, losses: &mut BlktraceLosses) {
         if self.time < last_ns {
             losses.count("time went back", 1);
             self.time = last_ns;

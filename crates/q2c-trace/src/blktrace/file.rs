@@ -1,19 +1,17 @@
+use super::context::{BlktraceLosses, EventContext, Notes};
 use super::event::{BlktraceEvent, action, category};
 use super::layout::BlktraceLayout;
-use super::loss::BlktraceLosses;
-use super::notes::Notes;
-use super::set::BesideEvents;
 use crate::import::unreadable;
 use q2c_model::Fault;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a record with its payload, whose length has 16 bits.
-const LONGEST: usize = 64 + u16::MAX as usize;
+const MAX_RECORD_BYTES: usize = 64 + u16::MAX as usize;
 
 /// Reads the events of one file through a buffer, without an allocation per event.
 pub struct EventFile<R> {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     input: R,
     buffer: Box<[u8]>,
     /// The bytes `from..to` of the buffer are read but not used yet.
@@ -23,7 +21,8 @@ pub struct EventFile<R> {
     offset: u64,
     ended: bool,
     skip_bad: bool,
-    layout: Option<BlktraceLayout>,
+    /// The layout of the records; `None` before the first record is read.
+    pub(super) layout: Option<BlktraceLayout>,
     last_time: u64,
 }
 
@@ -35,7 +34,7 @@ impl<R: Read> EventFile<R> {
         EventFile {
             path: path.to_owned(),
             input,
-            buffer: vec![0; buffer.max(LONGEST)].into_boxed_slice(),
+            buffer: vec![0; buffer.max(MAX_RECORD_BYTES)].into_boxed_slice(),
             from: 0,
             to: 0,
             offset: 0,
@@ -46,36 +45,27 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The layout of the records; `None` before the first record is read.
-    pub(super) fn layout(&self) -> Option<BlktraceLayout> {
-        self.layout
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The next event; `None` at the end.
     ///
-    /// Adds notes and losses to `met`. Times never fall: an event earlier than its predecessor gets
+    /// Adds notes and losses to `context`. Times never fall: an event earlier than its predecessor gets
     /// the predecessor's time and is counted. A record that the end of the file cuts off is counted
     /// too. Anything else in the place of a record is an error, unless bad records are skipped.
     #[inline]
-    fn next_event(&mut self, met: &mut BesideEvents) -> Result<Option<BlktraceEvent>, Fault> {
+    fn next_event(&mut self, context: &mut EventContext) -> Result<Option<BlktraceEvent>, Fault> {
         loop {
-            let Some((mut event, len, payload)) = self.record(&mut met.losses)? else {
+            let Some((mut event, len, payload)) = self.record(&mut context.losses)? else {
                 return Ok(None);
             };
             let start = self.from + len - payload;
             self.from += len;
             self.offset += len as u64;
             if payload > 0 || event.category & category::NOTIFY != 0 {
-                self.payload(&mut event, start, payload, &mut met.notes);
+                self.take_payload(&mut event, start, payload, &mut context.notes);
             }
             if event.category & category::NOTIFY != 0 {
                 continue;
             }
-            event.rise_to(self.last_time, &mut met.losses);
+            event.raise_time(self.last_time, &mut context.losses);
             self.last_time = event.time;
             return Ok(Some(event));
         }
@@ -87,10 +77,10 @@ impl<R: Read> EventFile<R> {
     pub(super) fn next_events(
         &mut self,
         events: &mut Vec<BlktraceEvent>,
-        met: &mut BesideEvents,
+        context: &mut EventContext,
     ) -> Result<(), Fault> {
         events.clear();
-        let Some(first) = self.next_event(met)? else {
+        let Some(first) = self.next_event(context)? else {
             return Ok(());
         };
         events.push(first);
@@ -98,10 +88,10 @@ impl<R: Read> EventFile<R> {
             return Ok(());
         };
         match (layout.version_8, layout.big_endian) {
-            (false, false) => self.plain_events::<false, false>(events),
-            (true, false) => self.plain_events::<true, false>(events),
-            (false, true) => self.plain_events::<false, true>(events),
-            (true, true) => self.plain_events::<true, true>(events),
+            (false, false) => self.read_plain_events::<false, false>(events),
+            (true, false) => self.read_plain_events::<true, false>(events),
+            (false, true) => self.read_plain_events::<false, true>(events),
+            (true, true) => self.read_plain_events::<true, true>(events),
         }
         Ok(())
     }
@@ -111,25 +101,25 @@ impl<R: Read> EventFile<R> {
     ///
     /// The layout is a compile-time constant, so that an event is decoded directly into its place.
     /// Moving it would take longer than decoding it.
-    fn plain_events<const VERSION_8: bool, const BIG: bool>(
+    fn read_plain_events<const VERSION_8: bool, const BIG: bool>(
         &mut self,
         events: &mut Vec<BlktraceEvent>,
     ) {
         /// Most events at once. For some files, a few dozen each fit into a core's first cache.
-        const MOST: usize = 32;
+        const MAX_EVENTS: usize = 32;
         let layout = BlktraceLayout {
             version_8: VERSION_8,
             big_endian: BIG,
         };
         let (len, magic) = (layout.record_len(), layout.magic_bytes());
         let records = self.buffer[self.from..self.to].chunks_exact(len);
-        for record in records.take(MOST - events.len()) {
+        for record in records.take(MAX_EVENTS - events.len()) {
             if record[..4] != magic {
                 break;
             }
             let (event, payload) = BlktraceLayout::event_of::<VERSION_8, BIG>(record);
-            let noted = event.category & category::NOTIFY != 0;
-            if payload > 0 || noted || event.time < self.last_time {
+            let is_note = event.category & category::NOTIFY != 0;
+            if payload > 0 || is_note || event.time < self.last_time {
                 break;
             }
             self.from += len;
@@ -158,7 +148,7 @@ impl<R: Read> EventFile<R> {
                     return Ok(Some((event, len, payload)));
                 }
             }
-            if !self.unusual(losses)? {
+            if !self.handle_unusual(losses)? {
                 return Ok(None);
             }
         }
@@ -167,8 +157,8 @@ impl<R: Read> EventFile<R> {
     /// Handles the end of the buffer, start and end of the file, and bytes that are no record.
     /// Returns false if no record follows.
     #[cold]
-    fn unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
-        if self.to - self.from < LONGEST && !self.ended {
+    fn handle_unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
+        if self.to - self.from < MAX_RECORD_BYTES && !self.ended {
             self.fill()?;
             return Ok(true);
         }
@@ -182,21 +172,21 @@ impl<R: Read> EventFile<R> {
                 self.layout = Some(next_layout);
                 Ok(true)
             }
-            (Some(layout), Some(next_layout)) if layout == next_layout => self.cut_off(losses),
-            _ if bytes.len() < 4 && self.layout.is_some() => self.cut_off(losses),
-            _ if self.skip_bad => self.resume(losses),
-            _ => Err(self.no_record(next_layout)),
+            (Some(layout), Some(next_layout)) if layout == next_layout => self.skip_cut_off(losses),
+            _ if bytes.len() < 4 && self.layout.is_some() => self.skip_cut_off(losses),
+            _ if self.skip_bad => self.skip_to_record(losses),
+            _ => Err(self.no_record_fault(next_layout)),
         }
     }
 
-    fn cut_off(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
+    fn skip_cut_off(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         losses.count("record cut off by the file's end", 1);
         self.from = self.to;
         Ok(false)
     }
 
     /// Skips bytes up to the next magic number. Returns false if there is none before the end.
-    fn resume(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
+    fn skip_to_record(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         losses.count("no record", 1);
         loop {
             let bytes = &self.buffer[self.from..self.to];
@@ -219,7 +209,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn no_record(&self, found: Option<BlktraceLayout>) -> Fault {
+    fn no_record_fault(&self, found: Option<BlktraceLayout>) -> Fault {
         let bytes = &self.buffer[self.from..self.to];
         let head: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
         let expected = match self.layout {
@@ -228,13 +218,12 @@ impl<R: Read> EventFile<R> {
         };
         let head = found.map_or_else(|| format!("bytes {}", head.join(" ")), |l| l.to_string());
         let (path, offset) = (self.path.display(), self.offset);
-        let message = format!(
+        Fault::input(format_args!(
             "read {path}, offset {offset}: expected {expected}, found {head}; copy or record it again, or skip and count what is bad with --skip-bad"
-        );
-        Fault::input(message)
+        ))
     }
 
-    fn payload(&self, event: &mut BlktraceEvent, start: usize, len: usize, notes: &mut Notes) {
+    fn take_payload(&self, event: &mut BlktraceEvent, start: usize, len: usize, notes: &mut Notes) {
         let Some(layout) = self.layout else { return };
         let mut payload = &self.buffer[start..start + len];
         if event.cgroup != 0 {
@@ -242,7 +231,7 @@ impl<R: Read> EventFile<R> {
             payload = payload.get(8..).unwrap_or_default();
         }
         if event.category & category::NOTIFY != 0 {
-            notes.take(event.action, event.pid, event.time, payload, layout);
+            notes.take(event, payload, layout);
         } else if event.action == action::SPLIT {
             // The kernel writes this field as big-endian on all machines.
             event.split_at = payload.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));

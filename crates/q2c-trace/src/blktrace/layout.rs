@@ -22,11 +22,11 @@ macro_rules! numbers {
     ($($int:ident)*) => {$(
         #[inline]
         fn $int(&self, at: usize) -> $int {
-            let part = self.part(at);
+            let bytes = self.bytes(at);
             if BIG {
-                $int::from_be_bytes(part)
+                $int::from_be_bytes(bytes)
             } else {
-                $int::from_le_bytes(part)
+                $int::from_le_bytes(bytes)
             }
         }
     )*};
@@ -36,7 +36,7 @@ struct Fields<'a, const BIG: bool>(&'a [u8]);
 
 impl<const BIG: bool> Fields<'_, BIG> {
     #[inline]
-    fn part<const N: usize>(&self, at: usize) -> [u8; N] {
+    fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
         // `event_of` cuts the record to the length of its layout, and all offsets are within it.
         let mut part = [0; N];
         part.copy_from_slice(&self.0[at..at + N]);

@@ -1,7 +1,6 @@
+use super::context::{EventContext, EventSource, SequenceStep, Sequences};
 use super::event::{BlktraceEvent, action};
 use super::file::EventFile;
-use super::loss::{SequenceStep, Sequences};
-use super::set::{BesideEvents, EventSource};
 use q2c_model::{Exit, Fault};
 use std::io::Read;
 
@@ -12,7 +11,7 @@ type MergeKey = u128;
 struct MergedFile<R> {
     file: EventFile<R>,
     /// Events that were read, and the index of the next one.
-    ahead: Vec<BlktraceEvent>,
+    read_events: Vec<BlktraceEvent>,
     next: usize,
     sequences: Sequences,
     after_gap: bool,
@@ -22,11 +21,11 @@ struct MergedFile<R> {
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
     next: Tournament,
-    met: BesideEvents,
+    context: EventContext,
 }
 
 /// Place of an action in a request's life; smaller is earlier.
-const fn rank(action: u16) -> u8 {
+const fn stage_rank(action: u16) -> u8 {
     match action {
         action::REMAP => 0,
         action::QUEUE => 1,
@@ -38,8 +37,8 @@ const fn rank(action: u16) -> u8 {
     }
 }
 
-fn key(event: &BlktraceEvent, file: usize) -> MergeKey {
-    u128::from(event.time) << 64 | u128::from(rank(event.action)) << 32 | file as u128
+fn merge_key(event: &BlktraceEvent, file: usize) -> MergeKey {
+    u128::from(event.time) << 64 | u128::from(stage_rank(event.action)) << 32 | file as u128
 }
 
 impl<R: Read> Merge<R> {
@@ -49,40 +48,39 @@ impl<R: Read> Merge<R> {
         let mut merge = Merge {
             files: Vec::new(),
             next: Tournament::new(&[]),
-            met: BesideEvents::default(),
+            context: EventContext::default(),
         };
         for file in files {
             merge.add(file)?;
         }
         let files = merge.files.iter().enumerate();
-        let keys: Vec<MergeKey> = files.map(|(at, file)| key(file.event(), at)).collect();
-        merge.next = Tournament::new(&keys);
+        let keys = files.map(|(index, file)| merge_key(file.event(), index));
+        merge.next = Tournament::new(&Vec::from_iter(keys));
         Ok(merge)
     }
 
     fn add(&mut self, file: EventFile<R>) -> Result<(), Fault> {
         let mut added = MergedFile {
             file,
-            ahead: Vec::new(),
+            read_events: Vec::new(),
             next: 0,
             sequences: Sequences::default(),
             after_gap: false,
         };
-        if !added.advance(&mut self.met)? {
+        if !added.advance(&mut self.context)? {
             return Ok(());
         }
-        if let Some(first) = self.files.first() {
-            let (expected, found) = (first.file.layout(), added.file.layout());
-            if let (Some(expected), Some(found)) = (expected, found)
-                && expected != found
-            {
-                let paths = [&added, first].map(|merged| merged.file.path().display());
-                let message = format!(
-                    "read {}: expected {expected} as in {}, found {found}; the files are of different traces",
-                    paths[0], paths[1]
-                );
-                return Err(Fault::new(Exit::Input, message));
-            }
+        if let Some(first) = self.files.first()
+            && let Some(expected) = first.file.layout
+            && let Some(found) = added.file.layout
+            && expected != found
+        {
+            let paths = [&added, first].map(|merged| merged.file.path.display());
+            let message = format!(
+                "read {}: expected {expected} as in {}, found {found}; the files are of different traces",
+                paths[0], paths[1]
+            );
+            return Err(Fault::new(Exit::Input, message));
         }
         self.files.push(added);
         Ok(())
@@ -100,26 +98,26 @@ impl<R: Read> EventSource for Merge<R> {
     /// After an error in a file, further calls leave this file out.
     #[inline]
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Fault> {
-        let first = self.next.winner();
-        if first == Tournament::GONE {
+        let key = self.next.winner;
+        if key == Tournament::NO_KEY {
             return Ok(None);
         }
-        let at = first as u32 as usize;
+        let at = key as u32 as usize;
         let file = &mut self.files[at];
         let event = *file.event();
-        self.met.gaps_passed += u64::from(file.after_gap);
-        let more = file.advance(&mut self.met);
-        let next = match more {
-            Ok(true) => key(file.event(), at),
-            Ok(false) | Err(_) => Tournament::GONE,
+        self.context.gaps_passed += u64::from(file.after_gap);
+        let advanced = file.advance(&mut self.context);
+        let next = match advanced {
+            Ok(true) => merge_key(file.event(), at),
+            Ok(false) | Err(_) => Tournament::NO_KEY,
         };
         self.next.replace_winner(at, next);
-        more.map(|_| Some(event))
+        advanced.map(|_| Some(event))
     }
 
     #[inline]
-    fn met(&self) -> &BesideEvents {
-        &self.met
+    fn context(&self) -> &EventContext {
+        &self.context
     }
 }
 
@@ -127,24 +125,24 @@ impl<R: Read> MergedFile<R> {
     /// The next event, which exists if `advance` has returned true.
     #[inline]
     fn event(&self) -> &BlktraceEvent {
-        &self.ahead[self.next]
+        &self.read_events[self.next]
     }
 
     /// Moves to the next event, and skips duplicates. Returns false at the end.
     #[inline]
-    fn advance(&mut self, met: &mut BesideEvents) -> Result<bool, Fault> {
+    fn advance(&mut self, context: &mut EventContext) -> Result<bool, Fault> {
         loop {
             self.next += 1;
-            if self.next >= self.ahead.len() {
+            if self.next >= self.read_events.len() {
                 self.next = 0;
-                self.file.next_events(&mut self.ahead, met)?;
+                self.file.next_events(&mut self.read_events, context)?;
             }
-            let Some(event) = self.ahead.get(self.next) else {
+            let Some(event) = self.read_events.get(self.next) else {
                 return Ok(false);
             };
-            match self.sequences.check(event, &mut met.losses) {
-                SequenceStep::Again => continue,
-                seen => self.after_gap = seen == SequenceStep::AfterGap,
+            match self.sequences.check(event, &mut context.losses) {
+                SequenceStep::Repeated => continue,
+                step => self.after_gap = step == SequenceStep::AfterGap,
             }
             return Ok(true);
         }
@@ -154,8 +152,9 @@ impl<R: Read> MergedFile<R> {
 /// Finds the contestant with the smallest key, the winner. Replacing its key by the contestant's
 /// next one takes as many comparisons as the tree of matches is deep.
 ///
-/// All keys are different, except [`Tournament::GONE`].
+/// All keys are different, except [`Tournament::NO_KEY`].
 struct Tournament {
+    /// The smallest key; [`Tournament::NO_KEY`] if no contestant has one.
     winner: u128,
     /// The greater key of each match. Match 1 is the final; the winners of matches `2n` and `2n +
     /// 1` meet in match `n`. Contestant `c` starts at index `contestants + c`.
@@ -164,27 +163,20 @@ struct Tournament {
 
 impl Tournament {
     /// The key of a contestant that has no keys left.
-    const GONE: u128 = u128::MAX;
+    const NO_KEY: u128 = u128::MAX;
 
     /// Starts with the first keys of contestants 0, 1 and so on.
     fn new(keys: &[u128]) -> Self {
         let contestants = keys.len();
-        let mut winners = vec![Self::GONE; contestants];
+        let mut winners = vec![Self::NO_KEY; contestants];
         winners.extend(keys);
-        let mut losers = vec![Self::GONE; contestants];
+        let mut losers = vec![Self::NO_KEY; contestants];
         for at in (1..contestants).rev() {
-            let (one, other) = (winners[2 * at], winners[2 * at + 1]);
-            winners[at] = one.min(other);
-            losers[at] = one.max(other);
+            let (left, right) = (winners[2 * at], winners[2 * at + 1]);
+            (winners[at], losers[at]) = (left.min(right), left.max(right));
         }
-        let winner = winners.get(1).copied().unwrap_or(Self::GONE);
+        let winner = winners.get(1).copied().unwrap_or(Self::NO_KEY);
         Tournament { winner, losers }
-    }
-
-    /// The smallest key; [`Tournament::GONE`] if no contestant has one.
-    #[inline]
-    fn winner(&self) -> u128 {
-        self.winner
     }
 
     /// Replaces the smallest key, which belongs to `contestant`, by that contestant's next key.
@@ -223,13 +215,13 @@ mod tests {
             };
             let lists: Vec<Vec<u128>> = lists.iter().enumerate().map(with_contestant).collect();
             let mut left: Vec<_> = lists.iter().map(|list| list.iter().copied()).collect();
-            let first = left.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::GONE));
+            let first = left.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::NO_KEY));
             let mut tournament = Tournament::new(&first.collect::<Vec<_>>());
             let mut keys = Vec::new();
-            while tournament.winner() != Tournament::GONE {
-                keys.push(tournament.winner());
-                let contestant = (tournament.winner() % number) as usize;
-                let next = left[contestant].next().unwrap_or(Tournament::GONE);
+            while tournament.winner != Tournament::NO_KEY {
+                keys.push(tournament.winner);
+                let contestant = (tournament.winner % number) as usize;
+                let next = left[contestant].next().unwrap_or(Tournament::NO_KEY);
                 tournament.replace_winner(contestant, next);
             }
             let mut expected = lists.concat();

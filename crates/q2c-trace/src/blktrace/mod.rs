@@ -8,27 +8,25 @@
 //! (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes of
 //! payload.
 
+mod context;
 mod event;
 mod file;
 mod layout;
-mod loss;
 mod matching;
 mod merge;
-mod notes;
 mod set;
 
+pub use context::{BlktraceLosses, EventContext, EventSource, Notes};
+pub(crate) use context::{SequenceStep, Sequences};
 pub(crate) use event::kind_of_rwbs;
 pub use event::{BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs};
 pub use file::EventFile;
 pub(crate) use layout::BlktraceLayout;
-pub use loss::BlktraceLosses;
-pub(crate) use loss::{SequenceStep, Sequences};
 pub use matching::{Matcher, MatcherCounts};
 pub use merge::Merge;
-pub use notes::Notes;
 /// Map with process or device numbers as keys. Nobody gains from slow look-ups in their own trace.
 pub(crate) use rustc_hash::FxHashMap as IntMap;
-pub use set::{BesideEvents, EventSource, FileSet, MatchSummary, match_events};
+pub use set::{FileSet, MatchSummary, match_events};
 
 /// 2^64 / the golden ratio, rounded to an odd number: the multiplier of a Fibonacci hash.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,16 +1,15 @@
 //! Finds the files of a trace, and turns them into I/Os in one call.
 
-use super::event::BlktraceEvent;
+use super::context::{BlktraceLosses, EventSource, Notes};
 use super::file::EventFile;
-use super::loss::BlktraceLosses;
 use super::matching::{Matcher, MatcherCounts};
 use super::merge::Merge;
-use super::notes::Notes;
 use crate::CountedFile;
 use crate::container::folder;
 use crate::import::unreadable;
 use crate::span::Span;
 use q2c_model::Fault;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,12 +32,12 @@ impl FileSet {
     /// CPU's file stands for all, because I/Os may end on another CPU.
     pub fn find(path: &Path) -> Result<Option<FileSet>, Fault> {
         if !path.is_file() {
-            return FileSet::of_cpus(path).map_err(unreadable(path));
+            return FileSet::find_by_cpu(path).map_err(unreadable(path));
         }
-        let whole = FileSet::base_of(path).and_then(|base| FileSet::of_cpus(&base).ok()?);
+        let set = FileSet::base_of(path).and_then(|base| FileSet::find_by_cpu(&base).ok()?);
         let named = Some(path.to_owned());
-        Ok(Some(match whole.filter(|whole| whole.paths.len() > 1) {
-            Some(whole) => FileSet { named, ..whole },
+        Ok(Some(match set.filter(|set| set.paths.len() > 1) {
+            Some(set) => FileSet { named, ..set },
             None => FileSet {
                 base: path.to_owned(),
                 named: None,
@@ -51,10 +50,9 @@ impl FileSet {
     /// The error for a path without files.
     pub(crate) fn absent(base: &Path) -> Fault {
         let base = base.display();
-        let message = format!(
+        Fault::input(format_args!(
             "find the files of blktrace {base}: expected {base}.blktrace.N or a blktrace file of that name, found none"
-        );
-        Fault::input(message)
+        ))
     }
 
     /// `BASE` of `BASE.blktrace.N`, the name of one CPU's file.
@@ -64,31 +62,36 @@ impl FileSet {
         is_cpu.then(|| path.with_file_name(base))
     }
 
-    fn of_cpus(base: &Path) -> io::Result<Option<FileSet>> {
-        let mut files = of_cpus(base)?;
-        files.sort_unstable();
-        let Some((last, _)) = files.last() else {
+    /// Finds the files `BASE.blktrace.N` of all CPUs.
+    fn find_by_cpu(base: &Path) -> io::Result<Option<FileSet>> {
+        let Some(name) = base.file_name() else {
             return Ok(None);
         };
+        let prefix = format!("{}.blktrace.", name.to_string_lossy());
+        let mut files: BTreeSet<(u32, PathBuf)> = BTreeSet::new();
+        for entry in fs::read_dir(folder(base))? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let cpu = name.and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
+            files.extend(cpu.map(|cpu| (cpu, path)));
+        }
         // A stray file with a huge number must not make a huge list.
-        let end = (*last).min(1 << 16);
-        let has = |cpu: &u32| files.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
-        let missing = (0..end).filter(|cpu| !has(cpu)).collect();
-        let paths = files.into_iter().map(|(_, path)| path).collect();
-        Ok(Some(FileSet {
+        let end = files.last().map(|(cpu, _)| (*cpu).min(1 << 16));
+        let cpus: BTreeSet<u32> = files.iter().map(|(cpu, _)| *cpu).collect();
+        Ok(end.map(|end| FileSet {
             base: base.to_owned(),
             named: None,
-            paths,
-            missing,
+            missing: (0..end).filter(|cpu| !cpus.contains(cpu)).collect(),
+            paths: files.into_iter().map(|(_, path)| path).collect(),
         }))
     }
 
     /// Opens all files and merges them by time. `skip_bad` is as for [`EventFile::new`].
     pub fn open(&self, skip_bad: bool) -> Result<Merge<CountedFile>, Fault> {
         /// Most bytes of all buffers together, and of one buffer.
-        const BUFFERS: usize = 64 << 20;
-        const BUFFER: usize = 1 << 20;
-        let buffer = (BUFFERS / self.paths.len().max(1)).min(BUFFER);
+        const MAX_BYTES: usize = 64 << 20;
+        const MAX_BUFFER_BYTES: usize = 1 << 20;
+        let buffer = (MAX_BYTES / self.paths.len().max(1)).min(MAX_BUFFER_BYTES);
         let open = |path: &PathBuf| {
             let file = File::open(path).map_err(unreadable(path))?;
             Ok(EventFile::new(path, CountedFile(file), buffer, skip_bad))
@@ -96,22 +99,6 @@ impl FileSet {
         let files: Vec<_> = self.paths.iter().map(open).collect::<Result<_, Fault>>()?;
         Merge::new(files)
     }
-}
-
-/// Returns the files `BASE.blktrace.N` with their CPU numbers N, unordered.
-fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
-    let Some(name) = base.file_name() else {
-        return Ok(Vec::new());
-    };
-    let prefix = format!("{}.blktrace.", name.to_string_lossy());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder(base))? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        let cpu = name.and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-        files.extend(cpu.map(|cpu| (cpu, path)));
-    }
-    Ok(files)
 }
 
 /// The result of reading a trace, apart from its I/Os: counts, losses, notes, range of time.
@@ -129,28 +116,6 @@ pub struct MatchSummary {
     pub last_ns: u64,
 }
 
-/// A source of events in the order of time, which also collects notes and losses.
-pub trait EventSource {
-    /// Error of the source.
-    type Error;
-
-    /// The next event; `None` at the end.
-    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Self::Error>;
-    /// Notes and losses so far.
-    fn met(&self) -> &BesideEvents;
-}
-
-/// What a source holds apart from its events.
-#[derive(Debug, Default)]
-pub struct BesideEvents {
-    /// Notes read so far.
-    pub notes: Notes,
-    /// Losses found so far.
-    pub losses: BlktraceLosses,
-    /// Gaps before the events handed out so far, as [`Matcher::event`] needs them.
-    pub gaps_passed: u64,
-}
-
 /// Spans that wait to be passed on, sorted by start. The rest of a split comes after I/Os that
 /// start later.
 struct SpanBatch(Vec<Span>);
@@ -158,7 +123,7 @@ struct SpanBatch(Vec<Span>);
 impl SpanBatch {
     const LEN: usize = 4096;
     /// Number of spans that are held back, so that late ones can still be sorted in.
-    const KEPT: usize = 1024;
+    const HELD_BACK: usize = 1024;
 
     #[inline]
     fn push(&mut self, span: &Span) {
@@ -180,28 +145,33 @@ pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
 ) -> Result<MatchSummary, E> {
     let mut matcher = Matcher::with_limit(limit);
-    let mut batch = SpanBatch(Vec::with_capacity(SpanBatch::LEN + SpanBatch::KEPT + 1));
-    let mut ends: Option<(u64, u64)> = None;
+    let mut batch = SpanBatch(Vec::with_capacity(
+        SpanBatch::LEN + SpanBatch::HELD_BACK + 1,
+    ));
+    let mut time_range: Option<(u64, u64)> = None;
     while let Some(event) = merge.next_event()? {
-        ends = Some((ends.map_or(event.time, |(first, _)| first), event.time));
-        matcher.event(&event, merge.met().gaps_passed, &mut |span| {
+        time_range = Some((
+            time_range.map_or(event.time, |(first, _)| first),
+            event.time,
+        ));
+        matcher.event(&event, merge.context().gaps_passed, &mut |span| {
             batch.push(span)
         });
-        if batch.0.len() >= SpanBatch::LEN + SpanBatch::KEPT {
-            let some = batch.0.len() - SpanBatch::KEPT;
-            out(&batch.0[..some], &merge.met().notes)?;
-            batch.0.drain(..some);
+        if batch.0.len() >= SpanBatch::LEN + SpanBatch::HELD_BACK {
+            let ready = batch.0.len() - SpanBatch::HELD_BACK;
+            out(&batch.0[..ready], &merge.context().notes)?;
+            batch.0.drain(..ready);
         }
     }
     let counts = matcher.finish(&mut |span| batch.push(span));
-    for some in batch.0.chunks(SpanBatch::LEN) {
-        out(some, &merge.met().notes)?;
+    for spans in batch.0.chunks(SpanBatch::LEN) {
+        out(spans, &merge.context().notes)?;
     }
-    let (first_ns, last_ns) = ends.unwrap_or_default();
+    let (first_ns, last_ns) = time_range.unwrap_or_default();
     Ok(MatchSummary {
         counts,
-        losses: merge.met().losses.clone(),
-        notes: merge.met().notes.clone(),
+        losses: merge.context().losses.clone(),
+        notes: merge.context().notes.clone(),
         first_ns,
         last_ns,
     })

@@ -1,10 +1,10 @@
 //! Converts records to Arrow arrays, and back.
 
 use super::column::Column;
-use super::error::{TraceError, unfit};
+use super::error::{TraceError, input_error};
 use super::schema;
 use crate::blktrace::IntMap;
-use crate::process::kept_name;
+use crate::process::cut_name;
 use crate::span::NONE;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
@@ -57,7 +57,7 @@ impl<N, T: NumberCell<N> + Default> NumberCell<N> for Option<T> {
     }
 }
 
-pub(super) fn put<T>(
+pub(super) fn set_cells<T>(
     cells: impl IntoIterator<Item = Option<T>>,
     records: &mut [IoRecord],
     set: impl Fn(&mut IoRecord, T),
@@ -70,16 +70,16 @@ pub(super) fn put<T>(
 }
 
 /// Makes a column of numbers. `all` is true if every record has one.
-pub(super) fn numbers<A: ArrowPrimitiveType>(
+pub(super) fn number_array<A: ArrowPrimitiveType>(
     records: &[IoRecord],
     all: bool,
     get: impl Fn(&IoRecord) -> Option<A::Native>,
 ) -> ArrayRef {
-    let numbers = records.iter().map(get);
+    let number_array = records.iter().map(get);
     Arc::new(if all {
-        PrimitiveArray::<A>::from_iter_values(numbers.map(Option::unwrap_or_default))
+        PrimitiveArray::<A>::from_iter_values(number_array.map(Option::unwrap_or_default))
     } else {
-        PrimitiveArray::<A>::from_iter(numbers)
+        PrimitiveArray::<A>::from_iter(number_array)
     })
 }
 
@@ -111,13 +111,13 @@ impl Encoder {
     /// to nothing; most sources fill few columns.
     pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
         let mut arrays = Vec::with_capacity(Column::ALL.len());
-        for (&column, count) in Column::ALL.iter().zip(Column::known(records)) {
+        for (&column, count) in Column::ALL.iter().zip(Column::count_known(records)) {
             arrays.push(match column {
-                Column::Layer => keyed(records, &self.layers, |r| r.layer as i32)?,
-                Column::Op => keyed(records, &self.ops, |r| r.op as i32)?,
+                Column::Layer => keyed_column(records, &self.layers, |r| r.layer as i32)?,
+                Column::Op => keyed_column(records, &self.ops, |r| r.op as i32)?,
                 Column::Device => self.devices.column(records)?,
                 _ if count == 0 && column.is_optional() => {
-                    self.null(&column.data_type(), records.len())
+                    self.null_array(&column.data_type(), records.len())
                 }
                 Column::Comm => {
                     let names = records.iter().map(|record| record.comm.as_deref());
@@ -129,7 +129,7 @@ impl Encoder {
         RecordBatch::try_new(schema::schema(), arrays)
     }
 
-    fn null(&mut self, kind: &DataType, len: usize) -> ArrayRef {
+    fn null_array(&mut self, kind: &DataType, len: usize) -> ArrayRef {
         let (known, arrays) = &mut self.nulls;
         if *known != len {
             arrays.clear();
@@ -145,7 +145,7 @@ impl Encoder {
 }
 
 /// Makes a text column whose distinct values are known in advance.
-fn keyed(
+fn keyed_column(
     records: &[IoRecord],
     values: &Arc<StringArray>,
     key: impl Fn(&IoRecord) -> i32,
@@ -164,10 +164,10 @@ struct Devices {
 
 impl Devices {
     /// With this number of devices or more, the next batch starts with an empty table.
-    const MOST: usize = 64 * 1024;
+    const MAX_DEVICES: usize = 64 * 1024;
 
     fn column(&mut self, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
-        if self.texts.len() >= Self::MOST {
+        if self.texts.len() >= Self::MAX_DEVICES {
             *self = Devices::default();
         }
         let mut last = None;
@@ -208,7 +208,7 @@ pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>,
     let mut records = vec![blank; batch.num_rows()];
     for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         if let Ok(column) = field.name().parse() {
-            let filled = refuse_none(array).and_then(|()| fill(column, array, &mut records));
+            let filled = refuse_unknown(array).and_then(|()| fill(column, array, &mut records));
             filled.map_err(|(expected, found)| bad_value(path, column, expected, &found))?;
         }
     }
@@ -219,11 +219,11 @@ pub(super) fn bad_value(path: &Path, column: Column, expected: &str, found: &str
     let path = path.display();
     let message =
         format!("read trace {path}: column `{column}`: expected {expected}, found `{found}`");
-    unfit(message)
+    input_error(message)
 }
 
 /// Fails if a value is 2^64-1, which spans use for unknown; no time, place or id is as large.
-fn refuse_none(array: &dyn Array) -> Result<(), BadCell> {
+fn refuse_unknown(array: &dyn Array) -> Result<(), BadCell> {
     let Some(cells) = array.as_primitive_opt::<UInt64Type>() else {
         return Ok(());
     };
@@ -236,20 +236,20 @@ fn refuse_none(array: &dyn Array) -> Result<(), BadCell> {
 
 fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(), BadCell> {
     match column {
-        Column::Layer => words(array, records, layer, |r, v| r.layer = v),
+        Column::Layer => set_texts(array, records, parse_layer, |r, v| r.layer = v),
         Column::Device => {
             let expected = "a device as major:minor, such as 259:0";
             let parse = |text: &str| text.parse().map_err(|_| expected);
-            words(array, records, parse, |r, v| r.device = v)
+            set_texts(array, records, parse, |r, v| r.device = v)
         }
         Column::Op => {
             let expected = "one of read, write, flush, discard, other";
             let parse = |text: &str| text.parse().map_err(|_| expected);
-            words(array, records, parse, |r, v| r.op = v)
+            set_texts(array, records, parse, |r, v| r.op = v)
         }
         Column::Comm => {
-            let parse = |text: &str| Ok(kept_name(text));
-            words(array, records, parse, |r, v| r.comm = Some(v))
+            let parse = |text: &str| Ok(cut_name(text));
+            set_texts(array, records, parse, |r, v| r.comm = Some(v))
         }
         number => {
             number.fill(array, records);
@@ -258,14 +258,14 @@ fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(
     }
 }
 
-fn layer(text: &str) -> Result<Layer, &'static str> {
+fn parse_layer(text: &str) -> Result<Layer, &'static str> {
     let mut layers = [Layer::User, Layer::Block].into_iter();
     let layer = layers.find(|layer| layer.name() == text);
     layer.ok_or("`user` or `block`")
 }
 
 /// Fills in a text column with a dictionary. Each distinct text is parsed once.
-fn words<T: Clone>(
+fn set_texts<T: Clone>(
     array: &dyn Array,
     records: &mut [IoRecord],
     parse: impl Fn(&str) -> Result<T, &'static str>,
@@ -278,7 +278,7 @@ fn words<T: Clone>(
         .zip(texts)
         .filter(|(array, texts)| texts.len() <= array.len());
     let Some((array, texts)) = short else {
-        return other_words(array, records, parse, set);
+        return set_other_texts(array, records, parse, set);
     };
     let parsed: Vec<_> = texts.iter().map(|text| parse(text.unwrap_or(""))).collect();
     for (key, record) in array.keys().iter().zip(records) {
@@ -293,13 +293,13 @@ fn words<T: Clone>(
 }
 
 /// Fills in a text column of any encoding. A text equal to the previous one is not parsed again.
-fn other_words<T: Clone>(
+fn set_other_texts<T: Clone>(
     array: &dyn Array,
     records: &mut [IoRecord],
     parse: impl Fn(&str) -> Result<T, &'static str>,
     set: impl Fn(&mut IoRecord, T),
 ) -> Result<(), BadCell> {
-    let text_at = texts(array).ok_or_else(|| ("text", array.data_type().to_string()))?;
+    let text_at = text_reader(array).ok_or_else(|| ("text", array.data_type().to_string()))?;
     let mut last: Option<(&str, T)> = None;
     for (row, record) in records.iter_mut().enumerate() {
         let Some(text) = text_at(row) else { continue };
@@ -316,7 +316,7 @@ fn other_words<T: Clone>(
 type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
 
 /// Returns the texts of a column; `None` if it does not hold text.
-fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
+fn text_reader(array: &dyn Array) -> Option<TextAt<'_>> {
     fn text_at<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
         Box::new(move |row| cells.is_valid(row).then(|| cells.value(row)))
     }
@@ -329,7 +329,7 @@ fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
             if cells.values().is_empty() {
                 return Some(Box::new(|_| None));
             }
-            let (keys, text_of) = (cells.normalized_keys(), texts(cells.values())?);
+            let (keys, text_of) = (cells.normalized_keys(), text_reader(cells.values())?);
             Box::new(move |row| text_of(*keys.get(row).filter(|_| cells.is_valid(row))?))
         }
         _ => return None,

@@ -1,6 +1,6 @@
 //! The columns of a trace: names, types, packing and fields, in one table.
 
-use super::cell::{NumberCell, numbers, put, write_some};
+use super::cell::{NumberCell, number_array, set_cells, write_some};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type as I32, UInt32Type as U32, UInt64Type as U64,
@@ -73,7 +73,7 @@ macro_rules! columns {
             }
 
             /// Counts for each column that may be null the records that have a cell.
-            pub(super) fn known(records: &[IoRecord]) -> [usize; Column::ALL.len()] {
+            pub(super) fn count_known(records: &[IoRecord]) -> [usize; Column::ALL.len()] {
                 let mut counts = [0; Column::ALL.len()];
                 for record in records {
                     $(columns!(@count $need record $field counts $variant);)*
@@ -116,17 +116,17 @@ macro_rules! columns {
     };
     (@fill Text $array:ident $records:ident $field:ident) => { {} };
     (@fill Bool $array:ident $records:ident $field:ident) => {
-        put($array.as_boolean(), $records, |record, cell| record.$field = Some(cell))
+        set_cells($array.as_boolean(), $records, |record, cell| record.$field = Some(cell))
     };
     (@fill $number:ident $array:ident $records:ident $field:ident) => {
-        put($array.as_primitive::<$number>(), $records, |record, cell| record.$field.set(cell))
+        set_cells($array.as_primitive::<$number>(), $records, |record, cell| record.$field.set(cell))
     };
     (@array Text $records:ident $all:ident $field:ident) => { new_null_array(&TEXT, $records.len()) };
     (@array Bool $records:ident $all:ident $field:ident) => {
         Arc::new($records.iter().map(|record| record.$field).collect::<BooleanArray>())
     };
     (@array $number:ident $records:ident $all:ident $field:ident) => {
-        numbers::<$number>($records, $all, |record| record.$field.get())
+        number_array::<$number>($records, $all, |record| record.$field.get())
     };
     (@write Text $record:ident $row:ident $field:ident) => { Ok(()) };
     (@write Bool $record:ident $row:ident $field:ident) => { write_some($row, $record.$field) };

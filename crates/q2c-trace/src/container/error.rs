@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum TraceError {
-    #[error("{doing} {}: {source}{}", path.display(), todo(source))]
+    #[error("{doing} {}: {source}{}", path.display(), advice(source))]
     Io {
         doing: &'static str,
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum TraceError {
 }
 
 /// The error for a trace whose content cannot be used.
-pub(super) fn unfit(message: impl Display) -> TraceError {
+pub(super) fn input_error(message: impl Display) -> TraceError {
     Fault::input(message).into()
 }
 
@@ -48,6 +48,16 @@ pub(super) fn disk_full(doing: &str, path: &Path) -> TraceError {
 }
 
 impl TraceError {
+    /// Makes the error of the system into one of a trace. `doing` and `path` say what failed.
+    pub fn io(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> TraceError + use<> {
+        let path = path.to_owned();
+        move |source| TraceError::Io {
+            doing,
+            path: path.clone(),
+            source,
+        }
+    }
+
     /// Goes on unless `stop` is set. `doing` and `path` say what ends.
     ///
     /// # Errors
@@ -62,7 +72,7 @@ impl TraceError {
 
     /// The fault of a trace that cannot be read: an input error, unless the machine is the cause.
     #[must_use]
-    pub fn unread(self) -> Fault {
+    pub fn into_read_fault(self) -> Fault {
         let blamed = matches!(&self, TraceError::Io { .. } | TraceError::Other(_));
         let fault = Fault::from(self);
         if blamed && !Exit::is_limit(&fault) {
@@ -74,7 +84,7 @@ impl TraceError {
 }
 
 /// The fault of a trace that cannot be written, or whose content cannot be used. For a trace that
-/// is only read, use [`TraceError::unread`].
+/// is only read, use [`TraceError::into_read_fault`].
 impl From<TraceError> for Fault {
     fn from(error: TraceError) -> Fault {
         let exit = match &error {
@@ -92,7 +102,7 @@ impl From<TraceError> for Fault {
 }
 
 /// The advice at the end of the message of a system error on a recording; empty if there is none.
-pub(crate) fn todo(source: &io::Error) -> &'static str {
+pub(crate) fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "; name a q2c trace or a recording of another tool",
         io::ErrorKind::IsADirectory => "; name a file in it",

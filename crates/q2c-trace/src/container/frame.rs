@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Rows that are decoded at once. A table may be one batch of any length, and records need more
 /// memory than cells.
-const SLICE: usize = 16 * 1024;
+const SLICE_ROWS: usize = 16 * 1024;
 
 /// A table or a stream of Arrow batches with the columns of a trace.
 ///
@@ -31,16 +31,16 @@ impl Frame {
     /// is damaged.
     pub fn new(name: &Path, found: &Schema) -> Result<Self, TraceError> {
         for &column in Column::ALL {
-            check(column, found, name)?;
+            check_type(column, found, name)?;
         }
-        let undescribed = || TraceMeta {
+        let default_meta = || TraceMeta {
             source: "arrow".to_owned(),
             ..TraceMeta::default()
         };
-        let meta = schema::in_schema(found.metadata(), name)?;
+        let meta = schema::find_meta(found.metadata(), name)?;
         Ok(Frame {
             name: name.to_owned(),
-            meta: meta.unwrap_or_else(undescribed),
+            meta: meta.unwrap_or_else(default_meta),
         })
     }
 
@@ -55,18 +55,18 @@ impl Frame {
         &'a self,
         batch: &'a RecordBatch,
     ) -> impl Iterator<Item = Result<Vec<IoRecord>, TraceError>> + 'a {
-        let starts = (0..batch.num_rows()).step_by(SLICE);
+        let starts = (0..batch.num_rows()).step_by(SLICE_ROWS);
         starts.map(|from| {
-            let some = batch.slice(from, SLICE.min(batch.num_rows() - from));
-            self.check_nulls(&some, from)?;
-            records(&some, &self.name)
+            let slice = batch.slice(from, SLICE_ROWS.min(batch.num_rows() - from));
+            self.check_nulls(&slice, from)?;
+            records(&slice, &self.name)
         })
     }
 
     /// Checks rows, of which the first is row `from` of its batch.
-    fn check_nulls(&self, some: &RecordBatch, from: usize) -> Result<(), TraceError> {
+    fn check_nulls(&self, slice: &RecordBatch, from: usize) -> Result<(), TraceError> {
         for &column in Column::ALL.iter().filter(|column| !column.is_optional()) {
-            let cells = some.column_by_name(column.name());
+            let cells = slice.column_by_name(column.name());
             let nulls = cells.and_then(|cells| cells.logical_nulls());
             let row = nulls.and_then(|nulls| nulls.iter().position(|there| !there));
             if let Some(row) = row {
@@ -78,7 +78,7 @@ impl Frame {
     }
 }
 
-fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
+fn check_type(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
     let field = schema::field_of(found, column, name)?;
     let is_text_column = is_text(&column.data_type());
     if *field.data_type() == column.data_type() || is_text_column && is_text(field.data_type()) {

@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// Most encoding threads; the thread that makes the columns cannot keep more of them busy.
-const MOST_WORKERS: usize = 4;
+const MAX_WORKERS: usize = 4;
 
 struct RowGroupJob {
     number: usize,
@@ -57,8 +57,8 @@ impl<W: Write + Send> RowGroupWriter<W> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let factory = Arc::new(factory);
         let mut workers = Vec::new();
-        for _ in 0..cores.min(MOST_WORKERS) {
-            match worker(factory.clone()) {
+        for _ in 0..cores.min(MAX_WORKERS) {
+            match start_worker(factory.clone()) {
                 Ok(worker) => workers.push(worker),
                 Err(refused) if workers.is_empty() => return Ok(Err(refused)),
                 Err(_) => break,
@@ -114,13 +114,13 @@ impl<W: Write + Send> RowGroupWriter<W> {
         self.rows = 0;
         let worker = &self.workers[self.sent % self.workers.len()];
         self.sent += 1;
-        worker.groups.send(group).map_err(|_| gone())
+        worker.groups.send(group).map_err(|_| worker_ended())
     }
 
     /// Waits for the oldest row group that is being encoded, and appends it.
     fn append(&mut self) -> Result<()> {
         let worker = &self.workers[self.appended % self.workers.len()];
-        let chunks = worker.chunks.recv().map_err(|_| gone())??;
+        let chunks = worker.chunks.recv().map_err(|_| worker_ended())??;
         self.appended += 1;
         let mut group = self.file.next_row_group()?;
         for chunk in chunks {
@@ -135,11 +135,11 @@ impl<W: Write + Send> RowGroupWriter<W> {
     }
 }
 
-fn gone() -> ParquetError {
+fn worker_ended() -> ParquetError {
     ParquetError::General("a thread that encodes ended".to_owned())
 }
 
-fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<EncodingWorker> {
+fn start_worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<EncodingWorker> {
     let (groups, todo) = sync_channel::<RowGroupJob>(1);
     let (done, chunks) = sync_channel(1);
     thread::Builder::new().spawn(move || {
@@ -230,7 +230,7 @@ fn equal_cell(at: usize, batches: &[RecordBatch]) -> Option<ArrayRef> {
 /// True if all cells of a column are equal. Types that seldom lack nulls are not examined.
 fn are_equal(column: &ArrayRef) -> bool {
     fn same<T: PartialEq>(values: &[T]) -> bool {
-        values.windows(2).all(|two| two[0] == two[1])
+        values.windows(2).all(|pair| pair[0] == pair[1])
     }
     match (column.null_count(), column.data_type()) {
         (nulls, _) if nulls == column.len() => true,

@@ -1,5 +1,5 @@
 use super::column::Column;
-use super::error::{TraceError, unfit};
+use super::error::{TraceError, input_error};
 use super::scan::Scan;
 use super::writer::{io_error, parquet_error};
 use super::{cell, schema};
@@ -35,15 +35,14 @@ impl TraceReader {
     /// Opens a trace and reads its description, but no records.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
-        let file = SharedFile::open(&path);
-        let file = file.map_err(io_error("open trace", &path))?;
+        let file = SharedFile::open(&path).map_err(io_error("open trace", &path))?;
         schema::check_ends(&file, &path)?;
-        let parquet = contained("open trace", &path, || {
+        let parquet = catch_panic("open trace", &path, || {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         })?;
         schema::check_layout(&file, parquet.metadata(), &path)?;
         let meta = schema::describe(parquet.metadata().file_metadata(), &path)?;
-        schema::check(parquet.schema(), &path)?;
+        schema::check_columns(parquet.schema(), &path)?;
         Ok(TraceReader {
             path,
             file,
@@ -59,14 +58,13 @@ impl TraceReader {
 
     /// Number of records.
     pub fn rows(&self) -> u64 {
-        let rows = self.parquet.metadata().file_metadata().num_rows();
-        u64::try_from(rows).unwrap_or(0)
+        (self.parquet.metadata().file_metadata().num_rows()).max(0) as u64
     }
 
     /// Returns the number of row groups in the trace, and of those that `scan` would read.
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
         let total = self.parquet.metadata().num_row_groups();
-        (total, self.wanted_groups(scan).len())
+        (total, self.needed_groups(scan).len())
     }
 
     /// Streams records. Columns that are never null are always read; an optional column that the
@@ -74,8 +72,7 @@ impl TraceReader {
     pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
         let mut scan = scan.clone();
         if let Some(columns) = &mut scan.columns {
-            let needed = Column::ALL.iter().filter(|c| !c.is_optional());
-            columns.extend(needed);
+            columns.extend(Column::ALL.iter().filter(|c| !c.is_optional()));
         }
         Ok(Records(self.batches(&scan)?))
     }
@@ -89,12 +86,12 @@ impl TraceReader {
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, parquet)
             .with_projection(mask)
             .with_batch_size(scan.batch_rows)
-            .with_row_groups(self.wanted_groups(scan));
+            .with_row_groups(self.needed_groups(scan));
         if let Some(filter) = scan.filter(types) {
             builder = builder.with_row_filter(filter);
         }
         let path = self.path.clone();
-        let parquet = Some(contained("read trace", &path, || builder.build())?);
+        let parquet = Some(catch_panic("read trace", &path, || builder.build())?);
         let bytes_per_row = self.file.len() as f64 / (self.rows() as f64).max(1.0);
         Ok(Batches {
             path,
@@ -108,29 +105,28 @@ impl TraceReader {
     pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef, TraceError> {
         let entries = schema::entries(&self.meta, &self.path)?;
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
-        let fields = columns.iter().copied().map(schema::field);
-        let fields = fields.collect::<Vec<_>>();
+        let fields = Vec::from_iter(columns.iter().copied().map(schema::field));
         Ok(Arc::new(Schema::new_with_metadata(fields, entries)))
     }
 
-    fn wanted_groups(&self, scan: &Scan) -> Vec<usize> {
+    fn needed_groups(&self, scan: &Scan) -> Vec<usize> {
         let groups = self.parquet.metadata().row_groups().iter().enumerate();
-        let wanted = groups.filter(|(_, group)| scan.may_hold(group));
-        wanted.map(|(at, _)| at).collect()
+        let needed = groups.filter(|(_, group)| scan.may_hold(group));
+        needed.map(|(number, _)| number).collect()
     }
 }
 
 /// Calls the Parquet library and turns a panic into an error. The library panics on some damaged
 /// pages and footers, which must not end the program.
-fn contained<T>(
+fn catch_panic<T>(
     doing: &'static str,
     path: &Path,
     call: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, TraceError> {
     // This is unwind safe: after an error, the caller drops everything that the call changed.
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(done) => done.map_err(parquet_error(doing, path)),
-        Err(_) => Err(unfit(format!(
+        Ok(result) => result.map_err(parquet_error(doing, path)),
+        Err(_) => Err(input_error(format!(
             "{doing} {}: expected whole pages, found some that break the Parquet reader: the file is damaged; copy or record it again",
             path.display()
         ))),
@@ -150,11 +146,11 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         let parquet = self.parquet.as_mut()?;
         let next = || parquet.next().transpose().map_err(ParquetError::from);
-        let batch = contained("read trace", &self.path, next);
+        let batch = catch_panic("read trace", &self.path, next);
         match &batch {
             Err(_) => self.parquet = None,
             Ok(Some(batch)) => {
-                reading::count((batch.num_rows() as f64 * self.bytes_per_row) as u64);
+                reading::add_bytes_read((batch.num_rows() as f64 * self.bytes_per_row) as u64);
             }
             Ok(None) => {}
         }
@@ -171,7 +167,7 @@ impl Iterator for Records {
         Some(self.0.next()?.and_then(|batch| {
             let path = &self.0.path;
             // In a damaged file, an array can have another type than its field.
-            contained("read trace", path, || Ok(cell::records(&batch, path)))?
+            catch_panic("read trace", path, || Ok(cell::records(&batch, path)))?
         }))
     }
 }
@@ -197,16 +193,16 @@ impl SharedFile {
         Ok(SharedFile { file, len })
     }
 
-    /// Reads up to `len` bytes from offset `at`, fewer at the end of the file.
-    pub(super) fn peek(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
+    /// Reads up to `len` bytes from `offset`, fewer at the end of the file.
+    pub(super) fn peek(&self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.from(at).take(len).read_to_end(&mut bytes)?;
+        self.read_from(offset).take(len).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    fn from(&self, at: u64) -> FileAt {
+    fn read_from(&self, offset: u64) -> OffsetReader {
         let file = self.file.clone();
-        FileAt { file, at }
+        OffsetReader { file, offset }
     }
 }
 
@@ -217,10 +213,10 @@ impl Length for SharedFile {
 }
 
 impl ChunkReader for SharedFile {
-    type T = BufReader<FileAt>;
+    type T = BufReader<OffsetReader>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(self.from(start)))
+        Ok(BufReader::new(self.read_from(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -229,21 +225,21 @@ impl ChunkReader for SharedFile {
         if bytes.len() == length {
             return Ok(bytes.into());
         }
-        let available = bytes.len();
-        let text = format!("expected {length} bytes at offset {start}, found {available}");
+        let found = bytes.len();
+        let text = format!("expected {length} bytes at offset {start}, found {found}");
         Err(ParquetError::EOF(text))
     }
 }
 
-pub(super) struct FileAt {
+pub(super) struct OffsetReader {
     file: Arc<File>,
-    at: u64,
+    offset: u64,
 }
 
-impl Read for FileAt {
+impl Read for OffsetReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
-        self.at += read as u64;
+        let read = self.file.read_at(buffer, self.offset)?;
+        self.offset += read as u64;
         Ok(read)
     }
 }

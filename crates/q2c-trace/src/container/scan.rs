@@ -70,17 +70,17 @@ impl Scan {
     pub(super) fn filter(&self, schema: &SchemaDescriptor) -> Option<RowFilter> {
         let range = self.starts.clone()?;
         let names = Column::STARTS.iter().map(|column| column.name());
-        let wanted = move |batch: RecordBatch| {
-            let rows = (0..batch.num_rows()).map(|row| start(&batch, row));
-            let wanted = rows.map(|start| start.is_some_and(|at| range.contains(&at)));
-            Ok(BooleanArray::from(wanted.collect::<Vec<bool>>()))
+        let select = move |batch: RecordBatch| {
+            let rows = (0..batch.num_rows()).map(|row| start_of(&batch, row));
+            let selected = rows.map(|start| start.is_some_and(|at| range.contains(&at)));
+            Ok(BooleanArray::from(selected.collect::<Vec<bool>>()))
         };
-        let test = ArrowPredicateFn::new(ProjectionMask::columns(schema, names), wanted);
+        let test = ArrowPredicateFn::new(ProjectionMask::columns(schema, names), select);
         Some(RowFilter::new(vec![Box::new(test)]))
     }
 }
 
-fn start(batch: &RecordBatch, row: usize) -> Option<Nanos> {
+fn start_of(batch: &RecordBatch, row: usize) -> Option<Nanos> {
     Column::STARTS.iter().find_map(|column| {
         let times = batch.column_by_name(column.name())?;
         let times = times.as_primitive::<UInt64Type>();
@@ -91,17 +91,17 @@ fn start(batch: &RecordBatch, row: usize) -> Option<Nanos> {
 fn may_start_in(group: &RowGroupMetaData, column: Column, range: &Range<Nanos>) -> bool {
     let mut chunks = group.columns().iter();
     let chunk = chunks.find(|chunk| chunk.column_path().string() == column.name());
-    let Some(recorded) = chunk.and_then(|chunk| chunk.statistics()) else {
+    let Some(statistics) = chunk.and_then(|chunk| chunk.statistics()) else {
         return true;
     };
-    if recorded.null_count_opt() == u64::try_from(group.num_rows()).ok() {
+    if statistics.null_count_opt() == u64::try_from(group.num_rows()).ok() {
         return false;
     }
     // The deprecated kind of statistics orders unsigned numbers as if they were signed.
-    if recorded.is_min_max_deprecated() {
+    if statistics.is_min_max_deprecated() {
         return true;
     }
     let number = |bytes: Option<&[u8]>| bytes?.try_into().ok().map(u64::from_le_bytes);
-    let ends = number(recorded.min_bytes_opt()).zip(number(recorded.max_bytes_opt()));
+    let ends = number(statistics.min_bytes_opt()).zip(number(statistics.max_bytes_opt()));
     ends.is_none_or(|(min, max)| min < range.end.0 && range.start.0 <= max)
 }

@@ -1,7 +1,7 @@
 //! The parts that make a file a trace: its columns, its description, and its first and last bytes.
 
 use super::column::{Column, Packing};
-use super::error::{TraceError, unfit};
+use super::error::{TraceError, input_error};
 use super::reader::SharedFile;
 use super::writer::io_error;
 use arrow_schema::{Field, Metadata, Schema, SchemaRef};
@@ -66,10 +66,10 @@ pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
         // Without indexes, the columns reach up to the footer, so that a missing piece is detected
         // when the file is opened.
         .set_offset_index_disabled(true);
-    Ok(Column::ALL.iter().copied().fold(base, pack).build())
+    Ok(Column::ALL.iter().copied().fold(base, set_packing).build())
 }
 
-fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterPropertiesBuilder {
+fn set_packing(properties: WriterPropertiesBuilder, column: Column) -> WriterPropertiesBuilder {
     let path = ColumnPath::from(column.name());
     match column.packing() {
         Packing::Dictionary => properties.set_column_dictionary_enabled(path, true),
@@ -81,7 +81,7 @@ fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterProperties
 }
 
 /// Checks that a file has all columns of a trace with their types. Other columns are ignored.
-pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
+pub(super) fn check_columns(found: &Schema, path: &Path) -> Result<(), TraceError> {
     for &column in Column::ALL {
         let field = field_of(found, column, path)?;
         let fits = *field.data_type() == column.data_type();
@@ -107,7 +107,7 @@ pub(super) fn field_of<'a>(
         let path = path.display();
         let message =
             format!("open trace {path}: expected column `{column}`, found no such column");
-        unfit(message)
+        input_error(message)
     })
 }
 
@@ -115,7 +115,7 @@ pub(super) fn wrong_type(path: &Path, column: Column, expected: &str, found: &Fi
     let (path, found_type) = (path.display(), type_name(found));
     let message =
         format!("open trace {path}: column `{column}`: expected {expected}, found {found_type}");
-    unfit(message)
+    input_error(message)
 }
 
 pub(super) fn type_name(field: &Field) -> String {
@@ -135,24 +135,24 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
     let size = MAGIC.len() as u64;
     let end = |at| file.peek(at, size).map_err(io_error("open trace", path));
     let (first, last) = (end(0)?, end(file.len().saturating_sub(size))?);
-    let quoted = |bytes: &[u8]| match bytes {
+    let describe = |bytes: &[u8]| match bytes {
         [] => "an empty file".to_owned(),
         bytes => format!("`{}`", bytes.escape_ascii()),
     };
     let path = path.display();
     if first != MAGIC {
-        let bytes = quoted(&first);
+        let bytes = describe(&first);
         let message = format!(
             "open trace {path}: expected a Parquet file (first bytes `PAR1`), found {bytes}; if another tool recorded it, make a trace of it: q2c trace import {path} --output NEW.parquet"
         );
-        return Err(unfit(message));
+        return Err(input_error(message));
     }
     if last != MAGIC || file.len() < 3 * size {
-        let bytes = quoted(&last);
+        let bytes = describe(&last);
         let message = format!(
             "open trace {path}: expected `PAR1` as last bytes, found {bytes}: the file is cut off; copy or record it again"
         );
-        return Err(unfit(message));
+        return Err(input_error(message));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ pub(super) fn check_layout(
             let message = format!(
                 "open trace {path}: column `{column}`: expected bytes between 4 and {end}, found offset {offset} and length {len}: the file is damaged; copy or record it again"
             );
-            return Err(unfit(message));
+            return Err(input_error(message));
         }
     }
     Ok(())
@@ -186,7 +186,7 @@ pub(super) fn check_layout(
 
 /// Reads the trace's description. Fails if the file is not a trace of this version.
 pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
-    described(path, |key| {
+    parse_description(path, |key| {
         let mut entries = file.key_value_metadata().into_iter().flatten();
         entries
             .find(|entry| entry.key == key)
@@ -196,29 +196,29 @@ pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, Tr
 
 /// Reads the description in an Arrow schema; `None` if it has none. Fails if it is damaged or of
 /// another version.
-pub(super) fn in_schema(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>, TraceError> {
-    let any = [VERSION_KEY, META_KEY].iter();
-    if !any.into_iter().any(|&key| entries.contains_key(key)) {
+pub(super) fn find_meta(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>, TraceError> {
+    let mut keys = [VERSION_KEY, META_KEY].into_iter();
+    if !keys.any(|key| entries.contains_key(key)) {
         return Ok(None);
     }
-    described(name, |key| entries.get(key).map(String::as_str)).map(Some)
+    parse_description(name, |key| entries.get(key).map(String::as_str)).map(Some)
 }
 
-fn described<'a>(
+fn parse_description<'a>(
     path: &Path,
     entry: impl Fn(&'static str) -> Option<&'a str>,
 ) -> Result<TraceMeta, TraceError> {
     let path = path.display();
     let needed = |key| {
-        entry(key).ok_or_else(|| unfit(format!("open trace {path}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded")))
+        entry(key).ok_or_else(|| input_error(format!("open trace {path}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded")))
     };
     let version = needed(VERSION_KEY)?;
     if version != SCHEMA_VERSION.to_string() {
         let message = format!(
             "open trace {path}: expected schema version {SCHEMA_VERSION}, found `{version}`; use the q2c that wrote it"
         );
-        return Err(unfit(message));
+        return Err(input_error(message));
     }
-    let described = serde_json::from_str(needed(META_KEY)?);
-    described.map_err(|error| unfit(format!("open trace {path}: expected a trace description as JSON in metadata `{META_KEY}`, found {error}")))
+    let description = serde_json::from_str(needed(META_KEY)?);
+    description.map_err(|error| input_error(format!("open trace {path}: expected a trace description as JSON in metadata `{META_KEY}`, found {error}")))
 }

@@ -25,15 +25,15 @@ fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
 /// An incomplete file, hidden or without a name. A hidden file is removed when the value is
 /// dropped, or by [`remove_unfinished`].
 #[derive(Debug)]
-pub struct Temporary {
+pub struct UnfinishedFile {
     file: File,
     hidden: Option<TempPath>,
 }
 
-impl Temporary {
+impl UnfinishedFile {
     /// Creates a hidden file in the folder of `path`, with the permissions of a normal file. Fails
     /// if this process already has an incomplete file for this name.
-    pub fn create_for(path: &Path) -> io::Result<Temporary> {
+    pub fn create_for(path: &Path) -> io::Result<UnfinishedFile> {
         let name = path
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
@@ -52,13 +52,13 @@ impl Temporary {
         let (file, hidden) = file.into_parts();
         names.insert(hidden.to_path_buf(), path);
         let hidden = Some(hidden);
-        Ok(Temporary { file, hidden })
+        Ok(UnfinishedFile { file, hidden })
     }
 
     /// Creates a file without a name in `folder`. It disappears with its last descriptor.
-    pub(crate) fn nameless(folder: &Path) -> io::Result<Temporary> {
+    pub(crate) fn create_nameless(folder: &Path) -> io::Result<UnfinishedFile> {
         let file = tempfile::tempfile_in(folder)?;
-        Ok(Temporary { file, hidden: None })
+        Ok(UnfinishedFile { file, hidden: None })
     }
 
     /// The open file.
@@ -69,38 +69,38 @@ impl Temporary {
     /// Renames the file without replacing another, and syncs the folder. A file without a name
     /// stays so. If the name is taken, the file is removed.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
-        self.renamed(path).map_err(|refused| refused.error)?;
+        self.rename(path).map_err(|refused| refused.error)?;
         sync_folder(path)
     }
 
-    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden name, which
+    /// As [`UnfinishedFile::name_finished`], but a file whose name is taken keeps its hidden name, which
     /// is in the error.
     pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
-        self.renamed(path)
+        self.rename(path)
             .map_err(|refused| (refused.error, refused.path.keep().ok()))?;
         sync_folder(path).map_err(|error| (error, None))
     }
 
-    pub(crate) fn renamed(mut self, path: &Path) -> Result<(), PathPersistError> {
-        let hidden = self.taken();
+    pub(crate) fn rename(mut self, path: &Path) -> Result<(), PathPersistError> {
+        let hidden = self.take_hidden();
         hidden.map_or(Ok(()), |hidden| hidden.persist_noclobber(path))
     }
 
     /// Takes the hidden name out, so that [`remove_unfinished`] no longer removes it.
-    fn taken(&mut self) -> Option<TempPath> {
+    fn take_hidden(&mut self) -> Option<TempPath> {
         let hidden = self.hidden.take()?;
         names().remove(&*hidden);
         Some(hidden)
     }
 }
 
-impl Drop for Temporary {
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
-        drop(self.taken());
+        drop(self.take_hidden());
     }
 }
 
-impl Write for Temporary {
+impl Write for UnfinishedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -130,15 +130,15 @@ mod tests {
     fn what_is_not_whole_can_be_removed_and_what_is_whole_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("whole");
-        let mut whole = Temporary::create_for(&path).unwrap();
+        let mut whole = UnfinishedFile::create_for(&path).unwrap();
         whole.write_all(b"whole").unwrap();
         whole.name_finished(&path).unwrap();
-        let half = Temporary::create_for(&folder.path().join("half")).unwrap();
-        let nameless = Temporary::nameless(folder.path()).unwrap();
-        let twice = Temporary::create_for(&folder.path().join("half")).unwrap_err();
+        let half = UnfinishedFile::create_for(&folder.path().join("half")).unwrap();
+        let nameless = UnfinishedFile::create_nameless(folder.path()).unwrap();
+        let twice = UnfinishedFile::create_for(&folder.path().join("half")).unwrap_err();
         assert_eq!(twice.kind(), io::ErrorKind::AlreadyExists);
         // The error is the system's, so that a limit differs from a missing folder.
-        let nowhere = Temporary::create_for(&folder.path().join("none/x")).unwrap_err();
+        let nowhere = UnfinishedFile::create_for(&folder.path().join("none/x")).unwrap_err();
         assert_eq!(nowhere.raw_os_error(), Some(2), "{nowhere}");
         let count = || std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(count(), 2);

@@ -2,7 +2,7 @@ use super::cell::Encoder;
 use super::error::{TraceError, disk_full, exists};
 use super::groups::RowGroupWriter;
 use super::schema;
-use super::temporary::{Temporary, sync_folder};
+use super::temporary::{UnfinishedFile, sync_folder};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
@@ -14,28 +14,28 @@ use std::path::{Path, PathBuf};
 
 enum Body {
     /// The caller's thread does all the work.
-    Alone(Box<ArrowWriter<Temporary>>),
-    Threads(Box<RowGroupWriter<Temporary>>),
+    Single(Box<ArrowWriter<UnfinishedFile>>),
+    Threads(Box<RowGroupWriter<UnfinishedFile>>),
 }
 
 impl Body {
     fn write(&mut self, batch: RecordBatch) -> Result<(), ParquetError> {
         match self {
-            Body::Alone(parquet) => parquet.write(&batch),
+            Body::Single(parquet) => parquet.write(&batch),
             Body::Threads(groups) => groups.write(batch),
         }
     }
 
     fn append_key_value_metadata(&mut self, entry: KeyValue) {
         match self {
-            Body::Alone(parquet) => parquet.append_key_value_metadata(entry),
+            Body::Single(parquet) => parquet.append_key_value_metadata(entry),
             Body::Threads(groups) => groups.append_key_value_metadata(entry),
         }
     }
 
-    fn into_inner(self) -> Result<Temporary, ParquetError> {
+    fn into_inner(self) -> Result<UnfinishedFile, ParquetError> {
         match self {
-            Body::Alone(parquet) => parquet.into_inner(),
+            Body::Single(parquet) => parquet.into_inner(),
             Body::Threads(groups) => groups.into_inner(),
         }
     }
@@ -62,28 +62,28 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(exists(&path));
         }
-        let file = Temporary::create_for(&path).map_err(not_made(&path))?;
-        Self::into(file, path, meta)
+        let file = UnfinishedFile::create_for(&path).map_err(create_error(&path))?;
+        Self::from_file(file, path, meta)
     }
 
     /// Starts a trace without a name in `folder`, which disappears when the program ends. The
     /// returned file holds the trace after [`TraceWriter::finish_nameless`].
-    pub fn nameless(folder: &Path) -> Result<(Self, File), TraceError> {
+    pub fn create_nameless(folder: &Path) -> Result<(Self, File), TraceError> {
         let failed = io_error("create a trace in the folder", folder);
-        let file = Temporary::nameless(folder).map_err(&failed)?;
+        let file = UnfinishedFile::create_nameless(folder).map_err(&failed)?;
         let reading = file.as_file().try_clone().map_err(&failed)?;
-        let writer = Self::into(file, folder.to_owned(), TraceMeta::default())?;
+        let writer = Self::from_file(file, folder.to_owned(), TraceMeta::default())?;
         Ok((writer, reading))
     }
 
-    fn into(file: Temporary, path: PathBuf, meta: TraceMeta) -> Result<Self, TraceError> {
+    fn from_file(file: UnfinishedFile, path: PathBuf, meta: TraceMeta) -> Result<Self, TraceError> {
         let parquet = schema::properties()
             .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
             .map_err(parquet_error("create trace", &path))?;
         Ok(TraceWriter {
             path,
             meta,
-            body: Body::Alone(Box::new(parquet)),
+            body: Body::Single(Box::new(parquet)),
             encoder: Encoder::new(),
             rows: 0,
             failed: false,
@@ -93,7 +93,7 @@ impl TraceWriter {
     /// Encodes with several threads. Call it before the first push, and only while nothing is
     /// measured, because the threads use other CPUs. Memory: up to six row groups.
     pub fn with_threads(mut self) -> Result<Self, TraceError> {
-        if let Body::Alone(parquet) = self.body {
+        if let Body::Single(parquet) = self.body {
             let groups = RowGroupWriter::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
             let path = self.path.clone();
@@ -107,12 +107,12 @@ impl TraceWriter {
     /// cannot be finished.
     pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let batch = self.encoder.batch(records);
-        let done = batch
+        let written = batch
             .map_err(ParquetError::from)
             .and_then(|batch| self.body.write(batch));
-        self.failed |= done.is_err();
+        self.failed |= written.is_err();
         self.rows += records.len() as u64;
-        done.map_err(parquet_error("write trace", &self.path))
+        written.map_err(parquet_error("write trace", &self.path))
     }
 
     /// The description. It may change until the end, because lost and unmatched counts are known
@@ -125,19 +125,19 @@ impl TraceWriter {
     /// taken meanwhile, the complete trace keeps the name in the error.
     pub fn finish(self) -> Result<u64, TraceError> {
         let (path, rows) = (self.path.clone(), self.rows);
-        let file = self.completed()?;
+        let file = self.complete()?;
         let synced = file.as_file().sync_all();
         synced.map_err(io_error("sync trace", &path))?;
-        name(file, &path)?;
+        name_file(file, &path)?;
         Ok(rows)
     }
 
     /// Completes a trace without a name.
     pub fn finish_nameless(self) -> Result<(), TraceError> {
-        self.completed().map(drop)
+        self.complete().map(drop)
     }
 
-    fn completed(mut self) -> Result<Temporary, TraceError> {
+    fn complete(mut self) -> Result<UnfinishedFile, TraceError> {
         let path = self.path;
         if self.failed {
             let path = path.display();
@@ -155,8 +155,8 @@ impl TraceWriter {
     }
 }
 
-fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
-    move |source| match Exit::of_output(&source) {
+fn create_error(path: &Path) -> impl Fn(io::Error) -> TraceError {
+    move |source| match Exit::from_output_error(&source) {
         _ if is_full(&source) => disk_full("create trace", path),
         exit => {
             let message = format!("create trace {}: {source}", path.display());
@@ -165,14 +165,14 @@ fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
     }
 }
 
-/// As [`Temporary::name_finished`], but a trace whose name is taken keeps its temporary name.
-fn name(file: Temporary, path: &Path) -> Result<(), TraceError> {
-    if let Err(refused) = file.renamed(path) {
-        let kept = refused.path.keep();
-        let kept = kept.map_err(|e| io_error("keep trace", path)(e.error))?;
-        let (path, kept, source) = (path.display(), kept.display(), refused.error);
+/// As [`UnfinishedFile::name_finished`], but a trace whose name is taken keeps its temporary name.
+fn name_file(file: UnfinishedFile, path: &Path) -> Result<(), TraceError> {
+    if let Err(refused) = file.rename(path) {
+        let hidden = refused.path.keep();
+        let hidden = hidden.map_err(|e| io_error("keep trace", path)(e.error))?;
+        let (path, hidden, source) = (path.display(), hidden.display(), refused.error);
         let message =
-            format!("name the finished trace {path}: {source}; it is kept whole as {kept}");
+            format!("name the finished trace {path}: {source}; it is kept whole as {hidden}");
         return Err(Fault::new(Exit::Device, message).with_source(source).into());
     }
     sync_folder(path).map_err(io_error("sync the folder of trace", path))
@@ -182,17 +182,12 @@ pub(super) fn io_error(
     doing: &'static str,
     path: &Path,
 ) -> impl Fn(io::Error) -> TraceError + use<> {
-    let path = path.to_owned();
+    let (path, to_error) = (path.to_owned(), TraceError::io(doing, path));
     move |source| {
         if is_full(&source) {
             return disk_full(doing, &path);
         }
-        let path = path.clone();
-        TraceError::Io {
-            doing,
-            path,
-            source,
-        }
+        to_error(source)
     }
 }
 
@@ -202,7 +197,7 @@ pub(super) fn parquet_error(
 ) -> impl Fn(ParquetError) -> TraceError + use<> {
     let path = path.to_owned();
     move |source| {
-        if says_full(&source) {
+        if is_full_message(&source) {
             return disk_full(doing, &path);
         }
         let message = format!("{doing} {}: {source}", path.display());
@@ -218,7 +213,7 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 /// The Parquet library keeps only the text of some system errors, so texts are compared.
-fn says_full(error: &ParquetError) -> bool {
+fn is_full_message(error: &ParquetError) -> bool {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;
     let message = error.to_string();

@@ -6,7 +6,7 @@
 //! with the stage's name and colour. A request without an end is an instant event. Times are in
 //! microseconds with three decimals.
 
-use super::{Export, ExportFormat, Exported, NO_START, TimelineLanes, start, written};
+use super::{Export, ExportCounts, ExportFormat, NO_START, TimelineLanes, start, write_fault};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -18,32 +18,32 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
-    let failed = written(of.path);
+fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
+    let to_fault = write_fault(job.path);
     let mut timeline = ChromeTimeline {
-        lanes: of.options.lanes,
+        lanes: job.options.lanes,
         rows: ChromeRows::default(),
-        first: true,
-        exported: Exported::default(),
+        has_events: false,
+        counts: ExportCounts::default(),
     };
     let head = b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-    of.out.write_all(head).map_err(&failed)?;
-    of.write_each(|record, out| timeline.record(record, out))?;
-    of.out.write_all(b"\n]}\n").map_err(&failed)?;
-    Ok(timeline.exported)
+    job.out.write_all(head).map_err(&to_fault)?;
+    job.write_each(|record, out| timeline.write_record(record, out))?;
+    job.out.write_all(b"\n]}\n").map_err(&to_fault)?;
+    Ok(timeline.counts)
 }
 
 struct ChromeTimeline {
     lanes: TimelineLanes,
     rows: ChromeRows,
-    first: bool,
-    exported: Exported,
+    has_events: bool,
+    counts: ExportCounts,
 }
 
 impl ChromeTimeline {
-    fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
+    fn write_record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
         let Some(start) = start(record) else {
-            self.exported.leave_out(NO_START);
+            self.counts.leave_out(NO_START);
             return Ok(());
         };
         let end = match record.layer {
@@ -55,7 +55,7 @@ impl ChromeTimeline {
             TimelineLanes::Hctx => ChromeLane::Hctx(record.device, record.hctx),
         };
         let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
-            self.exported.leave_out("more than 65536 lanes");
+            self.counts.leave_out("more than 65536 lanes");
             return Ok(());
         };
         if row.new_lane {
@@ -74,21 +74,21 @@ impl ChromeTimeline {
                 "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}"
             )?;
         }
+        self.begin_event(out)?;
+        self.counts.written += 1;
+        let row = &row;
         let request = ChromeRequest {
             record,
             start,
             end,
-            row: &row,
+            row,
         };
-        self.begin_event(out)?;
-        request.write(out)?;
-        self.exported.written += 1;
-        Ok(())
+        request.write(out)
     }
 
     /// Writes the separator before an event: a comma, except before the first event.
     fn begin_event(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let is_first = std::mem::take(&mut self.first);
+        let is_first = !std::mem::replace(&mut self.has_events, true);
         out.write_all(if is_first { b"\n" } else { b",\n" })
     }
 }
@@ -106,15 +106,15 @@ type ChromeStage = (&'static str, &'static str);
 impl ChromeRequest<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let op = self.record.op.name();
-        self.head(out, op, self.start, self.end)?;
-        self.arguments(out)?;
+        self.write_head(out, op, self.start, self.end)?;
+        self.write_arguments(out)?;
         let Some(end) = self.end else { return Ok(()) };
         let mut from = self.start;
         for (stage, to) in self.stages() {
             // A damaged trace may have an end before its start, or before a stage.
             let to = to.min(end).max(from);
             out.write_all(b",\n")?;
-            self.head(out, stage.0, from, Some(to))?;
+            self.write_head(out, stage.0, from, Some(to))?;
             write!(out, ",\"cname\":\"{}\"}}", stage.1)?;
             from = to;
         }
@@ -133,29 +133,28 @@ impl ChromeRequest<'_> {
             (None, Some(_)) => ("G2D", "bad"),
             (None, None) => ("Q2D", "bad"),
         };
-        let or = |is: bool, one: ChromeStage, other: ChromeStage| if is { one } else { other };
-        let request = or(merged, ("Q2M", "olive"), ("Q2G", "terrible"));
-        let insert = or(r.getrq_ns.is_some(), ("G2I", "grey"), ("Q2I", "grey"));
-        let last = or(r.issue_ns.is_some(), ("D2C", "good"), ("Q2C", "good"));
-        let reaped = or(r.submit_end_ns.is_some(), ("wait", "good"), ("U2C", "good"));
-        let issued = r.issue_ns.filter(|at| *at > self.start || is_queued);
+        let choose = |is: bool, one: ChromeStage, other: ChromeStage| if is { one } else { other };
+        let request = choose(merged, ("Q2M", "olive"), ("Q2G", "terrible"));
+        let insert = choose(r.getrq_ns.is_some(), ("G2I", "grey"), ("Q2I", "grey"));
+        let driver = choose(r.issue_ns.is_some(), ("D2C", "good"), ("Q2C", "good"));
+        let wait = choose(r.submit_end_ns.is_some(), ("wait", "good"), ("U2C", "good"));
+        let issued = r.issue_ns.filter(|ns| *ns > self.start || is_queued);
         let stages = match r.layer {
-            Layer::User => &[(("submit", "bad"), r.submit_end_ns), (reaped, r.reap_ns)][..],
+            Layer::User => &[(("submit", "bad"), r.submit_end_ns), (wait, r.reap_ns)][..],
             Layer::Block => &[
                 (request, r.getrq_ns.filter(|_| is_queued)),
                 (insert, r.insert_ns),
                 (before_issue, issued),
-                (last, r.complete_ns),
+                (driver, r.complete_ns),
             ],
         };
         let stages = stages.iter();
-        stages
-            .filter_map(|(stage, at)| Some((*stage, (*at)?)))
-            .collect()
+        let timed = stages.filter_map(|(stage, end)| Some((*stage, (*end)?)));
+        timed.collect()
     }
 
     /// Writes the members common to all events, without the closing brace.
-    fn head(
+    fn write_head(
         &self,
         out: &mut dyn Write,
         name: &str,
@@ -176,7 +175,7 @@ impl ChromeRequest<'_> {
     }
 
     /// Writes the record's properties other than its times, and closes the event.
-    fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_arguments(&self, out: &mut dyn Write) -> io::Result<()> {
         let r = self.record;
         let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
         write!(
@@ -193,9 +192,7 @@ impl ChromeRequest<'_> {
             ("merged_into", r.merged_into),
         ];
         for (name, value) in numbers {
-            if let Some(value) = value {
-                write!(out, ",\"{name}\":{value}")?;
-            }
+            value.map_or(Ok(()), |value| write!(out, ",\"{name}\":{value}"))?;
         }
         if let Some(error) = r.error.filter(|error| *error != 0) {
             write!(out, ",\"error\":{error}")?;
@@ -259,20 +256,20 @@ struct ChromeRows {
 #[derive(Default)]
 struct LaneRows {
     /// Rows in use, each with the time at which it becomes free.
-    taken: BinaryHeap<Reverse<(Nanos, usize)>>,
+    busy: BinaryHeap<Reverse<(Nanos, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
     rows: usize,
 }
 
 impl ChromeRows {
     /// Most lanes, which bounds the memory for a damaged trace.
-    const MOST_LANES: usize = 65_536;
+    const MAX_LANES: usize = 65_536;
 
     /// Takes the first row of the lane that is free from `start` on, until `end`. Returns `None` if
     /// there are too many lanes.
     fn take(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
         let next = self.lanes.len();
-        if next == Self::MOST_LANES && !self.numbers.contains_key(&lane) {
+        if next == Self::MAX_LANES && !self.numbers.contains_key(&lane) {
             return None;
         }
         let number = *self.numbers.entry(lane).or_insert(next);
@@ -281,18 +278,17 @@ impl ChromeRows {
             self.lanes.push(LaneRows::default());
         }
         let lane = &mut self.lanes[number];
-        while let Some(Reverse((until, row))) = lane.taken.peek().copied() {
-            if until > start {
-                break;
-            }
-            lane.taken.pop();
+        while let Some(Reverse((until, row))) = lane.busy.peek().copied()
+            && until <= start
+        {
+            lane.busy.pop();
             lane.free.push(Reverse(row));
         }
         let free = lane.free.pop().map(|Reverse(row)| row);
         let new_row = free.is_none();
         lane.rows += usize::from(new_row);
         let row = free.unwrap_or(lane.rows);
-        lane.taken.push(Reverse((end, row)));
+        lane.busy.push(Reverse((end, row)));
         Some(ChromeRow {
             lane: number + 1,
             row,
@@ -310,9 +306,8 @@ mod tests {
     fn rows_are_taken_from_the_top() {
         let mut rows = ChromeRows::default();
         let mut take = |cpu, start, end| {
-            let row = rows
-                .take(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end))
-                .unwrap();
+            let row = rows.take(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end));
+            let row = row.unwrap();
             (row.lane, row.row, row.new_lane, row.new_row)
         };
         assert_eq!(take(4, 0, 10), (1, 1, true, true));

@@ -1,6 +1,6 @@
 //! CSV with all columns of the Parquet file under the same names. A null is an empty cell.
 
-use super::{Export, ExportFormat, Exported, written};
+use super::{Export, ExportCounts, ExportFormat, write_fault};
 use crate::Column;
 use q2c_model::{Fault, IoRecord};
 use std::io::{self, Write};
@@ -11,33 +11,33 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
-    let mut exported = Exported::default();
+fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
+    let mut counts = ExportCounts::default();
     let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-    writeln!(of.out, "{}", names.join(",")).map_err(written(of.path))?;
+    writeln!(job.out, "{}", names.join(",")).map_err(write_fault(job.path))?;
     let mut row = Vec::new();
-    of.write_each(|record, out| {
+    job.write_each(|record, out| {
         row.clear();
         for column in Column::ALL {
             if !row.is_empty() {
                 row.push(b',');
             }
-            cell(&mut row, *column, record)?;
+            write_cell(&mut row, *column, record)?;
         }
         row.push(b'\n');
-        exported.written += 1;
+        counts.written += 1;
         out.write_all(&row)
     })?;
-    Ok(exported)
+    Ok(counts)
 }
 
-fn cell(row: &mut Vec<u8>, column: Column, record: &IoRecord) -> io::Result<()> {
+fn write_cell(row: &mut Vec<u8>, column: Column, record: &IoRecord) -> io::Result<()> {
     match column {
         Column::Layer => write!(row, "{}", record.layer.name()),
         Column::Device => write!(row, "{}", record.device),
         Column::Op => write!(row, "{}", record.op.name()),
         Column::Comm => {
-            record.comm.iter().for_each(|text| quoted(row, text));
+            record.comm.iter().for_each(|text| write_quoted(row, text));
             Ok(())
         }
         number => number.write(record, row),
@@ -46,18 +46,13 @@ fn cell(row: &mut Vec<u8>, column: Column, record: &IoRecord) -> io::Result<()> 
 
 /// Writes a text, in quotes if a character in it would end the cell (RFC 4180). An empty text is
 /// quoted, because an empty cell means null.
-fn quoted(row: &mut Vec<u8>, text: &str) {
+fn write_quoted(row: &mut Vec<u8>, text: &str) {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     if !text.is_empty() && !text.bytes().any(special) && text.trim() == text {
         row.extend(text.bytes());
         return;
     }
     row.push(b'"');
-    for byte in text.bytes() {
-        row.push(byte);
-        if byte == b'"' {
-            row.push(b'"');
-        }
-    }
+    row.extend(text.replace('"', "\"\"").bytes());
     row.push(b'"');
 }

@@ -5,7 +5,7 @@
 //! its name from the trace. A device is called `device-MAJOR-MINOR`, never a path, so that a replay
 //! touches only what the user names (`--replay_redirect`).
 
-use super::{Export, ExportFormat, Exported, NO_START, start, written};
+use super::{Export, ExportCounts, ExportFormat, NO_START, start, write_fault};
 use q2c_model::{DevId, Fault, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
@@ -16,39 +16,39 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 };
 
 /// Length of the longest name that fio reads, bytes.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 /// Most files in a log, because each request searches them linearly.
-const MOST_FILES: usize = 1024;
+const MAX_FILES: usize = 1024;
 
-fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
-    let failed = written(of.path);
-    let zero = of.options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
+fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
+    let to_fault = write_fault(job.path);
+    let window = job.options.window.as_ref();
     let mut log = IologWriter {
-        meta: of.meta,
-        zero,
-        last: 0,
+        meta: job.meta,
+        zero: window.map_or(Nanos::ZERO, |window| window.start),
+        last_us: 0,
         files: Vec::new(),
-        exported: Exported::default(),
+        counts: ExportCounts::default(),
     };
-    writeln!(of.out, "fio version 3 iolog").map_err(&failed)?;
-    of.write_each(|record, out| log.record(record, out))?;
+    writeln!(job.out, "fio version 3 iolog").map_err(&to_fault)?;
+    job.write_each(|record, out| log.write_record(record, out))?;
     for (_, name) in &log.files {
-        writeln!(of.out, "{} {name} close", log.last).map_err(&failed)?;
+        writeln!(job.out, "{} {name} close", log.last_us).map_err(&to_fault)?;
     }
-    Ok(log.exported)
+    Ok(log.counts)
 }
 
 struct IologWriter<'a> {
     meta: &'a TraceMeta,
     zero: Nanos,
-    /// Time of the last line, us.
-    last: u64,
+    /// Time of the last line.
+    last_us: u64,
     files: Vec<(DevId, String)>,
-    exported: Exported,
+    counts: ExportCounts,
 }
 
 impl IologWriter<'_> {
-    fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
+    fn write_record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
         let action = match record.op {
             Op::Read => "read",
             Op::Write => "write",
@@ -63,31 +63,32 @@ impl IologWriter<'_> {
             return self.leave_out("zero length");
         }
         // fio waits for the difference to the previous line, and an earlier time would wrap around.
-        self.last = ((start - self.zero).0 / 1000).max(self.last);
-        let Some(at) = self.file(record.device, out)? else {
+        self.last_us = ((start - self.zero).0 / 1000).max(self.last_us);
+        let Some(index) = self.open_file(record.device, out)? else {
             return self.leave_out("more than 1024 devices");
         };
-        let name = &self.files[at].1;
+        let name = &self.files[index].1;
         let (offset, bytes) = (record.sector.0.saturating_mul(512), record.bytes.0);
-        self.exported.written += 1;
-        writeln!(out, "{} {name} {action} {offset} {bytes}", self.last)
+        self.counts.written += 1;
+        writeln!(out, "{} {name} {action} {offset} {bytes}", self.last_us)
     }
 
     fn leave_out(&mut self, reason: &'static str) -> io::Result<()> {
-        self.exported.leave_out(reason);
+        self.counts.leave_out(reason);
         Ok(())
     }
 
     /// The index of the device's file. Opens a new file in the log; `None` if there are too many.
-    fn file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
-        if let Some(at) = self.files.iter().rposition(|(known, _)| *known == device) {
-            return Ok(Some(at));
+    fn open_file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
+        let index = self.files.iter().rposition(|(open, _)| *open == device);
+        if index.is_some() {
+            return Ok(index);
         }
-        if self.files.len() == MOST_FILES {
+        if self.files.len() == MAX_FILES {
             return Ok(None);
         }
-        let name = name(self.meta, device);
-        writeln!(out, "{0} {name} add\n{0} {name} open", self.last)?;
+        let name = file_name(self.meta, device);
+        writeln!(out, "{0} {name} add\n{0} {name} open", self.last_us)?;
         self.files.push((device, name));
         Ok(Some(self.files.len() - 1))
     }
@@ -95,14 +96,14 @@ impl IologWriter<'_> {
 
 /// The file name for a device: the trace's file or device name with blanks replaced, else a name
 /// from the device number.
-fn name(meta: &TraceMeta, device: DevId) -> String {
+fn file_name(meta: &TraceMeta, device: DevId) -> String {
     let fact = meta.facts.get(&format!("device.{device}"));
     let by_number = || format!("device-{}-{}", device.major, device.minor);
     let name = meta.file.as_ref().or(fact).map_or_else(by_number, |name| {
         name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
     });
     match name.len() {
-        1..=LONGEST_NAME => name,
+        1..=MAX_NAME_BYTES => name,
         _ => by_number(),
     }
 }

@@ -9,7 +9,7 @@ mod chrome;
 mod csv;
 mod fio_iolog;
 
-use crate::container::Temporary;
+use crate::container::UnfinishedFile;
 use crate::{Scan, TraceReader};
 use q2c_model::{Exit, Fault, IoRecord, Nanos, OrFault, TraceMeta};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct ExportFormat {
     pub help: &'static str,
     /// Writes the records in the order in which they come. Its memory must be bounded for any
     /// trace.
-    pub export: fn(Export<'_>) -> Result<Exported, Fault>,
+    pub export: fn(Export<'_>) -> Result<ExportCounts, Fault>,
 }
 
 /// All formats that can be written.
@@ -88,14 +88,14 @@ impl FromStr for TimelineLanes {
 
 /// Counts of what an export wrote and left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportCounts {
     /// Requests that were written.
     pub written: u64,
     /// Requests that were left out, by reason.
     pub left_out: BTreeMap<&'static str, u64>,
 }
 
-impl Exported {
+impl ExportCounts {
     fn leave_out(&mut self, reason: &'static str) {
         *self.left_out.entry(reason).or_default() += 1;
     }
@@ -107,10 +107,10 @@ impl Export<'_> {
         &mut self,
         mut write: impl FnMut(&IoRecord, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        let failed = written(self.path);
+        let to_fault = write_fault(self.path);
         for records in &mut *self.records {
             for record in &records? {
-                write(record, self.out).map_err(&failed)?;
+                write(record, self.out).map_err(&to_fault)?;
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ pub fn trace(
     options: &ExportOptions,
     go_on: &dyn Fn() -> bool,
     out: &mut dyn Write,
-) -> Result<Exported, Fault> {
+) -> Result<ExportCounts, Fault> {
     let window = options.window.clone();
     let scan = window.map_or_else(Scan::new, |window| Scan::new().starting_in(window));
     let records = reader.records(&scan).or_exit(Exit::Input)?;
@@ -141,20 +141,20 @@ pub fn trace(
     // An empty selection must not write even a header.
     let mut records = records.peekable();
     if records.peek().is_none() {
-        return Err(nothing(path, 0));
+        return Err(nothing_to_export(path, 0));
     }
     let mut out = BufWriter::with_capacity(1 << 20, out);
-    let exported = (format.export)(Export {
+    let counts = (format.export)(Export {
         path,
         meta: reader.meta(),
         records: &mut records,
         options,
         out: &mut out,
     })?;
-    out.flush().map_err(written(path))?;
-    match exported.written {
-        0 => Err(nothing(path, exported.left_out.values().sum())),
-        _ => Ok(exported),
+    out.flush().map_err(write_fault(path))?;
+    match counts.written {
+        0 => Err(nothing_to_export(path, counts.left_out.values().sum())),
+        _ => Ok(counts),
     }
 }
 
@@ -166,41 +166,41 @@ pub fn file(
     options: &ExportOptions,
     go_on: &dyn Fn() -> bool,
     to: &Path,
-) -> Result<Exported, Fault> {
+) -> Result<ExportCounts, Fault> {
     let name = to.display();
-    let failed = |source: io::Error| {
+    let to_fault = |source: io::Error| {
         let text = format!("export to {name}: {source}");
-        Fault::new(Exit::of_output(&source), text).with_source(source)
+        Fault::new(Exit::from_output_error(&source), text).with_source(source)
     };
-    let taken = || {
+    let name_exists = || {
         let text = "expected a new name, found an existing file; remove it or name another";
         Fault::usage(format_args!("export to {name}: {text}"))
     };
     if to.symlink_metadata().is_ok() {
-        return Err(taken());
+        return Err(name_exists());
     }
-    let mut file = Temporary::create_for(to).map_err(failed)?;
-    let exported = trace(format, path, reader, options, go_on, &mut file)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.name_finished(to)
-        .map_err(|refused| match refused.kind() {
-            io::ErrorKind::AlreadyExists => taken(),
-            _ => failed(refused),
-        })?;
-    Ok(exported)
+    let mut file = UnfinishedFile::create_for(to).map_err(to_fault)?;
+    let counts = trace(format, path, reader, options, go_on, &mut file)?;
+    file.as_file().sync_all().map_err(to_fault)?;
+    match file.name_finished(to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(name_exists()),
+        named => named.map_err(to_fault).map(|()| counts),
+    }
 }
 
-fn nothing(path: &Path, left_out: u64) -> Fault {
-    let text = format!(
-        "export {}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to",
-        path.display()
-    );
-    Fault::input(text)
+fn nothing_to_export(path: &Path, left_out: u64) -> Fault {
+    let path = path.display();
+    Fault::input(format_args!(
+        "export {path}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to"
+    ))
 }
 
-fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
-    let tried = format!("write the export of {}", path.display());
-    move |source| Fault::new(Exit::Device, format!("{tried}: {source}")).with_source(source)
+fn write_fault(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
+    let path = path.display().to_string();
+    move |source| {
+        let text = format!("write the export of {path}: {source}");
+        Fault::new(Exit::Device, text).with_source(source)
+    }
 }
 
 /// Reason for leaving out requests without any time.

@@ -4,11 +4,11 @@
 //! first start becomes time zero. Requests in flight are counted if the source has ends. With the
 //! option to sort, rows may come in any order: all of them wait in a [`Sorter`].
 
-use super::error::{BadLine, ImportError, falls};
+use super::error::{BadLine, ImportError, fall_error};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Origin, RecordSink, fact, refused};
-use super::text::Parsed;
+use super::run::{Intake, Origin, RecordSink, fact, refusal};
+use super::text::ParsedBlock;
 use crate::sorter::Sorter;
 use q2c_model::{Exit, Fault, IoRecord, Layer, Nanos, TraceMeta};
 use std::cmp::Reverse;
@@ -51,43 +51,43 @@ impl Spec {
 }
 
 /// Rows that wait in the window, because later rows may start earlier.
-pub(super) const WINDOW: usize = 64 * 1024;
+pub(super) const WINDOW_ROWS: usize = 64 * 1024;
 /// Most hosts in a source, because they are searched linearly.
-const MOST_HOSTS: usize = 1024;
+const MAX_HOSTS: usize = 1024;
 
 /// Most successive rows that may be bad only because of their time.
-const FEW: u32 = 64;
+const MAX_EARLY_IN_A_ROW: u32 = 64;
 
 /// How far the rows of a source are out of order: number of rows, largest distance.
 #[derive(Debug, Default)]
-struct Falls {
-    last: Nanos,
+struct Disorder {
+    last_start: Nanos,
     rows: u64,
-    most: Nanos,
+    max_fall: Nanos,
 }
 
-impl Falls {
+impl Disorder {
     fn add(&mut self, start: Nanos) {
-        if start < self.last {
+        if start < self.last_start {
             self.rows += 1;
-            self.most = self.most.max(self.last - start);
+            self.max_fall = self.max_fall.max(self.last_start - start);
         }
-        self.last = start;
+        self.last_start = start;
     }
 
     fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let facts = [("rows", self.rows), ("most_ns", self.most.0)].into_iter();
-        let some = facts.filter(|(_, value)| *value > 0);
-        some.map(|(name, value)| (format!("reordered.{name}"), value.to_string()))
+        let facts = [("rows", self.rows), ("most_ns", self.max_fall.0)].into_iter();
+        let nonzero = facts.filter(|(_, value)| *value > 0);
+        nonzero.map(|(name, value)| (format!("reordered.{name}"), value.to_string()))
     }
 }
 
 /// Rows that are sorted in memory at once, about 150 MB.
-const RUN: usize = 1 << 20;
+const RUN_ROWS: usize = 1 << 20;
 
 /// Takes the rows of a source and passes them on as sorted records: call `push` for each row, then
 /// `finish`.
-pub(super) struct Arranged<'a> {
+pub(super) struct RowSorter<'a> {
     spec: &'a Spec,
     pub(super) intake: Intake<'a>,
     /// Number of lines or records that were read.
@@ -97,15 +97,16 @@ pub(super) struct Arranged<'a> {
     sorter: Option<(Sorter<Row>, PathBuf)>,
     sorted: bool,
     origin: Option<Nanos>,
-    left: Nanos,
-    falls: Falls,
+    /// The start of the last row that was passed on.
+    horizon: Nanos,
+    disorder: Disorder,
     /// Successive rows that are earlier than records already passed on.
-    in_a_row: u32,
+    early_in_a_row: u32,
     depths: Depths,
     hosts: Vec<Name>,
 }
 
-impl<'a> Arranged<'a> {
+impl<'a> RowSorter<'a> {
     pub(super) fn new(
         path: &'a Path,
         options: &ImportOptions,
@@ -114,8 +115,8 @@ impl<'a> Arranged<'a> {
     ) -> Self {
         let mut intake = Intake::new(path, options.skip_bad, sink);
         intake.is_binary = spec.is_binary;
-        let sorter = |folder: &PathBuf| (Sorter::new(folder, RUN), folder.clone());
-        Arranged {
+        let sorter = |folder: &PathBuf| (Sorter::new(folder, RUN_ROWS), folder.clone());
+        RowSorter {
             spec,
             intake,
             lines: 0,
@@ -123,36 +124,36 @@ impl<'a> Arranged<'a> {
             sorter: options.sort.as_ref().map(sorter),
             sorted: true,
             origin: None,
-            left: Nanos::ZERO,
-            falls: Falls::default(),
-            in_a_row: 0,
+            horizon: Nanos::ZERO,
+            disorder: Disorder::default(),
+            early_in_a_row: 0,
             depths: Depths::default(),
             hosts: Vec::new(),
         }
     }
 
     pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
-        if row.start < self.left {
-            return self.too_early(&row);
+        if row.start < self.horizon {
+            return self.refuse_early(&row);
         }
-        self.falls.add(row.start);
-        self.in_a_row = 0;
+        self.disorder.add(row.start);
+        self.early_in_a_row = 0;
         if self.spec.hosts
-            && let Err(bad) = self.host(&mut row)
+            && let Err(bad) = self.number_host(&mut row)
         {
             return self.intake.bad(row.position, bad);
         }
         if let Some((rows, folder)) = &mut self.sorter {
             let pushed = rows.push(row);
-            return pushed.map_err(|error| not_sorted(self.intake.path, folder, error));
+            return pushed.map_err(|error| sort_error(self.intake.path, folder, error));
         }
         self.sorted &= self
             .window
             .last()
             .is_none_or(|last| last.start <= row.start);
         self.window.push(row);
-        if self.window.len() == 2 * WINDOW {
-            self.leave(WINDOW)
+        if self.window.len() == 2 * WINDOW_ROWS {
+            self.emit_first(WINDOW_ROWS)
         } else {
             Ok(())
         }
@@ -160,17 +161,17 @@ impl<'a> Arranged<'a> {
 
     /// Takes a row that is earlier than records already passed on. It is bad; if too many follow
     /// each other, the source is refused.
-    fn too_early(&mut self, row: &Row) -> Result<(), ImportError> {
-        self.in_a_row += 1;
-        if self.in_a_row > FEW {
+    fn refuse_early(&mut self, row: &Row) -> Result<(), ImportError> {
+        self.early_in_a_row += 1;
+        if self.early_in_a_row > MAX_EARLY_IN_A_ROW {
             let unit = if self.spec.is_binary {
                 "record at byte"
             } else {
                 "line"
             };
-            let (place, fall) = (format!("{unit} {}", row.position), self.left - row.start);
+            let (place, fall) = (format!("{unit} {}", row.position), self.horizon - row.start);
             let todo = "import with --sort, or import the recordings in it as files of their own";
-            return Err(falls(self.intake.path, place, fall.0, todo));
+            return Err(fall_error(self.intake.path, place, fall.0, todo));
         }
         let expected =
             "a start not before the requests more than 65536 rows above (or import with --sort)";
@@ -180,7 +181,7 @@ impl<'a> Arranged<'a> {
     }
 
     /// Takes a block's rows. Returns its memory for the next block.
-    pub(super) fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
+    pub(super) fn push_block(&mut self, parsed: ParsedBlock) -> Result<Vec<u8>, ImportError> {
         self.intake.skipped.append(&parsed.skipped, self.lines);
         for mut row in parsed.rows {
             row.position += self.lines;
@@ -188,36 +189,36 @@ impl<'a> Arranged<'a> {
         }
         if let Some((line, bad)) = parsed.stopped {
             let line = self.lines + line;
-            return Err(refused(self.intake.path, self.spec.is_binary, line, bad));
+            return Err(refusal(self.intake.path, self.spec.is_binary, line, bad));
         }
         self.lines += parsed.lines;
         Ok(parsed.memory)
     }
 
     pub(super) fn finish(mut self) -> Result<TraceMeta, ImportError> {
-        self.leave(self.window.len())?;
+        self.emit_first(self.window.len())?;
         if let Some((rows, folder)) = self.sorter.take() {
             let path = self.intake.path;
-            let failed = |error| not_sorted(path, &folder, error);
-            rows.finish(failed, |row| self.emit(&row))?;
+            let to_error = |error| sort_error(path, &folder, error);
+            rows.finish(to_error, |row| self.emit(&row))?;
         }
         let spec = self.spec;
         let mut meta = self.intake.finish(spec.name, spec.clock, self.lines)?;
         let origin = self.origin.unwrap_or_default().0;
         meta.start_unix_ns = spec.unix.then_some(origin);
-        for (at, host) in self.hosts.iter().enumerate() {
+        for (index, host) in self.hosts.iter().enumerate() {
             let name = host.text().unwrap_or_default();
-            let major = format!("device.major.{}", at + 1);
+            let major = format!("device.major.{}", index + 1);
             meta.facts.insert(major, format!("host {name}"));
         }
-        meta.facts.extend(self.falls.facts());
+        meta.facts.extend(self.disorder.facts());
         meta.facts.extend([fact("source_time_of_zero_ns", origin)]);
         let depth = fact("stated.depth_at_submit", "1 (the source has no ends)");
         meta.facts.extend((!spec.ends).then_some(depth));
         Ok(meta)
     }
 
-    fn leave(&mut self, count: usize) -> Result<(), ImportError> {
+    fn emit_first(&mut self, count: usize) -> Result<(), ImportError> {
         if !self.sorted {
             // The sort is stable: requests of one instant keep the source's order.
             self.window.sort_by_key(|row| row.start);
@@ -235,16 +236,16 @@ impl<'a> Arranged<'a> {
     fn emit(&mut self, row: &Row) -> Result<(), ImportError> {
         let origin = match self.origin {
             Some(origin) => origin,
-            None => self.begin(row.start),
+            None => self.set_origin(row.start),
         };
-        self.left = row.start;
+        self.horizon = row.start;
         match self.end_and_depth(row, origin) {
-            Ok((end, depth)) => self.record(row, origin, end, depth),
+            Ok((end, depth)) => self.emit_record(row, origin, end, depth),
             Err(bad) => self.intake.bad(row.position, bad),
         }
     }
 
-    fn begin(&mut self, origin: Nanos) -> Nanos {
+    fn set_origin(&mut self, origin: Nanos) -> Nanos {
         if self.spec.numbers_devices {
             self.intake.number_devices();
         }
@@ -261,7 +262,7 @@ impl<'a> Arranged<'a> {
     fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
         let latency = row.latency.get();
-        let end = latency.map(|latency| end(start, latency)).transpose()?;
+        let end = latency.map(|latency| end_of(start, latency)).transpose()?;
         let depth = if self.spec.ends {
             self.depths.submit(row.lane, start, end)?
         } else {
@@ -272,7 +273,7 @@ impl<'a> Arranged<'a> {
 
     /// The record is built where it is passed on, because it is large.
     #[inline]
-    fn record(
+    fn emit_record(
         &mut self,
         row: &Row,
         origin: Nanos,
@@ -301,10 +302,10 @@ impl<'a> Arranged<'a> {
     }
 
     /// Replaces the row's major number by its host's number, counted from 1 by appearance.
-    fn host(&mut self, row: &mut Row) -> Result<(), BadLine> {
-        let at = match self.hosts.iter().rposition(|host| *host == row.name) {
-            Some(at) => at,
-            None if self.hosts.len() == MOST_HOSTS => {
+    fn number_host(&mut self, row: &mut Row) -> Result<(), BadLine> {
+        let index = match self.hosts.iter().rposition(|host| *host == row.name) {
+            Some(index) => index,
+            None if self.hosts.len() == MAX_HOSTS => {
                 let host_name = row.name.text().unwrap_or_default();
                 let expected = "at most 1024 hosts";
                 return Err(BadLine::new("too many hosts", "host", expected, &host_name));
@@ -315,12 +316,12 @@ impl<'a> Arranged<'a> {
             }
         };
         // The bound on hosts keeps the number within 32 bits.
-        row.device.major = at as u32 + 1;
+        row.device.major = index as u32 + 1;
         Ok(())
     }
 }
 
-fn end(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
+fn end_of(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
     let end = start.0.checked_add(latency.0).map(Nanos);
     end.ok_or_else(|| {
         let latency = format!("{} ns", latency.0);
@@ -328,15 +329,15 @@ fn end(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
     })
 }
 
-fn not_sorted(path: &Path, folder: &Path, error: io::Error) -> ImportError {
+fn sort_error(path: &Path, folder: &Path, error: io::Error) -> ImportError {
     let (path, folder) = (path.display(), folder.display());
     let message = format!("sort {path} in {folder}: {error}; name another folder with TMPDIR");
-    let fault = Fault::new(Exit::of_spill(&error), message);
+    let fault = Fault::new(Exit::from_spill_error(&error), message);
     fault.with_source(error).into()
 }
 
 /// Most requests in flight over all lanes: bounds memory, and no device takes as many.
-const MOST_IN_FLIGHT: usize = 1 << 20;
+const MAX_IN_FLIGHT: usize = 1 << 20;
 
 /// The ends of the requests in flight, by lane. Successive starts must not fall.
 #[derive(Default)]
@@ -360,7 +361,7 @@ impl Depths {
             ends.pop();
             self.in_flight -= 1;
         }
-        if self.in_flight == MOST_IN_FLIGHT {
+        if self.in_flight == MAX_IN_FLIGHT {
             let expected = "at most 1048576 requests in flight (is the unit right?)";
             return Err(BadLine::new("too many in flight", "latency", expected, "").found("more"));
         }

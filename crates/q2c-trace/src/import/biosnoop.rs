@@ -7,11 +7,11 @@
 //! the time of day at which it read the event, not that of the completion. Disks are numbered by
 //! appearance, from 0; the trace's facts have their names.
 
-use super::csv::{ClockOrigin, midnights, on_day};
-use super::text::{self, NO_OFFSETS, Parse, device, ranges, sectors, time, whole_number};
+use super::csv::{ClockOrigin, add_day, midnights};
+use super::text::{self, NO_OFFSETS, Parse, cell_ranges, number_32, sectors, time, whole_number};
 use super::{
     BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Name, Names, Row, Spec,
-    TimeUnit, bad, fact, needed, not_told_twice,
+    TimeUnit, bad, fact, refuse_stated, require,
 };
 use crate::blktrace::kind_of_rwbs;
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "biosnoop",
     help: "biosnoop of bcc, libbpf-tools or bpftrace; the last needs op and block size (not verified against a real file)",
     sniff: |head| {
-        let mut snoop = Snoop::default();
+        let mut snoop = BiosnoopParser::default();
         text::sniff(head, |line| snoop.line(line))
     },
     by_shape: false,
@@ -31,34 +31,34 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 /// Number of first lines in which the header is searched.
-const LINES: usize = 16;
+const MAX_HEADER_LINES: usize = 16;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
-    let head = from.ahead(usize::MAX)?;
-    let mut lines = head.split(|byte| *byte == b'\n').take(LINES);
+    let head = from.peek(usize::MAX)?;
+    let mut lines = head.split(|byte| *byte == b'\n').take(MAX_HEADER_LINES);
     let columns = lines.find_map(header).unwrap_or_default();
-    let lacks = |name| !columns.is_empty() && columns.iter().all(|column| column.name != name);
-    let mut snoop = Snoop::default();
+    let has_no = |name| !columns.is_empty() && columns.iter().all(|column| column.name != name);
+    let mut snoop = BiosnoopParser::default();
     let mut facts = Vec::new();
-    if lacks("T") {
-        let op = needed(options.op_or_assumed(), path, "op", "it has no column T")?;
+    if has_no("T") {
+        let op = require(options.op_or_assumed(), path, "op", "it has no column T")?;
         facts.push(fact(STATED_OP, op));
         snoop.op = Some(op);
     } else {
-        not_told_twice(options.op, path, "biosnoop with a column T", "--op")?;
+        refuse_stated(options.op, path, "biosnoop with a column T", "--op")?;
     }
-    if lacks("BYTES") {
+    if has_no("BYTES") {
         let (bytes, reason) = (options.bytes_or_assumed(), "it has no column BYTES");
-        snoop.bytes = needed(bytes, path, "block size", reason)?;
+        snoop.bytes = require(bytes, path, "block size", reason)?;
         facts.push(fact(STATED_BYTES, snoop.bytes.0));
     } else {
-        not_told_twice(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
+        refuse_stated(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
     }
-    if lacks("SECTOR") {
+    if has_no("SECTOR") {
         facts.push(fact(STATED_SECTOR, NO_OFFSETS));
     }
-    let clock = if lacks("TIME") {
+    let clock = if has_no("TIME") {
         "time of day at which biosnoop read the event, ms"
     } else {
         "from a day before biosnoop's time zero"
@@ -67,11 +67,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         ends: true,
         numbers_devices: true,
         // In bpftrace's rows, requests start when they are queued.
-        issued: !lacks("T"),
+        issued: !has_no("T"),
         ..Spec::lines("biosnoop", clock)
     };
     let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
-    let days = midnights(snoop.last_of_day).map(|(name, text)| fact(name, text));
+    let days = midnights(snoop.last_time).map(|(name, text)| fact(name, text));
     let facts = snoop.disks.facts().chain(facts).chain(days);
     meta.facts.extend(facts);
     meta.lost = snoop.lost;
@@ -97,17 +97,18 @@ fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
             unit: unit.trim_end_matches(')').parse().ok(),
         }
     };
-    let columns: Vec<BiosnoopColumn> = ranges(line).map(column).collect();
+    let columns: Vec<BiosnoopColumn> = cell_ranges(line).map(column).collect();
     let has = |name, unit: bool| {
         let mut columns = columns.iter();
         columns.any(|column| column.name == name && column.unit.is_some() == unit)
     };
-    let timed = has("TIME", true) || has("TIMESTAMP", false);
-    (timed && has("COMM", false) && has("LAT", true)).then_some(columns)
+    let has_time = has("TIME", true) || has("TIMESTAMP", false);
+    (has_time && has("COMM", false) && has("LAT", true)).then_some(columns)
 }
 
+/// State of the parser: the header names the columns.
 #[derive(Default)]
-struct Snoop {
+struct BiosnoopParser {
     columns: Vec<BiosnoopColumn>,
     /// The operation and the length of requests, if the text lacks them.
     op: Option<Op>,
@@ -115,10 +116,10 @@ struct Snoop {
     disks: Names,
     lost: u64,
     /// The last time of day plus its day, ns since the first midnight.
-    last_of_day: Nanos,
+    last_time: Nanos,
 }
 
-impl Snoop {
+impl BiosnoopParser {
     fn line(&mut self, line: &[u8]) -> Parse {
         if let Some(columns) = header(line) {
             self.columns = columns;
@@ -130,8 +131,8 @@ impl Snoop {
         }
         // Lines before a header, and the maps that bpftrace prints at the end.
         let begins = |text: &[u8]| line.starts_with(text);
-        let second = line.trim_ascii() == b"MAJOR MINOR";
-        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") || second {
+        let is_second_line = line.trim_ascii() == b"MAJOR MINOR";
+        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") || is_second_line {
             return Ok(None);
         }
         if self.columns.is_empty() {
@@ -139,47 +140,48 @@ impl Snoop {
             return Err(bad("header", expected, line));
         }
         let cells = BiosnoopCells::split(line, &self.columns)?;
-        let row = cells.row(self.op, self.bytes, &mut self.last_of_day)?;
+        let row = cells.row(self.op, self.bytes, &mut self.last_time)?;
         let disk = match cells.get("ID") {
             b"" => cells.get("DISK").to_vec(),
             // A later biosnoop.bt prints major and minor number.
             minor => [cells.get("DISK"), b":", minor].concat(),
         };
-        Ok(Some(row.with_disk(self.disks.number(&disk, "DISK")?)))
+        Ok(Some(row.with_device(self.disks.number(&disk, "DISK")?)))
     }
 }
 
 struct BiosnoopCells<'a> {
     line: &'a [u8],
     columns: &'a [BiosnoopColumn],
-    ranges: Vec<Range<usize>>,
+    cell_ranges: Vec<Range<usize>>,
     /// Number of cells of the process's name, which may hold blanks.
-    of_name: usize,
+    name_cells: usize,
 }
 
 impl<'a> BiosnoopCells<'a> {
     fn split(line: &'a [u8], columns: &'a [BiosnoopColumn]) -> Result<Self, BadLine> {
-        let ranges: Vec<_> = ranges(line).collect();
-        let of_name = (ranges.len() + 1).checked_sub(columns.len());
+        let cell_ranges: Vec<_> = cell_ranges(line).collect();
+        let name_cells = (cell_ranges.len() + 1).checked_sub(columns.len());
         let expected = "as many cells as the header has";
         Ok(BiosnoopCells {
             line,
             columns,
-            ranges,
-            of_name: of_name.ok_or_else(|| BadLine::wrong_cells(expected, line))?,
+            cell_ranges,
+            name_cells: name_cells.ok_or_else(|| BadLine::wrong_cells(expected, line))?,
         })
     }
 
     /// The cell of a column; empty if there is none.
     fn get(&self, name: &str) -> &'a [u8] {
-        let place = |name| self.columns.iter().position(|column| column.name == name);
-        let cells = place(name).zip(place("COMM")).and_then(|(at, comm)| {
-            let first = if at > comm { at + self.of_name - 1 } else { at };
-            let count = if at == comm { self.of_name } else { 1 };
-            self.ranges.get(first..first + count)
+        let index = |name| self.columns.iter().position(|column| column.name == name);
+        let cells = index(name).zip(index("COMM")).and_then(|(column, comm)| {
+            let cells_before = if column > comm { self.name_cells } else { 1 };
+            let first = column + cells_before - 1;
+            let count = if column == comm { self.name_cells } else { 1 };
+            self.cell_ranges.get(first..first + count)
         });
-        let ends = cells.and_then(|cells| cells.first().zip(cells.last()));
-        ends.map_or(b"", |(first, last)| &self.line[first.start..last.end])
+        let outer = cells.and_then(|cells| cells.first().zip(cells.last()));
+        outer.map_or(b"", |(first, last)| &self.line[first.start..last.end])
     }
 
     fn time(&self, name: &'static str) -> Result<Nanos, BadLine> {
@@ -188,7 +190,7 @@ impl<'a> BiosnoopCells<'a> {
         time(self.get(name), unit.unwrap_or(TimeUnit::Milliseconds), name)
     }
 
-    fn row(&self, op: Option<Op>, bytes: Bytes, last_of_day: &mut Nanos) -> Result<Row, BadLine> {
+    fn row(&self, op: Option<Op>, bytes: Bytes, last_time: &mut Nanos) -> Result<Row, BadLine> {
         let bytes = match self.get("BYTES") {
             b"" => bytes,
             cell => Bytes(whole_number(cell, "BYTES")?),
@@ -205,8 +207,7 @@ impl<'a> BiosnoopCells<'a> {
         };
         // libbpf-tools prints -1 if a request was not queued.
         let waited = match self.get("QUE") {
-            b"" => KnownTime::UNKNOWN,
-            cell if cell.starts_with(b"-1") => KnownTime::UNKNOWN,
+            b"" | [b'-', b'1', ..] => KnownTime::UNKNOWN,
             _ => KnownTime::from(self.time("QUE")?),
         };
         let end = match self.get("TIMESTAMP") {
@@ -216,16 +217,17 @@ impl<'a> BiosnoopCells<'a> {
                 let ns = text.and_then(|cell| ClockOrigin::Day.nanos(cell));
                 let expected = "a time of day such as 14:23:45.123";
                 let ns = ns.ok_or_else(|| bad("TIMESTAMP", expected, cell))?;
-                *last_of_day = on_day(Nanos(ns), *last_of_day);
-                *last_of_day
+                *last_time = add_day(Nanos(ns), *last_time);
+                *last_time
             }
         };
         let latency = self.time("LAT")?;
-        let since = latency.0.saturating_add(waited.get().map_or(0, |ns| ns.0));
-        let mut row = Row::ended(end, Nanos(since), op, (sector, bytes))?;
+        let since_queue = latency.0.saturating_add(waited.get().map_or(0, |ns| ns.0));
+        let row = Row::new(Nanos::ZERO, op, sector, bytes);
+        let mut row = row.with_end(end, Nanos(since_queue))?;
         row.pid = match self.get("PID") {
             b"" => None,
-            cell => Some(device(cell, "PID")?),
+            cell => Some(number_32(cell, "PID")?),
         };
         (row.waited, row.flags, row.name) = (waited, flags, Name::cut(self.get("COMM")));
         Ok(row)
@@ -248,8 +250,8 @@ fn kind(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
 /// The number in `Possibly lost 34 samples` or `Lost 34 events on CPU #1!`.
 fn lost(line: &[u8]) -> Option<u64> {
     let line = str::from_utf8(line).ok()?.to_lowercase();
-    let behind = line.strip_prefix("possibly ").unwrap_or(&line);
-    let (number, what) = behind.strip_prefix("lost ")?.split_once(' ')?;
+    let text = line.strip_prefix("possibly ").unwrap_or(&line);
+    let (number, unit) = text.strip_prefix("lost ")?.split_once(' ')?;
     let number = number.parse().ok()?;
-    (what.starts_with("samples") || what.starts_with("events")).then_some(number)
+    (unit.starts_with("samples") || unit.starts_with("events")).then_some(number)
 }

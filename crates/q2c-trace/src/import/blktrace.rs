@@ -1,6 +1,7 @@
 //! blktrace: the kernel's binary records, in one file for each CPU or in a single file (`blkparse
 //! -d`).
 
+use super::error::ImportResult;
 use super::{Import, ImportError, ImportFormat, ImportOptions, Origin, RecordSink, fact};
 use crate::blktrace::{
     BlktraceLayout, EventFile, EventSource, FileSet, MatchSummary, Matcher, Merge, Notes,
@@ -22,11 +23,12 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 const CLOCK: &str = "CLOCK_MONOTONIC of the traced machine";
-const NOT_TOLD: &str = "not told: numbers of events are missing, which a filter may have left out";
+const LOST_UNKNOWN: &str =
+    "not told: numbers of events are missing, which a filter may have left out";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let file = EventFile::new(from.path, &mut *from.input, 1 << 20, from.options.skip_bad);
-    take_merge(Merge::new([file])?, from.path, from.sink)
+    import_merge(Merge::new([file])?, from.path, from.sink)
 }
 
 /// Imports the files of one blktrace trace.
@@ -35,8 +37,8 @@ pub fn blktrace_files(
     options: &ImportOptions,
     sink: &mut dyn RecordSink,
 ) -> Result<TraceMeta, ImportError> {
-    let mut meta = take_merge(files.open(options.skip_bad)?, &files.base, sink)?;
-    name_missing(&mut meta, files);
+    let mut meta = import_merge(files.open(options.skip_bad)?, &files.base, sink)?;
+    add_file_facts(&mut meta, files);
     Ok(meta)
 }
 
@@ -44,15 +46,15 @@ pub fn blktrace_files(
 /// zero on the traced machine's clock, ns.
 pub fn blktrace_meta(read: &MatchSummary, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
-    name_missing(&mut meta, files);
+    add_file_facts(&mut meta, files);
     meta
 }
 
-fn name_missing(meta: &mut TraceMeta, files: &FileSet) {
+fn add_file_facts(meta: &mut TraceMeta, files: &FileSet) {
     if !files.missing.is_empty() {
         let missing: Vec<String> = files.missing.iter().map(u32::to_string).collect();
-        meta.facts
-            .extend([fact("cpus_without_file", missing.join(","))]);
+        let missing = fact("cpus_without_file", missing.join(","));
+        meta.facts.extend([missing]);
     }
     if let Some(named) = &files.named {
         let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
@@ -62,13 +64,9 @@ fn name_missing(meta: &mut TraceMeta, files: &FileSet) {
     }
 }
 
-fn take_merge<R: Read>(
-    merge: Merge<R>,
-    path: &Path,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import_merge<R: Read>(merge: Merge<R>, path: &Path, sink: &mut dyn RecordSink) -> ImportResult {
     let files = merge.files();
-    let meta = take(merge, path, files, sink)?;
+    let meta = import_events(merge, path, files, sink)?;
     meta.ok_or_else(|| {
         let path = path.display();
         let message = format!("read blktrace {path}: expected at least one event, found none in {files} files; was anything done on the device?");
@@ -77,7 +75,7 @@ fn take_merge<R: Read>(
 }
 
 /// Matches events and passes their I/Os on as records. Returns `None` if there is no I/O.
-pub(super) fn take<S: EventSource>(
+pub(super) fn import_events<S: EventSource>(
     events: S,
     path: &Path,
     files: usize,
@@ -88,20 +86,17 @@ where
 {
     let mut origin = None;
     let mut records: Vec<IoRecord> = Vec::new();
-    let read = match_events(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
+    let read = match_events(events, Matcher::LIMIT, |spans: &[Span], notes: &Notes| {
         let origin = match origin {
             Some(origin) => origin,
             None => {
-                let first = some.first().map_or(0, Span::first_ns);
-                sink.begin(&begin(notes, first))?;
+                let first = spans.first().map_or(0, Span::first_ns);
+                sink.begin(&origin_of(notes, first))?;
                 *origin.insert(first)
             }
         };
-        let name = |span: &Span| {
-            let name = notes.name(span.pid, span.first_ns());
-            name.map(ToString::to_string)
-        };
-        records.extend(some.iter().map(|span| span.record(origin, name(span))));
+        let name = |span: &Span| Some(notes.name(span.pid, span.first_ns())?.to_string());
+        records.extend(spans.iter().map(|span| span.record(origin, name(span))));
         Ok::<_, ImportError>(sink.take(&mut records)?)
     })?;
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
@@ -109,8 +104,8 @@ where
 
 /// The origin of times that are relative to `zero`: in Unix time if the trace has a timestamp note,
 /// else on the traced machine's clock.
-fn begin(notes: &Notes, zero: u64) -> Origin {
-    let unix = unix(notes, zero);
+fn origin_of(notes: &Notes, zero: u64) -> Origin {
+    let unix = unix_ns(notes, zero);
     Origin {
         clock: CLOCK.to_owned(),
         unix: unix.is_some(),
@@ -118,14 +113,15 @@ fn begin(notes: &Notes, zero: u64) -> Origin {
     }
 }
 
-fn unix(notes: &Notes, time: u64) -> Option<u64> {
+fn unix_ns(notes: &Notes, time: u64) -> Option<u64> {
     let (unix, at) = notes.start_unix_ns.zip(notes.start_ns)?;
     Some(unix.saturating_add(time).saturating_sub(at))
 }
 
 fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
     let (notes, counts) = (&read.notes, &read.counts);
-    let both = counts.unmatched.iter().chain(&read.losses.reasons);
+    let unmatched = counts.unmatched.iter().chain(&read.losses.reasons);
+    let unmatched = unmatched.map(|(reason, n)| ((*reason).to_owned(), *n));
     let name = path.file_name().unwrap_or_default().display();
     let facts = [
         fact("imported_from", name),
@@ -136,14 +132,14 @@ fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> Trac
         fact("blktrace.remaps", counts.remaps),
         fact("blktrace.issued", counts.issued),
     ];
-    let not_told = (read.losses.not_told).then(|| fact(LOST, NOT_TOLD));
+    let lost_fact = (read.losses.lost_unknown).then(|| fact(LOST, LOST_UNKNOWN));
     TraceMeta {
-        start_unix_ns: unix(notes, origin),
+        start_unix_ns: unix_ns(notes, origin),
         clock: CLOCK.to_owned(),
         source: FORMAT.name.to_owned(),
         lost: read.losses.lost,
-        unmatched: both.map(|(reason, n)| ((*reason).to_owned(), *n)).collect(),
-        facts: facts.into_iter().chain(not_told).collect(),
+        unmatched: unmatched.collect(),
+        facts: facts.into_iter().chain(lost_fact).collect(),
         ..TraceMeta::default()
     }
 }

@@ -39,10 +39,9 @@ impl FromStr for TimeUnit {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
-        [Nanoseconds, Microseconds, Milliseconds, Seconds]
-            .into_iter()
-            .find(|unit| unit.name() == text)
-            .ok_or("expected a time unit: ns, us, ms or s")
+        let mut units = [Nanoseconds, Microseconds, Milliseconds, Seconds].into_iter();
+        let unit = units.find(|unit| unit.name() == text);
+        unit.ok_or("expected a time unit: ns, us, ms or s")
     }
 }
 
@@ -53,12 +52,11 @@ const TOO_LARGE: &str = "too large";
 /// Converts `text` in `unit` into nanoseconds, rounded half up. It accepts `12`, `1.5`, `.5` and
 /// `3.12e+01`. The error says why the text is not a time.
 pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, &'static str> {
-    if let Some(ns) = short(text.as_bytes(), unit.places()) {
+    if let Some(ns) = short_nanos(text.as_bytes(), unit.places()) {
         return Ok(ns);
     }
-    let (negative, text) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
+    let (is_negative, text) = match text.as_bytes().first() {
+        Some(sign @ (b'-' | b'+')) => (*sign == b'-', &text[1..]),
         _ => (false, text),
     };
     let is = |word: &str| text.eq_ignore_ascii_case(word);
@@ -66,37 +64,37 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, &'static str> {
         return Err("not a number (NaN)");
     }
     if is("inf") || is("infinity") {
-        return Err(if negative { NEGATIVE } else { "infinite" });
+        return Err(if is_negative { NEGATIVE } else { "infinite" });
     }
-    let (digits, exponent) = parts(text)?;
-    if negative && digits != 0 {
+    let (digits, exponent) = parse_digits(text)?;
+    if is_negative && digits != 0 {
         return Err(NEGATIVE);
     }
-    let value = shift(digits, exponent.saturating_add(unit.places()));
+    let value = scale(digits, exponent.saturating_add(unit.places()));
     value.ok_or(TOO_LARGE)
 }
 
 /// Converts a short number such as `12` or `1.5` into nanoseconds. Its unit is `places` decimal
 /// places above ns, and it has at most so many decimals. Nearly all numbers are like this; `None`
 /// for others.
-fn short(text: &[u8], places: i64) -> Option<u64> {
-    const MOST: usize = 18;
+fn short_nanos(text: &[u8], places: i64) -> Option<u64> {
+    const MAX_LENGTH: usize = 18;
     let mut value = 0_u64;
     let mut point = None;
-    for (n, byte) in text.iter().take(MOST + 1).enumerate() {
+    for (index, byte) in text.iter().take(MAX_LENGTH + 1).enumerate() {
         match byte {
             b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(n),
+            b'.' if point.is_none() => point = Some(index),
             _ => return None,
         }
     }
     let digits = text.len() - usize::from(point.is_some());
-    if digits == 0 || text.len() > MOST {
+    if digits == 0 || text.len() > MAX_LENGTH {
         return None;
     }
-    let fraction = point.map_or(0, |at| text.len() - at - 1);
-    let more = places - fraction as i64;
-    let factor = 10_u64.checked_pow(u32::try_from(more).ok()?)?;
+    let fraction = point.map_or(0, |index| text.len() - index - 1);
+    let exponent = u32::try_from(places - fraction as i64).ok()?;
+    let factor = 10_u64.checked_pow(exponent)?;
     value.checked_mul(factor)
 }
 
@@ -114,27 +112,22 @@ pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
 }
 
 /// Returns `text` times `factor` if that is a whole number. Accepts `12` and `1.5`; no exponents.
-pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
+pub(super) fn multiply(text: &str, factor: u64) -> Option<u128> {
     if let Ok(whole) = text.parse::<u64>() {
         return Some(u128::from(whole) * u128::from(factor));
     }
     if text.contains(['e', 'E']) {
         return None;
     }
-    let (digits, exponent) = parts(text).ok()?;
+    let (digits, exponent) = parse_digits(text).ok()?;
     let divisor = 10u128.checked_pow(u32::try_from(-exponent).ok()?)?;
     let product = digits.checked_mul(u128::from(factor))?;
     product.is_multiple_of(divisor).then(|| product / divisor)
 }
 
-fn parts(text: &str) -> Result<(u128, i64), &'static str> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => {
-            let exponent = exponent.parse::<i32>();
-            (mantissa, exponent.map_err(|_| NOT_A_NUMBER)?)
-        }
-        None => (text, 0),
-    };
+fn parse_digits(text: &str) -> Result<(u128, i64), &'static str> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i32 = exponent.parse().map_err(|_| NOT_A_NUMBER)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
         return Err(NOT_A_NUMBER);
@@ -142,15 +135,14 @@ fn parts(text: &str) -> Result<(u128, i64), &'static str> {
     let mut digits = 0u128;
     for byte in whole.bytes().chain(fraction.bytes()) {
         let digit = (byte as char).to_digit(10).ok_or(NOT_A_NUMBER)?;
-        let longer = digits.checked_mul(10);
-        let longer = longer.and_then(|d| d.checked_add(u128::from(digit)));
-        digits = longer.ok_or(TOO_LARGE)?;
+        let tens = digits.checked_mul(10).ok_or(TOO_LARGE)?;
+        digits = tens.checked_add(u128::from(digit)).ok_or(TOO_LARGE)?;
     }
     let places = i64::try_from(fraction.len()).map_err(|_| TOO_LARGE)?;
     Ok((digits, i64::from(exponent) - places))
 }
 
-fn shift(digits: u128, places: i64) -> Option<u64> {
+fn scale(digits: u128, places: i64) -> Option<u64> {
     if digits == 0 {
         return Some(0);
     }

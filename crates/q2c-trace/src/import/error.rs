@@ -1,6 +1,6 @@
 use crate::TraceError;
-use crate::container::todo;
-use q2c_model::{Exit, Fault};
+use crate::container::advice;
+use q2c_model::{Exit, Fault, TraceMeta};
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ImportError {
-    #[error("read {}: {source}{}", path.display(), todo(source))]
+    #[error("read {}: {source}{}", path.display(), advice(source))]
     Read { path: PathBuf, source: io::Error },
     #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", path.display())]
     Unknown { path: PathBuf },
@@ -43,6 +43,9 @@ pub enum ImportError {
     Other(#[from] Fault),
 }
 
+/// The description of an imported trace, or why there is none.
+pub(super) type ImportResult = Result<TraceMeta, ImportError>;
+
 impl From<ImportError> for Fault {
     fn from(error: ImportError) -> Fault {
         let exit = match error {
@@ -57,45 +60,43 @@ impl From<ImportError> for Fault {
 }
 
 /// The error for a source whose content cannot be imported.
-pub(super) fn unfit(path: &Path, message: impl Display) -> ImportError {
-    Fault::new(
-        Exit::Input,
-        format_args!("import {}{message}", path.display()),
-    )
-    .into()
+pub(super) fn input_error(path: &Path, message: impl Display) -> ImportError {
+    Fault::input(format_args!("import {}{message}", path.display())).into()
 }
 
 /// The error for a command line that does not fit the source.
-pub(super) fn misused(message: impl Display) -> ImportError {
+pub(super) fn usage_error(message: impl Display) -> ImportError {
     Fault::usage(message).into()
 }
 
 /// The error for a file that the system cannot read.
 pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
     move |source| {
-        let exit = if Exit::is_limit(&source) {
-            Exit::Environment
+        let fault = Fault::input(format_args!("read {}: {source}", path.display()));
+        let is_limit = Exit::is_limit(&source);
+        let fault = fault.with_source(source);
+        if is_limit {
+            fault.with_exit(Exit::Environment)
         } else {
-            Exit::Input
-        };
-        Fault::new(exit, format_args!("read {}: {source}", path.display())).with_source(source)
+            fault
+        }
     }
 }
 
 /// The error for times that fall if later rows continue from there: leaving out bad rows would
 /// leave out all of them.
-pub(super) fn falls(path: &Path, place: impl Display, fall_ns: u64, todo: &str) -> ImportError {
+pub(super) fn fall_error(path: &Path, place: impl Display, ns: u64, advice: &str) -> ImportError {
     let message = format!(
-        ", {place}: expected times that rise, found one {fall_ns} ns before those above it, from which the rows behind go on; {todo}"
+        ", {place}: expected times that rise, found one {ns} ns before those above it, from which the rows behind go on; {advice}"
     );
-    unfit(path, message)
+    input_error(path, message)
 }
 
-pub(super) fn empty(path: &Path, lines: u64, skipped: u64) -> ImportError {
+pub(super) fn no_request(path: &Path, lines: u64, skipped: u64) -> ImportError {
     let message = format!(
         ": expected at least one request, found none in {lines} lines ({skipped} skipped as bad)"
     );
-    unfit(path, message)
+    input_error(path, message)
 }
 
 /// The command-line flag that sets an option.
@@ -128,7 +129,7 @@ impl BadLine {
             reason,
             field,
             expected,
-            found: shown(&String::from_utf8_lossy(found.as_ref())),
+            found: quote(&String::from_utf8_lossy(found.as_ref())),
         }
     }
 
@@ -144,6 +145,10 @@ impl BadLine {
         BadLine::new("wrong number of cells", "line", expected, line)
     }
 
+    pub(super) fn zero_length(field: &'static str) -> Self {
+        BadLine::new("zero length", field, "a length above zero", "0")
+    }
+
     pub(super) fn not_utf8(line: &[u8]) -> Self {
         BadLine::new("not UTF-8", "line", "text in UTF-8", line)
     }
@@ -156,18 +161,14 @@ impl BadLine {
 
 /// The error for a cell that holds no value of its field.
 #[cold]
-pub(super) fn bad(
-    field: &'static str,
-    expected: &'static str,
-    cell: &(impl AsRef<[u8]> + ?Sized),
-) -> BadLine {
-    BadLine::new("not a value of the field", field, expected, cell)
+pub(super) fn bad(field: &'static str, expected: &'static str, cell: impl AsRef<[u8]>) -> BadLine {
+    BadLine::new("not a value of the field", field, expected, &cell)
 }
 
 /// Quotes a text for a message: at most 60 characters, control characters escaped.
-pub(super) fn shown(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let short: String = text.chars().take(LONGEST).collect();
+pub(super) fn quote(text: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let short: String = text.chars().take(MAX_CHARS).collect();
     let more = if short.len() < text.len() { "..." } else { "" };
     format!("`{}`{more}", short.escape_debug())
 }

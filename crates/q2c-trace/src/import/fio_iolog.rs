@@ -8,7 +8,7 @@
 //! have their names. Times are the program's, so records are of the user layer and have only a
 //! submission.
 
-use super::text::{self, BOM, Parse, length, ranges, time, whole_number};
+use super::text::{self, BOM, Parse, cell_ranges, length, time, whole_number};
 use super::{
     BadLine, Import, ImportError, ImportFormat, ImportOption, Names, Row, Spec, TimeUnit, bad, fact,
 };
@@ -20,15 +20,17 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     sniff: |head| {
         let mut log = IologParser::new(TimeUnit::Microseconds);
         let head = head.strip_prefix(BOM).unwrap_or(head);
-        head.starts_with(V2) || head.starts_with(V3) || text::sniff(head, |line| log.line(line))
+        let headers = [VERSION_2_HEADER, VERSION_3_HEADER];
+        headers.iter().any(|header| head.starts_with(header))
+            || text::sniff(head, |line| log.line(line))
     },
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
 };
 
-const V2: &[u8] = b"fio version 2 iolog";
-const V3: &[u8] = b"fio version 3 iolog";
+const VERSION_2_HEADER: &[u8] = b"fio version 2 iolog";
+const VERSION_3_HEADER: &[u8] = b"fio version 3 iolog";
 const SPEC: Spec = Spec {
     layer: Layer::User,
     numbers_devices: true,
@@ -49,8 +51,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         meta.facts.extend([fact("recognised", how)]);
     }
     if log.rounded > 0 {
-        meta.facts
-            .extend([fact("offsets_rounded_down", log.rounded)]);
+        let rounded = fact("offsets_rounded_down", log.rounded);
+        meta.facts.extend([rounded]);
     }
     Ok(meta)
 }
@@ -77,13 +79,17 @@ struct IologAction<'a> {
 
 impl<'a> IologAction<'a> {
     /// Splits a line at the last word that is an action with at most two cells after it.
-    fn split(line: &'a [u8]) -> Option<Self> {
-        let cells: Vec<_> = ranges(line).collect();
+    fn split(line: &'a [u8]) -> Result<Self, BadLine> {
+        let cells: Vec<_> = cell_ranges(line).collect();
         let cell = |at: usize| cells.get(at).map_or(&b""[..], |cell| &line[cell.clone()]);
         let first = cells.len().saturating_sub(3).max(1);
         let is_action = |at: &usize| ACTIONS.split(' ').any(|word| word.as_bytes() == cell(*at));
-        let at = (first..cells.len()).rev().find(is_action)?;
-        Some(IologAction {
+        let at = (first..cells.len()).rev().find(is_action).ok_or_else(|| {
+            let expected = "name action, or name action offset length, with an action of read, write, \
+                            trim, sync, datasync, wait, add, open or close";
+            bad("action", expected, line)
+        })?;
+        Ok(IologAction {
             name: line[..cells[at].start].trim_ascii(),
             word: cell(at),
             numbers: [cell(at + 1), cell(at + 2)],
@@ -106,21 +112,25 @@ impl IologParser {
     fn line(&mut self, line: &[u8]) -> Parse {
         let line = line.trim_ascii();
         match (self.version, line) {
-            (None, V2) => self.version = Some(2),
-            (None, V3) => self.version = Some(3),
+            (None, VERSION_2_HEADER) => self.version = Some(2),
+            (None, VERSION_3_HEADER) => self.version = Some(3),
             (None, line) => {
                 self.version = Some(version_of(line)?);
                 self.headless = true;
                 return self.line(line);
             }
-            (Some(2), line) => return self.two(line),
-            (Some(_), line) => return self.three(line),
+            (Some(2), line) => return self.version_2_line(line),
+            (Some(_), line) => {
+                let (start, rest) = split_time(line);
+                let start = time(start, self.unit, "time")?;
+                return self.action(start, &IologAction::split(rest)?);
+            }
         }
         Ok(None)
     }
 
-    fn two(&mut self, line: &[u8]) -> Parse {
-        let action = IologAction::split(line).ok_or_else(|| no_action(line))?;
+    fn version_2_line(&mut self, line: &[u8]) -> Parse {
+        let action = IologAction::split(line)?;
         if action.word != b"wait" {
             return self.action(self.now, &action);
         }
@@ -131,14 +141,7 @@ impl IologParser {
         Ok(None)
     }
 
-    fn three(&mut self, line: &[u8]) -> Parse {
-        let (at, rest) = timed(line);
-        let at = time(at, self.unit, "time")?;
-        let action = IologAction::split(rest).ok_or_else(|| no_action(rest))?;
-        self.action(at, &action)
-    }
-
-    fn action(&mut self, at: Nanos, action: &IologAction<'_>) -> Parse {
+    fn action(&mut self, start: Nanos, action: &IologAction<'_>) -> Parse {
         let op = match action.word {
             b"add" | b"open" | b"close" => {
                 self.files.number(action.name, "name")?;
@@ -149,8 +152,8 @@ impl IologParser {
             b"trim" => Op::Discard,
             b"sync" | b"datasync" => {
                 let file = self.files.number(action.name, "name")?;
-                let flush = Row::new(at, Op::Flush, Sectors(0), Bytes(0));
-                return Ok(Some(flush.with_disk(file)));
+                let flush = Row::new(start, Op::Flush, Sectors(0), Bytes(0));
+                return Ok(Some(flush.with_device(file)));
             }
             other => return Err(bad("action", "no wait in version 3", other)),
         };
@@ -159,33 +162,25 @@ impl IologParser {
         let bytes = length(bytes, Bytes(1), "length")?;
         self.rounded += u64::from(!offset.is_multiple_of(512));
         let file = self.files.number(action.name, "name")?;
-        let row = Row::new(at, op, Sectors(offset / 512), bytes);
-        Ok(Some(row.with_disk(file)))
+        let row = Row::new(start, op, Sectors(offset / 512), bytes);
+        Ok(Some(row.with_device(file)))
     }
 }
 
 /// Detects the version of a log without a header from one of its lines.
 fn version_of(line: &[u8]) -> Result<u8, BadLine> {
-    let (at, rest) = timed(line);
-    match (at.iter().all(u8::is_ascii_digit), IologAction::split(rest)) {
-        (true, Some(_)) => Ok(3),
-        _ if IologAction::split(line).is_some() => Ok(2),
-        _ => {
-            let expected = "fio version 2 iolog, or 3, or a line of one";
-            Err(bad("header", expected, line))
-        }
+    let (time, rest) = split_time(line);
+    if time.iter().all(u8::is_ascii_digit) && IologAction::split(rest).is_ok() {
+        return Ok(3);
     }
+    let expected = "fio version 2 iolog, or 3, or a line of one";
+    let action = IologAction::split(line);
+    action.map(|_| 2).map_err(|_| bad("header", expected, line))
 }
 
 /// Splits a line after its first cell, and trims the rest.
-fn timed(line: &[u8]) -> (&[u8], &[u8]) {
+fn split_time(line: &[u8]) -> (&[u8], &[u8]) {
     let end = line.iter().position(u8::is_ascii_whitespace);
-    let (at, rest) = line.split_at(end.unwrap_or(line.len()));
-    (at, rest.trim_ascii())
-}
-
-fn no_action(line: &[u8]) -> BadLine {
-    let expected = "name action, or name action offset length, with an action of read, write, \
-                    trim, sync, datasync, wait, add, open or close";
-    bad("action", expected, line)
+    let (time, rest) = line.split_at(end.unwrap_or(line.len()));
+    (time, rest.trim_ascii())
 }

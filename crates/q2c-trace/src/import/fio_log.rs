@@ -5,12 +5,12 @@
 //! lacks fio's threads and their I/Os in flight, so overlapping I/Os are dealt to lanes. Within its
 //! millisecond, an I/O ends as early as its lane allows.
 
+use super::not_recordings::{FIO_LOG_ADVICE, not_a_recording};
 use super::text::{self, Cells, NO_OFFSETS, Parse, Separator, address, length, time, whole_number};
-use super::unpack::HEAD;
-use super::unread::{FIO, unread};
+use super::unpack::HEAD_BYTES;
 use super::{
     BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions, KnownTime, Row, Spec,
-    TimeUnit, bad, fact, needed,
+    TimeUnit, bad, fact, require,
 };
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
@@ -30,21 +30,22 @@ const SPEC: Spec = Spec {
     ends: true,
     ..Spec::lines("fio-log", "from fio's start, whole milliseconds")
 };
-const LINE: &str = "4 to 7 cells: time, value, direction, block size, offset, priority, issue time";
+const LINE_SHAPE: &str =
+    "4 to 7 cells: time, value, direction, block size, offset, priority, issue time";
 /// Nanoseconds in the unit of a log's times.
-const MILLISECOND: u64 = 1_000_000;
+const MILLISECOND_NS: u64 = 1_000_000;
 /// Most lanes, because each I/O searches them linearly.
-const MOST_LANES: usize = 1024;
+const MAX_LANES: usize = 1024;
 
-fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
-    Cells::from_line(line, Separator::Comma, (4, 7), LINE)
+fn split(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
+    Cells::from_line(line, Separator::Comma, (4, 7), LINE_SHAPE)
 }
 
 /// Times since fio's start are far below the Unix times in seconds with which other formats' lines
 /// begin; Unix times in milliseconds are far above.
 fn sniff(head: &[u8]) -> bool {
     text::sniff(head, |line| {
-        let cells = cells(line)?;
+        let cells = split(line)?;
         let at = whole_number(cells.get(0), "time")?;
         if (1_000_000_000..1_000_000_000_000).contains(&at) {
             return Err(bad("time", "milliseconds", cells.get(0)));
@@ -67,33 +68,38 @@ fn direction(cell: &[u8]) -> Result<Op, BadLine> {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let path = from.path;
-    let layout = Layout::from_head(from.ahead(HEAD)?);
+    let layout = FioLogLayout::from_head(from.peek(HEAD_BYTES)?);
     let values = layout.values(path, from.options)?;
     let unit = layout.unit(path, from.options)?;
     let mut log = FioLogParser {
         unit,
         offset: layout.offset,
-        last: 0,
+        last_ns: 0,
         lanes: Vec::new(),
     };
     let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
-    let lanes = log.lanes.len();
-    let lanes = format!("{lanes} (I/Os that overlap were dealt to lanes)");
+    let lanes = format!(
+        "{} (I/Os that overlap were dealt to lanes)",
+        log.lanes.len()
+    );
     meta.facts.extend([
         fact("unit", unit.name()),
         fact("fio_log.values", values),
         fact("fio_log.ends", "known to a millisecond"),
         fact("stated.lanes", lanes),
     ]);
-    let not_taken = || fact(COLUMNS_NOT_TAKEN, layout.not_taken());
-    meta.facts.extend(layout.has_priority().then(not_taken));
+    let unused = layout.columns.saturating_sub(layout.columns_used());
+    if unused > 0 {
+        let names = ["priority", "issue time"][..unused.min(2)].join(", ");
+        meta.facts.extend([fact(COLUMNS_NOT_TAKEN, names)]);
+    }
     let no_offsets = || fact(STATED_SECTOR, NO_OFFSETS);
     meta.facts.extend(layout.offset.is_none().then(no_offsets));
     Ok(meta)
 }
 
 #[derive(Default)]
-struct Layout {
+struct FioLogLayout {
     rows: usize,
     columns: usize,
     offset: Option<usize>,
@@ -103,13 +109,11 @@ struct Layout {
     ones: usize,
 }
 
-impl Layout {
-    fn from_head(head: &[u8]) -> Layout {
-        let mut layout = Layout::default();
-        for cells in head
-            .split(|byte| *byte == b'\n')
-            .map_while(|line| cells(line).ok())
-        {
+impl FioLogLayout {
+    fn from_head(head: &[u8]) -> FioLogLayout {
+        let mut layout = FioLogLayout::default();
+        let lines = head.split(|byte| *byte == b'\n');
+        for cells in lines.map_while(|line| split(line).ok()) {
             layout.rows += 1;
             layout.columns = layout.columns.max(cells.count);
             layout.averaged += usize::from(cells.get(3) == b"0");
@@ -123,20 +127,21 @@ impl Layout {
         layout
     }
 
-    fn has_priority(&self) -> bool {
-        self.columns > 4 + usize::from(self.offset.is_some())
+    /// Number of columns before the priority.
+    fn columns_used(&self) -> usize {
+        4 + usize::from(self.offset.is_some())
     }
 
     /// What the values are, in words; an error if they are not latencies of single I/Os.
     fn values(&self, path: &Path, options: &ImportOptions) -> Result<&'static str, ImportError> {
-        let no_latencies = |what| unread(path, &format!("a log of fio with {what}"), FIO);
+        const SUBMISSION: &str = "submission latencies, which are a part of the I/Os' latencies";
+        let no_latencies =
+            |what| not_a_recording(path, &format!("a log of fio with {what}"), FIO_LOG_ADVICE);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = name.rsplit(['.', '_', '-']).find_map(|word| match word {
             "bw" => Some(Err("bandwidths")),
             "iops" => Some(Err("IOPS")),
-            "slat" => Some(Err(
-                "submission latencies, which are a part of the I/Os' latencies",
-            )),
+            "slat" => Some(Err(SUBMISSION)),
             "clat" => Some(Ok("completion latencies, by the file's name")),
             "lat" => Some(Ok("total latencies, by the file's name")),
             _ => None,
@@ -150,23 +155,18 @@ impl Layout {
             Some(Ok(what)) => Ok(what),
             None => {
                 let reason = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";
-                needed(options.unit, path, "unit", reason)?;
+                require(options.unit, path, "unit", reason)?;
                 Ok("latencies, as stated by --unit")
             }
         }
     }
 
     fn unit(&self, path: &Path, options: &ImportOptions) -> Result<TimeUnit, ImportError> {
-        let has_ns = self.has_priority() || self.rows == 0;
-        let given = options.unit.or(has_ns.then_some(TimeUnit::Nanoseconds));
+        let has_priority = self.columns > self.columns_used();
+        let has_ns = has_priority || self.rows == 0;
+        let unit = options.unit.or(has_ns.then_some(TimeUnit::Nanoseconds));
         let reason = "lines without a priority are of fio 2, which wrote us, or of an early fio 3, which wrote ns";
-        needed(given, path, "unit", reason)
-    }
-
-    fn not_taken(&self) -> String {
-        let before = 4 + usize::from(self.offset.is_some());
-        let columns = self.columns.saturating_sub(before).min(2);
-        ["priority", "issue time"][..columns].join(", ")
+        require(unit, path, "unit", reason)
     }
 }
 
@@ -174,15 +174,16 @@ impl Layout {
 struct FioLogParser {
     unit: TimeUnit,
     offset: Option<usize>,
-    last: u64,
+    last_ns: u64,
+    /// The time from which each lane is free, ns.
     lanes: Vec<u64>,
 }
 
 impl FioLogParser {
     fn row(&mut self, line: &[u8]) -> Parse {
-        const BACK: u64 = 1_000 * MILLISECOND;
-        let cells = cells(line)?;
-        let at = time(cells.get(0), TimeUnit::Milliseconds, "time")?.0;
+        const MAX_STEP_BACK_NS: u64 = 1_000 * MILLISECOND_NS;
+        let cells = split(line)?;
+        let at_ns = time(cells.get(0), TimeUnit::Milliseconds, "time")?.0;
         let latency = time(cells.get(1), self.unit, "latency")?;
         let op = direction(cells.get(2))?;
         let bytes = length(cells.get(3), Bytes(1), "block size")?;
@@ -190,36 +191,36 @@ impl FioLogParser {
             Some(column) => address(cells.get(column), Bytes(1), "offset")?,
             None => Sectors(0),
         };
-        if at < self.last.saturating_sub(BACK) {
+        if at_ns < self.last_ns.saturating_sub(MAX_STEP_BACK_NS) {
             let expected = "a time not a second before the line above (the log of another job begins here: divide the file)";
             return Err(bad("time", expected, cells.get(0)));
         }
-        let (lane, start) = self.place(at, latency.0).ok_or_else(|| {
+        let (lane, start) = self.deal(at_ns, latency.0).ok_or_else(|| {
             let expected = "a latency not above the time since fio's start, of at most 1024 I/Os in flight (is the unit right?)";
             bad("latency", expected, cells.get(1))
         })?;
-        self.last = self.last.max(at);
+        self.last_ns = self.last_ns.max(at_ns);
         let mut row = Row::new(Nanos(start), op, sector, bytes);
         (row.latency, row.lane) = (KnownTime::from(latency), lane);
         Ok(Some(row))
     }
 
-    /// The lane of an I/O that ends in the millisecond `at`, and its start, ns. Takes the free lane
+    /// The lane of an I/O that ends in the millisecond `at_ns`, and its start, ns. Takes the free lane
     /// that was busy last, to need few lanes; `None` if no lane is free.
-    fn place(&mut self, at: u64, latency: u64) -> Option<(u32, u64)> {
-        let end = at.checked_add(MILLISECOND)?;
+    fn deal(&mut self, at_ns: u64, latency: u64) -> Option<(u32, u64)> {
+        let end = at_ns.checked_add(MILLISECOND_NS)?;
         let fits = |free: u64| free.checked_add(latency).is_some_and(|ends| ends < end);
         let lanes = self.lanes.iter().enumerate();
         let lanes = lanes.filter(|(_, free)| fits(**free));
         let lane = match lanes.max_by_key(|(_, free)| **free) {
             Some((lane, _)) => lane,
-            None if self.lanes.len() < MOST_LANES && fits(0) => {
+            None if self.lanes.len() < MAX_LANES && fits(0) => {
                 self.lanes.push(0);
                 self.lanes.len() - 1
             }
             None => return None,
         };
-        let start = self.lanes[lane].max(at.saturating_sub(latency));
+        let start = self.lanes[lane].max(at_ns.saturating_sub(latency));
         self.lanes[lane] = start + latency;
         // The bound on lanes keeps the number within 32 bits.
         Some((lane as u32, start))

@@ -6,7 +6,7 @@
 
 use super::input::{self, origin};
 use super::run::RecordBuffer;
-use super::{ImportError, ImportOptions, Input, RecordSink, several};
+use super::{ImportError, ImportOptions, Input, RecordSink, fact, merge_recordings};
 use crate::container::{exists, folder};
 use crate::sorter::{Sorter, SorterRow};
 use crate::{Scan, TraceError, TraceWriter};
@@ -21,47 +21,46 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Rows that are sorted in memory at once, about 120 MB.
-const RUN: usize = 1 << 18;
+const RUN_ROWS: usize = 1 << 18;
 
 /// Imports recordings, including q2c traces, into the new folder `out`. A device with more than
-/// `most` requests has several traces. Returns the description, which the folder has too. No folder
+/// `max_rows` requests has several traces. Returns the description, which the folder has too. No folder
 /// is left after an error.
 pub fn to_fleet(
     recordings: &[PathBuf],
     format: Option<&str>,
     options: &ImportOptions,
-    (out, most): (&Path, NonZeroU64),
+    (out, max_rows): (&Path, NonZeroU64),
     stop: &AtomicBool,
 ) -> Result<FleetMeta, ImportError> {
     let recordings = input::recordings(recordings);
-    let hidden = hidden_beside(out)?;
-    let into = FleetOutput {
+    let hidden = make_hidden_folder(out)?;
+    let output = FleetOutput {
         folder: hidden.path(),
         out,
         stop,
     };
-    let mut sink = ByDevice {
-        sorter: Sorter::new(into.folder, RUN),
+    let mut sink = DeviceSorter {
+        sorter: Sorter::new(output.folder, RUN_ROWS),
         carried: 0,
-        into,
+        output,
     };
     let meta = match &recordings[..] {
         [path] => Input::recognise(path, format)?.read(path, options, &Scan::new(), &mut sink)?,
-        _ => several(&recordings, format, options, &mut sink)?,
+        _ => merge_recordings(&recordings, format, options, &mut sink)?,
     };
-    let fleet = FleetMeta {
-        sources: recordings.len() as u64,
-        ..described(&meta)
-    };
-    let fleet = sink.write(&meta, most.get(), fleet)?;
-    write_description(into.folder, &fleet).map_err(failed("describe the fleet in", into.folder))?;
-    fs::rename(into.folder, out).map_err(failed("name the finished folder", out))?;
+    let mut fleet = common_description(&meta);
+    fleet.sources = recordings.len() as u64;
+    sink.write(&meta, max_rows.get(), &mut fleet)?;
+    write_description(output.folder, &fleet)
+        .map_err(TraceError::io("describe the fleet in", output.folder))?;
+    fs::rename(output.folder, out).map_err(TraceError::io("name the finished folder", out))?;
     let _ = hidden.keep();
     Ok(fleet)
 }
 
 /// The part of the description that applies to all devices.
-fn described(meta: &TraceMeta) -> FleetMeta {
+fn common_description(meta: &TraceMeta) -> FleetMeta {
     let origin = origin(meta);
     let host = |(name, host): (&String, &String)| {
         let host = host.strip_prefix("host ").unwrap_or(host);
@@ -89,18 +88,9 @@ fn write_description(out: &Path, fleet: &FleetMeta) -> io::Result<()> {
     fs::File::open(out)?.sync_all()
 }
 
-fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> TraceError + use<> {
-    let path = path.to_owned();
-    move |source| TraceError::Io {
-        doing,
-        path: path.clone(),
-        source,
-    }
-}
-
 /// Makes a hidden folder beside `out`, which must not exist. The folder is removed with this value,
 /// unless it is renamed to `out`.
-fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
+fn make_hidden_folder(out: &Path) -> Result<TempDir, TraceError> {
     if fs::symlink_metadata(out).is_ok() {
         return Err(exists(out));
     }
@@ -110,7 +100,7 @@ fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
         .suffix(".tmp")
         .permissions(fs::Permissions::from_mode(0o777))
         .tempdir_in(folder(out))
-        .map_err(failed("make the folder", out))
+        .map_err(TraceError::io("make the folder", out))
 }
 
 /// The folder that is written, its final name, and the flag that stops the import.
@@ -139,65 +129,60 @@ impl SorterRow for FleetRow {
 }
 
 /// Takes records in the order of time, and sorts them by device.
-struct ByDevice<'a> {
+struct DeviceSorter<'a> {
     sorter: Sorter<FleetRow>,
     carried: u64,
-    into: FleetOutput<'a>,
+    output: FleetOutput<'a>,
 }
 
-impl RecordSink for ByDevice<'_> {
+impl RecordSink for DeviceSorter<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.take(&mut records.to_vec())
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
-        self.into.check_stop()?;
+        self.output.check_stop()?;
         for record in records.drain(..) {
             self.carried += u64::from(record.merged_into.is_some());
             let pushed = self.sorter.push(FleetRow(record));
-            pushed.map_err(failed("sort the requests in", self.into.out))?;
+            pushed.map_err(TraceError::io("sort the requests in", self.output.out))?;
         }
         Ok(())
     }
 }
 
-impl ByDevice<'_> {
+impl DeviceSorter<'_> {
     /// Writes the traces of all devices, and counts them in the description.
-    fn write(
-        self,
-        meta: &TraceMeta,
-        most: u64,
-        mut fleet: FleetMeta,
-    ) -> Result<FleetMeta, ImportError> {
-        let into = self.into;
+    fn write(self, meta: &TraceMeta, room: u64, fleet: &mut FleetMeta) -> Result<(), ImportError> {
+        let output = self.output;
         if self.carried > 0 {
-            let (out, carried) = (into.out.display(), self.carried);
+            let (out, carried) = (output.out.display(), self.carried);
             return Err(Fault::usage(format!("divide the requests by device into {out}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by")).into());
         }
-        let spilled = failed("sort the requests in", into.out);
+        let sort_error = TraceError::io("sort the requests in", output.out);
         let mut open: Option<FleetTrace> = None;
         let take = |FleetRow(record): FleetRow| {
             let device = record.device;
             let mut trace = match open.take() {
                 Some(trace) if trace.device == device && trace.room > 0 => trace,
-                other => {
-                    let same = other.as_ref().filter(|trace| trace.device == device);
-                    let (number, next) = same.map_or((0, 0), |full| (full.number + 1, full.next));
-                    fleet.volumes += u64::from(same.is_none());
+                last => {
+                    let full = last.as_ref().filter(|trace| trace.device == device);
+                    let (number, next_id) =
+                        full.map_or((0, 0), |full| (full.number + 1, full.next_id));
+                    fleet.volumes += u64::from(full.is_none());
                     fleet.traces += 1;
-                    other.map_or(Ok(()), FleetTrace::close)?;
-                    FleetTrace::begin(device, (number, next), most, &into, meta)?
+                    last.map_or(Ok(()), FleetTrace::close)?;
+                    FleetTrace::create(device, (number, next_id), room, &output, meta)?
                 }
             };
             fleet.rows += 1;
-            trace.take(record)?;
+            trace.push(record)?;
             open = Some(trace);
             Ok(())
         };
-        self.sorter
-            .finish(|error| ImportError::Trace(spilled(error)), take)?;
-        open.map_or(Ok(()), FleetTrace::close)?;
-        Ok(fleet)
+        let to_error = |error| ImportError::Trace(sort_error(error));
+        self.sorter.finish(to_error, take)?;
+        Ok(open.map_or(Ok(()), FleetTrace::close)?)
     }
 }
 
@@ -206,7 +191,7 @@ struct FleetTrace {
     /// Index of this trace among the traces of its device, from 0.
     number: u64,
     /// Id of the next record of the device.
-    next: u64,
+    next_id: u64,
     room: u64,
     batch: RecordBuffer,
     writer: TraceWriter,
@@ -215,34 +200,33 @@ struct FleetTrace {
 impl FleetTrace {
     /// The folder's name is Hive's escape of a value with a colon, so that readers of partitioned
     /// folders find a column `device`.
-    fn begin(
+    fn create(
         device: DevId,
-        (number, next): (u64, u64),
+        (number, next_id): (u64, u64),
         room: u64,
-        into: &FleetOutput<'_>,
+        output: &FleetOutput<'_>,
         meta: &TraceMeta,
     ) -> Result<FleetTrace, TraceError> {
-        into.check_stop()?;
+        output.check_stop()?;
         let DevId { major, minor } = device;
-        let folder = into.folder.join(format!("device={major}%3A{minor}"));
-        fs::create_dir_all(&folder).map_err(failed("make the folder", &folder))?;
+        let folder = output.folder.join(format!("device={major}%3A{minor}"));
+        fs::create_dir_all(&folder).map_err(TraceError::io("make the folder", &folder))?;
         let mut meta = meta.clone();
-        let stretch = ("fleet.stretch".to_owned(), number.to_string());
-        meta.facts.extend([stretch]);
+        meta.facts.extend([fact("fleet.stretch", number)]);
         let path = folder.join(format!("{number:06}.parquet"));
         Ok(FleetTrace {
             device,
             number,
-            next,
+            next_id,
             room,
             batch: RecordBuffer::default(),
             writer: TraceWriter::create(&path, meta)?.with_threads()?,
         })
     }
 
-    fn take(&mut self, mut record: IoRecord) -> Result<(), TraceError> {
-        record.id = self.next;
-        self.next += 1;
+    fn push(&mut self, mut record: IoRecord) -> Result<(), TraceError> {
+        record.id = self.next_id;
+        self.next_id += 1;
         self.room -= 1;
         self.batch.push(record, &mut self.writer)
     }

@@ -5,12 +5,12 @@
 //! with binary blktrace. The tools differ in the text before the time: `task-pid [cpu] flags`,
 //! `task-pid [cpu]`, or `task pid [cpu]`. Events of other tracepoints are counted only.
 
-use super::decimal::{self};
-use super::event_text::EventLine;
+use super::decimal;
+use super::event_text::{EventLine, ParsedEvent};
 use super::text::{BOM, whole_number};
 use super::{BadLine, Import, ImportError, ImportFormat, TimeUnit, bad, fact};
 use crate::blktrace::{
-    BesideEvents, BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs,
+    BlktraceEvent, EventContext, TRACEPOINTS, action, category, category_of_rwbs,
 };
 use q2c_model::TraceMeta;
 
@@ -27,74 +27,70 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 enum FtraceLine<'a> {
     /// An event and the name of its process, which is empty if the line lacks it.
     Event(BlktraceEvent, &'a str),
-    Other,
+    OtherEvent,
     /// The number of events that were lost before the next line.
     Lost(u64),
     /// A comment, or a line of the header or of a stack.
-    Nothing,
+    Ignored,
 }
 
 /// True if all first lines are of this format and at least one is an event of a request.
 fn sniff(head: &[u8]) -> bool {
-    const LINES: usize = 32;
+    const MAX_LINES: usize = 32;
     let head = String::from_utf8_lossy(head.strip_prefix(BOM).unwrap_or(head));
     let end = head.rfind('\n').unwrap_or(head.len());
-    let lines: Result<Vec<FtraceLine<'_>>, _> =
-        head[..end].lines().take(LINES).map(parse).collect();
+    let lines = head[..end].lines().take(MAX_LINES).map(parse);
     let is_event = |line: &FtraceLine<'_>| matches!(line, FtraceLine::Event(..));
+    let lines: Result<Vec<_>, _> = lines.collect();
     lines.is_ok_and(|lines| lines.iter().any(is_event))
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut ftrace = Ftrace { others: 0 };
+    let mut ftrace = FtraceParser { others: 0 };
     let mut meta = super::event_text::import(from, &mut ftrace)?;
-    meta.facts
-        .extend([fact("events_of_other_kinds", ftrace.others)]);
+    let others = fact("events_of_other_kinds", ftrace.others);
+    meta.facts.extend([others]);
     FORMAT.name.clone_into(&mut meta.source);
     "that of the traced machine's tracer".clone_into(&mut meta.clock);
     Ok(meta)
 }
 
-struct Ftrace {
+struct FtraceParser {
     others: u64,
 }
 
-impl EventLine for Ftrace {
-    const ZERO: u64 = 0;
-    const GAPS_COUNT: bool = true;
+impl EventLine for FtraceParser {
+    const ZERO_NS: u64 = 0;
+    const GAPS_HIDE_ENDS: bool = true;
 
-    fn event(
-        &mut self,
-        line: &[u8],
-        told: &mut BesideEvents,
-    ) -> Result<Option<BlktraceEvent>, BadLine> {
+    fn event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
         let text = std::str::from_utf8(line).map_err(|_| BadLine::not_utf8(line))?;
         match parse(text)? {
             FtraceLine::Event(event, comm) => {
                 if !comm.is_empty() && event.action != action::COMPLETE {
                     let comm = comm.as_bytes();
-                    told.notes.name_process(event.pid, event.time, comm);
+                    context.notes.name_process(event.pid, event.time, comm);
                 }
                 return Ok(Some(event));
             }
             FtraceLine::Lost(events) => {
-                told.losses.lost = told.losses.lost.saturating_add(events);
-                told.losses.gaps += 1;
+                context.losses.lost = context.losses.lost.saturating_add(events);
+                context.losses.gaps += 1;
             }
-            FtraceLine::Other => self.others += 1,
-            FtraceLine::Nothing => {}
+            FtraceLine::OtherEvent => self.others += 1,
+            FtraceLine::Ignored => {}
         }
         Ok(None)
     }
 }
 
 fn parse(line: &str) -> Result<FtraceLine<'_>, BadLine> {
-    if let Some(lost) = lost(line) {
+    if let Some(lost) = lost_events(line) {
         return Ok(FtraceLine::Lost(lost));
     }
     let text = line.trim_start();
     if text.is_empty() || text.starts_with('#') {
-        return Ok(FtraceLine::Nothing);
+        return Ok(FtraceLine::Ignored);
     }
     let wrong = || {
         let expected = "task, pid, [cpu], a time in seconds, and an event, such as \
@@ -102,12 +98,12 @@ fn parse(line: &str) -> Result<FtraceLine<'_>, BadLine> {
         bad("line", expected, line)
     };
     let head = match FtraceHead::split(line) {
-        None if is_passed_over(text) => return Ok(FtraceLine::Nothing),
+        None if is_ignored(text) => return Ok(FtraceLine::Ignored),
         head => head.ok_or_else(wrong)?,
     };
-    let point = TRACEPOINTS.iter().find(|(name, _)| *name == head.point);
-    let Some((_, action)) = point else {
-        return Ok(FtraceLine::Other);
+    let mut tracepoints = TRACEPOINTS.iter();
+    let Some((_, action)) = tracepoints.find(|(name, _)| *name == head.tracepoint) else {
+        return Ok(FtraceLine::OtherEvent);
     };
     let mut event = BlktraceEvent {
         time: time(head.time)?,
@@ -116,7 +112,7 @@ fn parse(line: &str) -> Result<FtraceLine<'_>, BadLine> {
         pid: head.pid().ok_or_else(wrong)?,
         ..BlktraceEvent::default()
     };
-    let comm = payload(head.payload, &mut event)?;
+    let comm = parse_payload(head.payload, &mut event)?;
     Ok(FtraceLine::Event(event, comm))
 }
 
@@ -124,7 +120,7 @@ struct FtraceHead<'a> {
     task: &'a str,
     cpu: Option<u32>,
     time: &'a str,
-    point: &'a str,
+    tracepoint: &'a str,
     payload: &'a str,
 }
 
@@ -143,21 +139,21 @@ impl<'a> FtraceHead<'a> {
                 continue;
             }
             let rest = line[from..].trim_start();
-            let (point, payload) = rest.split_once(": ").or(rest.split_once(':'))?;
-            let before = front[..front.len() - time.len()].trim();
-            let (task, cpu) = match before.rfind(" [") {
+            let (tracepoint, payload) = rest.split_once(": ").or(rest.split_once(':'))?;
+            let origin = front[..front.len() - time.len()].trim();
+            let (task, cpu) = match origin.rfind(" [") {
                 Some(at) => {
-                    let (cpu, _) = before[at + 2..].split_once(']')?;
-                    (&before[..at], Some(cpu.trim().parse().ok()?))
+                    let (cpu, _) = origin[at + 2..].split_once(']')?;
+                    (&origin[..at], Some(cpu.trim().parse().ok()?))
                 }
-                None => (before, None),
+                None => (origin, None),
             };
             return Some(FtraceHead {
                 task: task.trim(),
                 cpu,
                 time,
                 // perf also prints the system: block:block_rq_issue.
-                point: point.rsplit(':').next()?.trim(),
+                tracepoint: tracepoint.rsplit(':').next()?.trim(),
                 payload: payload.trim(),
             });
         }
@@ -193,22 +189,22 @@ fn time(text: &str) -> Result<u64, BadLine> {
 /// Reads an event's payload and returns the process name in it. The payload is
 /// `8,0 WS 4096 () 2048 + 8 [fio]`: device, letters, for requests also bytes and command, then the
 /// sectors, in newer kernels the priority, and in brackets the process or a completion's error.
-fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
+fn parse_payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
     let wrong = |field, expected| bad(field, expected, text);
     let parts = text.split_once(" [").and_then(|(front, last)| {
         let (device, rest) = front.split_once(' ')?;
-        let (letters, place) = rest.trim_start().split_once(' ')?;
-        Some((device, letters, place, last.strip_suffix(']')?))
+        let (letters, range) = rest.trim_start().split_once(' ')?;
+        Some((device, letters, range, last.strip_suffix(']')?))
     });
     let expected = "8,0 R 2048 + 8 [fio], with bytes () before the sector for requests";
-    let (device, letters, place, last) = parts.ok_or_else(|| wrong("event", expected))?;
-    let device = number(device);
+    let (device, letters, range, last) = parts.ok_or_else(|| wrong("event", expected))?;
+    let device = pack_device(device);
     event.device = device.ok_or_else(|| wrong("device", "major,minor, such as 259,0"))?;
     if !letters.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return Err(wrong("RWBS", "letters, such as R, WS or FWFS"));
     }
     event.category = category_of_rwbs(letters.as_bytes());
-    range(place, event)?;
+    parse_range(range, event)?;
     if matches!(event.action, action::COMPLETE | action::REQUEUE) {
         let error = last.parse::<i32>();
         // A negative errno, truncated to 16 bits as in blktrace's records.
@@ -219,13 +215,13 @@ fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadL
 }
 
 /// Reads the range of sectors from `4096 () 2048 + 8 none,0,0`.
-fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
-    let behind = text.split_once('(').and_then(|(bytes, rest)| {
-        let (_command, place) = rest.split_once(')')?;
-        Some((bytes.trim(), place))
+fn parse_range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
+    let command = text.split_once('(').and_then(|(bytes, rest)| {
+        let (_, range) = rest.split_once(')')?;
+        Some((bytes.trim(), range))
     });
-    let (bytes, place) = behind.unwrap_or(("", text));
-    let mut numbers = place.split_ascii_whitespace().step_by(2);
+    let (bytes, range) = command.unwrap_or(("", text));
+    let mut numbers = range.split_ascii_whitespace().step_by(2);
     let mut next = |field| whole_number(numbers.next().unwrap_or_default().as_bytes(), field);
     let (sector, second) = (next("sector")?, next("sectors")?);
     // A request without a sector has the sector -1.
@@ -247,7 +243,7 @@ fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
 }
 
 /// Packs a device `major,minor` as the kernel does.
-fn number(device: &str) -> Option<u32> {
+fn pack_device(device: &str) -> Option<u32> {
     let (major, minor) = device.split_once(',')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
@@ -256,27 +252,27 @@ fn number(device: &str) -> Option<u32> {
 /// The number of lost events in a line: `CPU:1 [LOST 34 EVENTS]`, `CPU:1 [34 EVENTS DROPPED]` (1 if
 /// it gives no number), `PERF_RECORD_LOST lost 34`. In ftrace's header,
 /// `entries-in-buffer/entries-written: 4/10` gives those that were overwritten.
-fn lost(line: &str) -> Option<u64> {
+fn lost_events(line: &str) -> Option<u64> {
     let number = |text: &str| -> Option<u64> {
         let mut parts = text.split(|c: char| !c.is_ascii_digit());
         parts.find_map(|part| part.parse().ok())
     };
     if let Some(counts) = line.strip_prefix("# entries-in-buffer/entries-written:") {
         let (kept, written) = counts.split_once('/')?;
-        let over = number(written)?.checked_sub(number(kept)?);
-        return over.filter(|over| *over > 0);
+        let lost = number(written)?.checked_sub(number(kept)?);
+        return lost.filter(|lost| *lost > 0);
     }
-    let behind = match line.strip_prefix("CPU:") {
+    let text = match line.strip_prefix("CPU:") {
         Some(rest) if rest.contains("LOST") || rest.contains("DROPPED") => rest.split_once('[')?.1,
         _ => line.split_once("PERF_RECORD_LOST lost ")?.1,
     };
-    Some(number(behind).unwrap_or(1))
+    Some(number(text).unwrap_or(1))
 }
 
 /// True if a line without an event belongs to trace-cmd's header or to a stack.
-fn is_passed_over(text: &str) -> bool {
-    const BEGIN: [&str; 6] = ["cpus=", "version", "CPU ", "trace", "=> ", "<stack trace"];
+fn is_ignored(text: &str) -> bool {
+    const IGNORED_STARTS: [&str; 6] = ["cpus=", "version", "CPU ", "trace", "=> ", "<stack trace"];
     let first = text.split(' ').next().unwrap_or_default();
-    let address = first.len() >= 8 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
-    address || BEGIN.iter().any(|begin| text.starts_with(begin))
+    let is_address = first.len() >= 8 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_address || IGNORED_STARTS.iter().any(|begin| text.starts_with(begin))
 }

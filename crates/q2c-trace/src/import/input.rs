@@ -1,15 +1,15 @@
 //! Detects what kind of recording a path names, and reads it.
 
-use super::error::{misused, unfit};
+use super::error::{ImportResult, input_error, usage_error};
+use super::not_recordings::{not_a_recording, refuse_other_kind};
 use super::run::read_error;
-use super::unpack::{HEAD, is_stdin, open, source_name};
-use super::unread::{refusal, unread};
+use super::unpack::{HEAD_BYTES, is_stdin, open, source_name};
 use super::{
     FORMATS, Import, ImportError, ImportFormat, ImportOptions, Origin, RecordSink, blktrace_files,
-    by_name, csv, fact, several, shape, sniff,
+    by_name, csv, fact, merge_recordings, shape, sniff,
 };
 use crate::blktrace::{FileSet, IntMap};
-use crate::{Counting, Scan, TraceError, TraceReader, TraceWriter};
+use crate::{Scan, TraceCounter, TraceError, TraceReader, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::fs::File;
 use std::io::{BufRead, Read};
@@ -23,7 +23,7 @@ const BLKTRACE: &str = "blktrace";
 /// The recording that a path names.
 pub enum Input {
     /// A q2c trace.
-    Own,
+    Trace,
     /// Files of blktrace: one for each CPU, or a single file.
     Blktrace(FileSet),
     /// Another importable format; a packed file is unpacked while it is read.
@@ -52,56 +52,56 @@ impl Input {
     ) -> Result<Input, ImportError> {
         let stdin = is_stdin(path);
         if !stdin && (!path.exists() || path.is_dir()) {
-            return base_name(path, format);
+            return find_blktrace(path, format);
         }
-        let is_device = path
-            .metadata()
-            .is_ok_and(|file| file.file_type().is_block_device());
-        if is_device && !stdin {
+        let metadata = path.metadata();
+        if !stdin && metadata.is_ok_and(|file| file.file_type().is_block_device()) {
             let todo = "record what happens on it: q2c trace record DISK";
-            return Err(unread(path, "a block device", todo));
+            return Err(not_a_recording(path, "a block device", todo));
         }
         let (packed, mut source) = open(path)?;
         let is_plain = !packed && !stdin && path.is_file();
         let path = source_name(path);
         let head = source.fill_buf().map_err(read_error(path))?;
-        let head = &head[..head.len().min(HEAD)];
+        let head = &head[..head.len().min(HEAD_BYTES)];
         if head.is_empty() {
             // A CPU without events leaves an empty file beside the files of the other CPUs.
-            let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
-            if may_be_part
+            if is_plain
+                && format.is_none_or(|name| name == BLKTRACE)
                 && let Ok(Some(files)) = FileSet::find(path)
                 && files.named.is_some()
             {
                 return Ok(Input::Blktrace(files));
             }
-            let todo = ": the file is empty; record it again, or name another";
-            return Err(unfit(path, todo));
+            return Err(input_error(
+                path,
+                ": the file is empty; record it again, or name another",
+            ));
         }
-        let named = format.is_some() || text.is_some();
+        let is_stated = format.is_some() || text.is_some();
         let format = match format {
-            Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
-            None if head.starts_with(PARQUET) && is_plain => return Ok(Input::Own),
+            Some(name) => Some(by_name(name).ok_or_else(|| unknown_format(path, name))?),
+            None if head.starts_with(PARQUET) && is_plain => return Ok(Input::Trace),
             None if head.starts_with(PARQUET) => {
                 let kind = "a Parquet file in a pipe or packed, which is read from its end";
                 let todo = "name the file itself, unpacked";
-                return Err(unread(path, kind, todo));
+                return Err(not_a_recording(path, kind, todo));
             }
-            None if named => text,
+            None if is_stated => text,
             None => match sniff(head) {
                 Some(format) if format.name != csv::FORMAT.name => Some(format),
                 // Any text with words in its first line looks like CSV, so the kinds that cannot be
                 // read are checked first.
-                format => refusal(path, head).map_or(Ok(format), Err)?,
+                format => refuse_other_kind(path, head).map_or(Ok(format), Err)?,
             },
         };
         let format = format.ok_or_else(|| ImportError::Unknown {
             path: path.to_owned(),
         })?;
         if format.name == BLKTRACE && is_plain {
-            return base_name(path, Some(BLKTRACE));
+            return find_blktrace(path, Some(BLKTRACE));
         }
-        let recognised = (!named).then(|| shape::doubt(head, format)).flatten();
+        let recognised = shape::ambiguity_note(head, format).filter(|_| !is_stated);
         Ok(Input::Foreign {
             format,
             source,
@@ -116,7 +116,7 @@ impl Input {
         format: Option<&str>,
         options: &ImportOptions,
     ) -> Result<Input, ImportError> {
-        let input = Input::find(path, format, options.only_format())?;
+        let input = Input::find(path, format, options.implied_format())?;
         input.check(path, options)?;
         Ok(input)
     }
@@ -124,7 +124,7 @@ impl Input {
     /// Name of the format; `None` for a q2c trace.
     pub fn format(&self) -> Option<&'static str> {
         match self {
-            Input::Own => None,
+            Input::Trace => None,
             Input::Blktrace(_) => Some(BLKTRACE),
             Input::Foreign { format, .. } => Some(format.name),
         }
@@ -141,7 +141,7 @@ impl Input {
         sink: &mut dyn RecordSink,
     ) -> Result<TraceMeta, ImportError> {
         match self {
-            Input::Own => read_own(path, scan, sink),
+            Input::Trace => read_trace(path, scan, sink),
             foreign => foreign.import(path, options, sink),
         }
     }
@@ -156,12 +156,14 @@ impl Input {
         self.check(path, options)?;
         let path = source_name(path);
         match self {
-            Input::Own => {
+            Input::Trace => {
                 let name = path.display();
-                let message = format!(
-                    ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
-                );
-                Err(unfit(path, message))
+                Err(input_error(
+                    path,
+                    format_args!(
+                        ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
+                    ),
+                ))
             }
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
             Input::Foreign {
@@ -175,11 +177,36 @@ impl Input {
                     options,
                     sink,
                 })?;
-                meta.facts
-                    .extend(recognised.map(|how| fact("recognised", how)));
+                let recognised = recognised.map(|how| fact("recognised", how));
+                meta.facts.extend(recognised);
                 Ok(meta)
             }
         }
+    }
+
+    /// Fails on options that the recording's format does not use. A q2c trace uses none.
+    pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
+        let format = self.format().and_then(by_name);
+        let used = format.map_or(&[][..], |format| format.uses);
+        let mut given = options.given_flags();
+        let unused = given.find(|(option, _)| !used.contains(option));
+        let Some(format) = self.format() else {
+            let skip_bad = options.skip_bad.then_some("--skip-bad");
+            let flag = unused.map(|(_, flag)| flag).or(skip_bad);
+            let path = path.display();
+            return flag.filter(|_| !options.mixed).map_or(Ok(()), |flag| {
+                Err(usage_error(format_args!("read {path}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such option; leave it out")))
+            });
+        };
+        unused.map_or(Ok(()), |(option, flag)| {
+            let users = Vec::from_iter(option.users().map(|format| format.name));
+            Err(ImportError::Unused {
+                path: path.to_owned(),
+                format,
+                flag,
+                users: users.join(", "),
+            })
+        })
     }
 }
 
@@ -205,25 +232,26 @@ pub(super) fn is_trace(path: &Path) -> bool {
     path.is_file() && File::open(path).and_then(read).is_ok() && head == PARQUET
 }
 
-fn no_format(path: &Path, name: &str) -> ImportError {
-    let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    let (path, known) = (path.display(), known.join(", "));
-    let message = format!("read {path} as `{name}`: expected a format of {known}");
-    misused(message)
+fn unknown_format(path: &Path, name: &str) -> ImportError {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let (path, names) = (path.display(), names.join(", "));
+    usage_error(format_args!(
+        "read {path} as `{name}`: expected a format of {names}"
+    ))
 }
 
-fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
+fn read_trace(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> ImportResult {
     let trace = TraceReader::open(path).map_err(ImportError::BadTrace)?;
     let mut meta = trace.meta().clone();
     sink.begin(&origin(&meta))?;
-    let mut ids = Ids::default();
+    let mut ids = IdSet::default();
     for records in trace.records(scan).map_err(ImportError::BadTrace)? {
         let mut records = records.map_err(ImportError::BadTrace)?;
         let before = records.len();
         records.retain(|record| ids.insert(record.id));
         if records.len() < before {
-            *meta.unmatched.entry(DOUBLED.to_owned()).or_default() +=
-                (before - records.len()) as u64;
+            let count = meta.unmatched.entry(DUPLICATE_RECORD.to_owned());
+            *count.or_default() += (before - records.len()) as u64;
         }
         sink.take(&mut records)?;
     }
@@ -232,24 +260,24 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
 
 /// The reason in `unmatched` of records that occur twice: in a q2c trace those with an equal id, in
 /// blktrace files those with an equal number of one device and CPU.
-pub const DOUBLED: &str = "duplicate record";
+pub const DUPLICATE_RECORD: &str = "duplicate record";
 
 /// Ids seen so far, one bit each in words of 64, because ids mostly follow each other.
 #[derive(Debug, Default)]
-pub struct Ids {
+pub struct IdSet {
     pages: IntMap<u64, u64>,
     /// The word of the last id, which is kept out of the map.
-    number: u64,
+    page_number: u64,
     page: u64,
 }
 
-impl Ids {
+impl IdSet {
     /// Adds an id; returns false if it was added before.
     pub fn insert(&mut self, id: u64) -> bool {
-        if id / 64 != self.number {
-            self.pages.insert(self.number, self.page);
-            self.number = id / 64;
-            self.page = self.pages.get(&self.number).copied().unwrap_or(0);
+        if id / 64 != self.page_number {
+            self.pages.insert(self.page_number, self.page);
+            self.page_number = id / 64;
+            self.page = self.pages.get(&self.page_number).copied().unwrap_or(0);
         }
         let bit = 1 << (id % 64);
         let is_new = self.page & bit == 0;
@@ -270,7 +298,7 @@ pub(super) fn origin(meta: &TraceMeta) -> Origin {
     }
 }
 
-fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
+fn find_blktrace(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     if let Some(files) = FileSet::find(path)? {
         return Ok(Input::Blktrace(files));
     }
@@ -298,7 +326,7 @@ pub fn to_trace(
         _ => None,
     };
     let mut writer = TraceWriter::create(out, TraceMeta::default())?.with_threads()?;
-    let mut counting = Counting::default();
+    let mut counting = TraceCounter::default();
     let mut sink = |records: &[IoRecord]| {
         TraceError::unless_stopped(stop, "write trace", out)?;
         counting.add(records);
@@ -306,7 +334,7 @@ pub fn to_trace(
     };
     let meta = match single {
         Some((path, input)) => input.import(path, options, &mut sink)?,
-        None => several(&recordings, format, options, &mut sink)?,
+        None => merge_recordings(&recordings, format, options, &mut sink)?,
     };
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;

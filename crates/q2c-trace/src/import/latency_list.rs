@@ -8,8 +8,8 @@ use super::csv::unit_of;
 use super::decimal::{self, latency};
 use super::run::{Intake, read_error};
 use super::text::{Lines, NO_OFFSETS};
-use super::unpack::HEAD;
-use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, TimeUnit, fact, needed};
+use super::unpack::HEAD_BYTES;
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, TimeUnit, fact, require};
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
@@ -25,7 +25,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 fn sniff(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let first = values(&text).next();
-    first.is_some_and(is_number) || name(head).is_some()
+    first.is_some_and(is_number) || name_above(head).is_some()
 }
 
 fn values(head: &str) -> impl Iterator<Item = &str> {
@@ -37,7 +37,7 @@ fn is_number(value: &str) -> bool {
     decimal::nanos(value, TimeUnit::Nanoseconds).is_ok()
 }
 
-fn name(head: &[u8]) -> Option<String> {
+fn name_above(head: &[u8]) -> Option<String> {
     const SEPARATORS: [char; 5] = [',', ';', '\t', '=', ':'];
     let text = String::from_utf8_lossy(head);
     let mut values = values(&text);
@@ -59,21 +59,19 @@ struct LatencyList {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
-    let mut name = name(from.ahead(HEAD)?);
+    let mut name = name_above(from.peek(HEAD_BYTES)?);
     let named_unit = name.as_deref().and_then(unit_of);
-    let given = match (named_unit, options.unit) {
-        (Some(named_unit), Some(given)) if named_unit != given => {
-            let reason = "the name above the numbers ends with another unit than --unit";
-            return needed(None, path, "unit", reason);
-        }
-        (named_unit, given) => given.or(named_unit),
-    };
+    let unit = options.unit.or(named_unit);
+    if named_unit.is_some() && named_unit != unit {
+        let reason = "the name above the numbers ends with another unit than --unit";
+        return require(None, path, "unit", reason);
+    }
     let (op, bytes) = (options.op_or_assumed(), options.bytes_or_assumed());
     let mut list = LatencyList {
-        unit: needed(given, path, "unit", "the list has bare numbers")?,
+        unit: require(unit, path, "unit", "the list has bare numbers")?,
         device: options.device,
-        op: needed(op, path, "op", "the list names no operation")?,
-        bytes: needed(bytes, path, "block size", "the list has no lengths")?,
+        op: require(op, path, "op", "the list names no operation")?,
+        bytes: require(bytes, path, "block size", "the list has no lengths")?,
         now: 0,
     };
     let mut intake = Intake::new(path, options.skip_bad, from.sink);
@@ -111,15 +109,14 @@ fn value(line: &str) -> &str {
 impl LatencyList {
     fn request(&mut self, text: &str) -> Result<IoRecord, BadLine> {
         let latency = latency(text, self.unit)?;
-        let submit = self.now;
-        self.now = submit.checked_add(latency).ok_or_else(|| {
+        let end = self.now.checked_add(latency).ok_or_else(|| {
             let expected = "a sum of latencies below 2^64 ns (584 years)";
             BadLine::new("too large", "latency", expected, text)
         })?;
-        let mut record =
-            IoRecord::new(0, Layer::User, self.device, self.op, Sectors(0), self.bytes);
-        record.submit_ns = Some(Nanos(submit));
-        record.reap_ns = Some(Nanos(self.now));
+        let start = std::mem::replace(&mut self.now, end);
+        let (layer, sector) = (Layer::User, Sectors(0));
+        let mut record = IoRecord::new(0, layer, self.device, self.op, sector, self.bytes);
+        (record.submit_ns, record.reap_ns) = (Some(Nanos(start)), Some(Nanos(end)));
         Ok(record)
     }
 }

@@ -1,10 +1,10 @@
 //! Published traces with one request per line. Only the shape of the rows identifies their format.
 
-use super::run::{fact, needed};
-use super::shape::{self, Stated};
+use super::run::{fact, require};
+use super::shape::{self, LineUnits};
 use super::text::{
-    self, BOM, Cells, Parse, Separator, address, device, length, letter, sector_length, time,
-    whole_number,
+    self, BOM, Cells, Parse, Separator, address, length, number_32, read_or_write, sector_length,
+    time, whole_number,
 };
 use super::{
     BadLine, Import, ImportError, ImportFormat, ImportOption as O, KnownTime, Name, Row, Spec,
@@ -18,14 +18,14 @@ pub(super) trait LineFormat<const N: usize> {
     const HELP: &'static str;
     /// What a line holds, for messages.
     const LINE: &'static str;
-    /// Least and most cells of a line, both inclusive.
+    /// Smallest and largest number of cells of a line.
     const CELLS: (usize, usize);
     const SEPARATOR: Separator = Separator::Comma;
     /// The first cell of a header.
     const HEADER: Option<&'static [u8]> = None;
     const USES: &'static [O] = &[O::Unit, O::OffsetUnit, O::Sort];
     /// The units in which lines are read where nothing else is stated or asked for.
-    const UNITS: Stated;
+    const UNITS: LineUnits;
     const FORMAT: ImportFormat = ImportFormat {
         name: Self::SPEC.name,
         help: Self::HELP,
@@ -35,28 +35,28 @@ pub(super) trait LineFormat<const N: usize> {
         import: Self::import,
     };
 
-    fn row(cells: &Cells<'_, N>, stated: &Stated) -> Result<Row, BadLine>;
+    fn row(cells: &Cells<'_, N>, units: &LineUnits) -> Result<Row, BadLine>;
 
     #[inline]
-    fn parse(line: &[u8], stated: &Stated) -> Parse {
+    fn parse(line: &[u8], units: &LineUnits) -> Parse {
         let cells = Cells::from_line(line, Self::SEPARATOR, Self::CELLS, Self::LINE)?;
         if Self::HEADER == Some(cells.get(0)) {
             return Ok(None);
         }
-        Self::row(&cells, stated).map(Some)
+        Self::row(&cells, units).map(Some)
     }
 
     fn sniff(head: &[u8]) -> bool {
-        shape::unit(head, &Self::SPEC, Self::UNITS, Self::parse).is_some()
+        shape::detect_unit(head, &Self::SPEC, Self::UNITS, Self::parse).is_some()
     }
 
-    fn stated(from: &mut Import<'_>) -> Result<Stated, ImportError> {
-        shape::stated_unit(from, &Self::SPEC, Self::UNITS, Self::parse)
+    fn units(from: &mut Import<'_>) -> Result<LineUnits, ImportError> {
+        shape::find_units(from, &Self::SPEC, Self::UNITS, Self::parse)
     }
 
     fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-        let stated = Self::stated(from)?;
-        text::import(from, &Self::SPEC, |line| Self::parse(line, &stated))
+        let units = Self::units(from)?;
+        text::import(from, &Self::SPEC, |line| Self::parse(line, &units))
     }
 }
 
@@ -73,21 +73,21 @@ impl LineFormat<5> for Alibaba {
     const LINE: &str = "5 cells: device_id,opcode,offset,length,timestamp";
     const CELLS: (usize, usize) = (5, 5);
     const HEADER: Option<&[u8]> = Some(b"device_id");
-    const UNITS: Stated = Stated::in_units(TimeUnit::Microseconds, Bytes(1));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Microseconds, Bytes(1));
 
-    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
-        let number = device(cells.get(0), "device_id")?;
-        let op = letter(cells.get(1), "opcode")?;
-        let sector = address(cells.get(2), stated.offsets, "offset")?;
+    fn row(cells: &Cells<'_, 5>, units: &LineUnits) -> Result<Row, BadLine> {
+        let number = number_32(cells.get(0), "device_id")?;
+        let op = read_or_write(cells.get(1), "opcode")?;
+        let sector = address(cells.get(2), units.offsets, "offset")?;
         let bytes = length(cells.get(3), Bytes(1), "length")?;
-        let start = time(cells.get(4), stated.unit, "timestamp")?;
-        Ok(Row::new(start, op, sector, bytes).with_disk(number))
+        let start = time(cells.get(4), units.unit, "timestamp")?;
+        Ok(Row::new(start, op, sector, bytes).with_device(number))
     }
 
-    fn stated(from: &mut Import<'_>) -> Result<Stated, ImportError> {
-        let mut stated = Self::UNITS;
-        stated.offsets = from.options.offset_unit.unwrap_or(stated.offsets);
-        shape::stated_unit(from, &Self::SPEC, stated, Self::parse)
+    fn units(from: &mut Import<'_>) -> Result<LineUnits, ImportError> {
+        let mut units = Self::UNITS;
+        units.offsets = from.options.offset_unit.unwrap_or(units.offsets);
+        shape::find_units(from, &Self::SPEC, units, Self::parse)
     }
 }
 
@@ -103,42 +103,42 @@ impl LineFormat<5> for DiskSim {
     const CELLS: (usize, usize) = (5, 5);
     const SEPARATOR: Separator = Separator::Blanks;
     const USES: &[O] = &[O::Unit, O::OffsetUnit, O::ReadFlag, O::Sort];
-    const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(512));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Nanoseconds, Bytes(512));
 
-    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
-        let start = time(cells.get(0), stated.unit, "time")?;
-        let number = device(cells.get(1), "device")?;
-        let sector = address(cells.get(2), stated.offsets, "block")?;
-        let bytes = length(cells.get(3), stated.offsets, "blocks")?;
-        let read = whole_number(cells.get(4), "flags")? & 1 == stated.read_flag;
+    fn row(cells: &Cells<'_, 5>, units: &LineUnits) -> Result<Row, BadLine> {
+        let start = time(cells.get(0), units.unit, "time")?;
+        let number = number_32(cells.get(1), "device")?;
+        let sector = address(cells.get(2), units.offsets, "block")?;
+        let bytes = length(cells.get(3), units.offsets, "blocks")?;
+        let read = whole_number(cells.get(4), "flags")? & 1 == units.read_flag;
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Row::new(start, op, sector, bytes).with_disk(number))
+        Ok(Row::new(start, op, sector, bytes).with_device(number))
     }
 
     /// Copies of the format use bytes; the import then asks for the unit of offsets.
     fn sniff(head: &[u8]) -> bool {
         [Bytes(512), Bytes(1)].into_iter().any(|offsets| {
-            let stated = Stated {
+            let units = LineUnits {
                 offsets,
                 ..Self::UNITS
             };
-            shape::sniff(head, &Self::SPEC, |line| Self::parse(line, &stated))
+            shape::sniff(head, &Self::SPEC, |line| Self::parse(line, &units))
         })
     }
 
     fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         let (path, options) = (from.path, from.options);
         let reason = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
-        let stated = Stated {
-            unit: needed(options.unit, path, "unit", reason)?,
-            offsets: shape::stated_block(from, true, |line| Self::parse(line, &Self::UNITS))?,
+        let units = LineUnits {
+            unit: require(options.unit, path, "unit", reason)?,
+            offsets: shape::find_offset_unit(from, true, |line| Self::parse(line, &Self::UNITS))?,
             read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
             ..Self::UNITS
         };
-        let mut meta = text::import(from, &Self::SPEC, |line| Self::parse(line, &stated))?;
+        let mut meta = text::import(from, &Self::SPEC, |line| Self::parse(line, &units))?;
         meta.facts.extend([
-            fact("unit", stated.unit.name()),
-            fact("stated.read_flag", stated.read_flag),
+            fact("unit", units.unit.name()),
+            fact("stated.read_flag", units.read_flag),
         ]);
         Ok(meta)
     }
@@ -154,18 +154,18 @@ impl LineFormat<8> for Fiu {
     const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
     const CELLS: (usize, usize) = (8, 9);
     const SEPARATOR: Separator = Separator::Blanks;
-    const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(512));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Nanoseconds, Bytes(512));
 
-    fn row(cells: &Cells<'_, 8>, stated: &Stated) -> Result<Row, BadLine> {
-        let start = time(cells.get(0), stated.unit, "ts")?;
-        let pid = device(cells.get(1), "pid")?;
-        let sector = address(cells.get(3), stated.offsets, "lba")?;
-        let bytes = sector_length(cells.get(4), stated.sizes, "size")?;
-        let op = letter(cells.get(5), "op")?;
+    fn row(cells: &Cells<'_, 8>, units: &LineUnits) -> Result<Row, BadLine> {
+        let start = time(cells.get(0), units.unit, "ts")?;
+        let pid = number_32(cells.get(1), "pid")?;
+        let sector = address(cells.get(3), units.offsets, "lba")?;
+        let bytes = sector_length(cells.get(4), units.sizes, "size")?;
+        let op = read_or_write(cells.get(5), "op")?;
         let mut row = Row::new(start, op, sector, bytes);
         row.device = DevId {
-            major: device(cells.get(6), "major")?,
-            minor: device(cells.get(7), "minor")?,
+            major: number_32(cells.get(6), "major")?,
+            minor: number_32(cells.get(7), "minor")?,
         };
         row.pid = Some(pid);
         row.name = Name::cut(cells.get(2));
@@ -173,8 +173,8 @@ impl LineFormat<8> for Fiu {
     }
 
     fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-        let stated = Self::stated(from)?;
-        shape::import_units(from, &Self::SPEC, stated, Self::parse)
+        let units = Self::units(from)?;
+        shape::import_units(from, &Self::SPEC, units, Self::parse)
     }
 }
 
@@ -196,15 +196,15 @@ impl LineFormat<7> for Msr {
     const CELLS: (usize, usize) = (7, 7);
     const HEADER: Option<&[u8]> = Some(b"Timestamp");
     const USES: &[O] = &[O::Sort];
-    const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(1));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Nanoseconds, Bytes(1));
 
-    fn row(cells: &Cells<'_, 7>, _: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 7>, _: &LineUnits) -> Result<Row, BadLine> {
         let start = file_time(cells.get(0))?;
         let host = cells.get(1);
         let name = Name::if_fits(host).filter(|_| !host.is_empty());
         let name = name.ok_or_else(|| bad("Hostname", "a name of 1 to 16 bytes", host))?;
-        let disk = device(cells.get(2), "DiskNumber")?;
-        let op = letter(cells.get(3), "Type")?;
+        let disk = number_32(cells.get(2), "DiskNumber")?;
+        let op = read_or_write(cells.get(3), "Type")?;
         let sector = address(cells.get(4), Bytes(1), "Offset")?;
         let bytes = length(cells.get(5), Bytes(1), "Size")?;
         let response = whole_number(cells.get(6), "ResponseTime")?.checked_mul(100);
@@ -242,15 +242,15 @@ impl LineFormat<8> for Nexus5 {
         "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
     const CELLS: (usize, usize) = (7, 8);
     const SEPARATOR: Separator = Separator::Blanks;
-    const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &Cells<'_, 8>, stated: &Stated) -> Result<Row, BadLine> {
-        let sector = address(cells.get(0), stated.offsets, "address")?;
+    fn row(cells: &Cells<'_, 8>, units: &LineUnits) -> Result<Row, BadLine> {
+        let sector = address(cells.get(0), units.offsets, "address")?;
         whole_number(cells.get(1), "sectors")?;
         let bytes = length(cells.get(2), Bytes(1), "bytes")?;
         let write = whole_number(cells.get(3), "type")? % 2 == 1;
         let op = if write { Op::Write } else { Op::Read };
-        let at = |cell, field| time(cells.get(cell), stated.unit, field);
+        let at = |cell, field| time(cells.get(cell), units.unit, field);
         let start = at(4, "generated")?;
         at(5, "processed")?;
         at(6, "submitted")?;
@@ -273,11 +273,11 @@ impl LineFormat<8> for Nexus5 {
         head.contains(&b'\t') && shape::sniff(head, &Self::SPEC, parse)
     }
 
-    fn stated(from: &mut Import<'_>) -> Result<Stated, ImportError> {
+    fn units(from: &mut Import<'_>) -> Result<LineUnits, ImportError> {
         let reason = "addresses are sectors (512) or bytes (1), and readers of the set differ";
-        Ok(Stated {
+        Ok(LineUnits {
             unit: from.options.unit.unwrap_or(Self::UNITS.unit),
-            offsets: needed(from.options.offset_unit, from.path, "offset unit", reason)?,
+            offsets: require(from.options.offset_unit, from.path, "offset unit", reason)?,
             ..Self::UNITS
         })
     }
@@ -293,22 +293,22 @@ impl LineFormat<5> for Spc {
     const HELP: &str = "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)";
     const LINE: &str = "5 cells or more: ASU,LBA,size,opcode,timestamp";
     const CELLS: (usize, usize) = (5, usize::MAX);
-    const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
-        let number = device(cells.get(0), "ASU")?;
-        let sector = address(cells.get(1), stated.offsets, "LBA")?;
+    fn row(cells: &Cells<'_, 5>, units: &LineUnits) -> Result<Row, BadLine> {
+        let number = number_32(cells.get(0), "ASU")?;
+        let sector = address(cells.get(1), units.offsets, "LBA")?;
         let bytes = length(cells.get(2), Bytes(1), "size")?;
-        let op = letter(cells.get(3), "opcode")?;
-        let start = time(cells.get(4), stated.unit, "timestamp")?;
-        Ok(Row::new(start, op, sector, bytes).with_disk(number))
+        let op = read_or_write(cells.get(3), "opcode")?;
+        let start = time(cells.get(4), units.unit, "timestamp")?;
+        Ok(Row::new(start, op, sector, bytes).with_device(number))
     }
 
-    fn stated(from: &mut Import<'_>) -> Result<Stated, ImportError> {
-        let mut stated = Self::UNITS;
-        stated.unit = from.options.unit.unwrap_or(stated.unit);
-        stated.offsets = shape::stated_block(from, false, |line| Self::parse(line, &stated))?;
-        Ok(stated)
+    fn units(from: &mut Import<'_>) -> Result<LineUnits, ImportError> {
+        let mut units = Self::UNITS;
+        units.unit = from.options.unit.unwrap_or(units.unit);
+        units.offsets = shape::find_offset_unit(from, false, |line| Self::parse(line, &units))?;
+        Ok(units)
     }
 }
 
@@ -329,22 +329,22 @@ impl LineFormat<6> for Systor17 {
     const CELLS: (usize, usize) = (6, 6);
     const HEADER: Option<&[u8]> = Some(b"Timestamp");
     const USES: &[O] = &[O::Unit, O::Sort];
-    const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(1));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Seconds, Bytes(1));
 
-    fn row(cells: &Cells<'_, 6>, stated: &Stated) -> Result<Row, BadLine> {
-        let start = time(cells.get(0), stated.unit, "Timestamp")?;
+    fn row(cells: &Cells<'_, 6>, units: &LineUnits) -> Result<Row, BadLine> {
+        let start = time(cells.get(0), units.unit, "Timestamp")?;
         let latency = match cells.get(1) {
             b"" => KnownTime::UNKNOWN,
-            cell => KnownTime::from(time(cell, stated.unit, "Response")?),
+            cell => KnownTime::from(time(cell, units.unit, "Response")?),
         };
         let op = match cells.get(2) {
             b"" => Op::Other,
-            cell => letter(cell, "IOType")?,
+            cell => read_or_write(cell, "IOType")?,
         };
-        let unit = device(cells.get(3), "LUN")?;
+        let unit = number_32(cells.get(3), "LUN")?;
         let sector = address(cells.get(4), Bytes(1), "Offset")?;
         let bytes = length(cells.get(5), Bytes(1), "Size")?;
-        let mut row = Row::new(start, op, sector, bytes).with_disk(unit);
+        let mut row = Row::new(start, op, sector, bytes).with_device(unit);
         row.latency = latency;
         Ok(row)
     }
@@ -352,7 +352,7 @@ impl LineFormat<6> for Systor17 {
     fn sniff(head: &[u8]) -> bool {
         let text = head.strip_prefix(BOM).unwrap_or(head);
         text.starts_with(b"Timestamp,Response,IOType,LUN,Offset,Size")
-            || shape::unit(head, &Self::SPEC, Self::UNITS, Self::parse).is_some()
+            || shape::detect_unit(head, &Self::SPEC, Self::UNITS, Self::parse).is_some()
     }
 }
 
@@ -371,23 +371,23 @@ impl LineFormat<5> for Tencent {
     const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
     const CELLS: (usize, usize) = (5, 5);
     const HEADER: Option<&[u8]> = Some(b"Timestamp");
-    const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
+    const UNITS: LineUnits = LineUnits::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
-        let start = time(cells.get(0), stated.unit, "Timestamp")?;
-        let sector = address(cells.get(1), stated.offsets, "Offset")?;
-        let bytes = sector_length(cells.get(2), stated.sizes, "Size")?;
+    fn row(cells: &Cells<'_, 5>, units: &LineUnits) -> Result<Row, BadLine> {
+        let start = time(cells.get(0), units.unit, "Timestamp")?;
+        let sector = address(cells.get(1), units.offsets, "Offset")?;
+        let bytes = sector_length(cells.get(2), units.sizes, "Size")?;
         let op = match cells.get(3) {
             b"0" => Op::Read,
             b"1" => Op::Write,
             other => return Err(bad("IOType", "0 (read) or 1 (write)", other)),
         };
-        let volume = device(cells.get(4), "VolumeID")?;
-        Ok(Row::new(start, op, sector, bytes).with_disk(volume))
+        let volume = number_32(cells.get(4), "VolumeID")?;
+        Ok(Row::new(start, op, sector, bytes).with_device(volume))
     }
 
     fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-        let stated = Self::stated(from)?;
-        shape::import_units(from, &Self::SPEC, stated, Self::parse)
+        let units = Self::units(from)?;
+        shape::import_units(from, &Self::SPEC, units, Self::parse)
     }
 }

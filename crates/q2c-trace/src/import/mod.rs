@@ -18,15 +18,15 @@ mod ftrace;
 mod input;
 mod latency_list;
 mod line_formats;
+mod merge;
 mod ms_etw;
+mod not_recordings;
 mod options;
 mod row;
 mod run;
-mod several;
 mod shape;
 mod text;
 mod unpack;
-mod unread;
 mod vscsi;
 
 pub(crate) use arrange::Depths;
@@ -36,18 +36,18 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub(crate) use error::unreadable;
 pub use fleet::to_fleet;
-pub use input::{DOUBLED, Ids, Input, to_trace};
+pub use input::{DUPLICATE_RECORD, IdSet, Input, to_trace};
+pub use merge::merge_recordings;
 pub use options::{ColumnMap, ImportOption, ImportOptions};
 pub(crate) use run::RecordBuffer;
 pub use run::{Import, Origin, RecordSink};
-pub use several::several;
 
 use arrange::Spec;
 use error::{BadLine, bad};
 use line_formats::{Alibaba, DiskSim, Fiu, LineFormat, Msr, Nexus5, Spc, Systor17, Tencent};
 use q2c_model::TraceMeta;
 use row::{KnownTime, Name, Names, Row};
-use run::{fact, needed, not_told_twice};
+use run::{fact, refuse_stated, require};
 
 /// A format that can be imported; [`FORMATS`] lists all of them.
 pub struct ImportFormat {

@@ -6,65 +6,63 @@
 //! size are hexadecimal bytes. Events are assumed to be logged at completion, so a request starts
 //! its elapsed time earlier, perhaps before the recording. Other events are counted only.
 
-use super::text::{self, BOM, Cells, Parse, Separator, device, sectors, time, whole_number};
+use super::text::{self, BOM, Cells, Parse, Separator, number_32, sectors, time, whole_number};
 use super::{
     BadLine, Import, ImportError, ImportFormat, ImportOption, Name, Row, Spec, TimeUnit, bad, fact,
 };
-use q2c_model::{Bytes, Op, Sectors, TraceMeta};
+use q2c_model::{Bytes, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ms-etw",
     help: "Microsoft production, TPC-E: DiskRead, DiskWrite and DiskFlush events of ETW as CSV (not verified against a real file)",
     sniff: |head| {
-        let mut events = Events::new(TimeUnit::Microseconds);
-        head.strip_prefix(BOM)
-            .unwrap_or(head)
-            .trim_ascii_start()
-            .starts_with(BEGIN)
-            || text::sniff(head, |line| events.line(line))
+        let mut events = EtwParser::new(TimeUnit::Microseconds);
+        let text = head.strip_prefix(BOM).unwrap_or(head).trim_ascii_start();
+        text.starts_with(BEGIN_HEADER) || text::sniff(head, |line| events.line(line))
     },
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
 };
 
-const BEGIN: &[u8] = b"BeginHeader";
+const BEGIN_HEADER: &[u8] = b"BeginHeader";
 const SPEC: Spec = Spec {
     ends: true,
     ..Spec::lines("ms-etw", "from a day before the recording's start")
 };
-/// Most cells of a line that are read.
-const CELLS: usize = 32;
+const MAX_CELLS: usize = 32;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut events = Events::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
+    let mut events = EtwParser::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
     let mut meta = text::import_in_order(from, &SPEC, |line| events.line(line))?;
     meta.lost = events.lost;
-    meta.facts
-        .extend([fact("events_of_other_kinds", events.others)]);
+    let others = fact("events_of_other_kinds", events.others);
+    meta.facts.extend([others]);
     Ok(meta)
 }
 
 struct EtwColumnNames(Vec<Vec<u8>>);
 
-impl EtwColumnNames {
-    const TRANSFER: &[u8] = b"DiskRead, TimeStamp, Process Name, ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum";
-    const FLUSH: &[u8] =
-        b"DiskFlush, TimeStamp, Process Name, ThreadID, IrpPtr, ElapsedTime, DiskNum";
+/// The cells of reads and writes, and of flushes, if no header names them.
+const TRANSFER_CELLS: &[u8] = b"DiskRead, TimeStamp, Process Name, ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum";
+const FLUSH_CELLS: &[u8] =
+    b"DiskFlush, TimeStamp, Process Name, ThreadID, IrpPtr, ElapsedTime, DiskNum";
 
+impl EtwColumnNames {
     fn from_line(line: &[u8]) -> EtwColumnNames {
-        let names = line.split(|byte| *byte == b',').take(CELLS);
+        let names = line.split(|byte| *byte == b',').take(MAX_CELLS);
         EtwColumnNames(names.map(|name| name.trim_ascii().to_owned()).collect())
     }
 
-    fn get<'a>(&self, cells: &Cells<'a, CELLS>, name: &str) -> &'a [u8] {
+    fn get<'a>(&self, cells: &Cells<'a, MAX_CELLS>, name: &str) -> &'a [u8] {
         let mut names = self.0.iter();
-        let at = names.position(|known| known.starts_with(name.as_bytes()));
-        at.map_or(b"", |at| cells.get(at))
+        let index = names.position(|known| known.starts_with(name.as_bytes()));
+        index.map_or(b"", |index| cells.get(index))
     }
 }
 
-struct Events {
+/// State of the parser: the header names the cells.
+struct EtwParser {
     unit: TimeUnit,
     in_header: bool,
     /// The names of the cells of reads, writes and flushes.
@@ -73,26 +71,21 @@ struct Events {
     others: u64,
 }
 
-impl Events {
-    fn new(unit: TimeUnit) -> Events {
-        Events {
+impl EtwParser {
+    fn new(unit: TimeUnit) -> EtwParser {
+        EtwParser {
             unit,
             in_header: false,
-            names: [
-                EtwColumnNames::TRANSFER,
-                EtwColumnNames::TRANSFER,
-                EtwColumnNames::FLUSH,
-            ]
-            .map(EtwColumnNames::from_line),
+            names: [TRANSFER_CELLS, TRANSFER_CELLS, FLUSH_CELLS].map(EtwColumnNames::from_line),
             lost: 0,
             others: 0,
         }
     }
 
     fn line(&mut self, line: &[u8]) -> Parse {
-        let cells = Cells::<CELLS>::split(line, Separator::Comma);
+        let cells = Cells::<MAX_CELLS>::split(line, Separator::Comma);
         match cells.get(0) {
-            BEGIN => self.in_header = true,
+            BEGIN_HEADER => self.in_header = true,
             b"EndHeader" => self.in_header = false,
             b"DiskRead" => return self.event(Op::Read, &cells, line),
             b"DiskWrite" => return self.event(Op::Write, &cells, line),
@@ -113,7 +106,7 @@ impl Events {
     }
 
     /// Reads the line of an event. In the header, such a line names the event's cells.
-    fn event(&mut self, op: Op, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
+    fn event(&mut self, op: Op, cells: &Cells<'_, MAX_CELLS>, line: &[u8]) -> Parse {
         let names = &mut self.names[op as usize];
         if self.in_header {
             *names = EtwColumnNames::from_line(line);
@@ -124,14 +117,15 @@ impl Events {
             let expected = "the cells from the event to DiskNum, as the header names them";
             return Err(BadLine::wrong_cells(expected, line));
         }
-        let range = match op {
+        let (sector, bytes) = match op {
             Op::Flush => (Sectors(0), Bytes(0)),
             _ => range(cell("ByteOffset"), cell("IOSize"))?,
         };
         let end = time(cell("TimeStamp"), self.unit, "TimeStamp")?;
         let latency = time(cell("ElapsedTime"), self.unit, "ElapsedTime")?;
-        let disk = device(cell("DiskNum"), "DiskNum")?;
-        let mut row = Row::ended(end, latency, op, range)?.with_disk(disk);
+        let disk = number_32(cell("DiskNum"), "DiskNum")?;
+        let row = Row::new(Nanos::ZERO, op, sector, bytes).with_device(disk);
+        let mut row = row.with_end(end, latency)?;
         (row.name, row.pid) = process(cell("Process Name"))?;
         Ok(Some(row))
     }
@@ -142,29 +136,27 @@ fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
         .ok_or_else(|| bad("ByteOffset", "a multiple of 512", offset))?;
     let bytes = Bytes(hexadecimal(size, "IOSize")?);
     if bytes == Bytes(0) {
-        let expected = "a length above zero";
-        return Err(BadLine::new("zero length", "IOSize", expected, "0"));
+        return Err(BadLine::zero_length("IOSize"));
     }
     Ok((sector, bytes))
 }
 
 /// The number in `Events Lost: 12`, which xperf writes after the header.
-fn lost(cells: &Cells<'_, CELLS>) -> Result<u64, BadLine> {
-    let number = (0..CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
+fn lost(cells: &Cells<'_, MAX_CELLS>) -> Result<u64, BadLine> {
+    let number = (0..MAX_CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
     number.map_or(Ok(0), |number| {
         whole_number(number.trim_ascii(), "Events Lost")
     })
 }
 
 /// True if a line is an event: a name, which may hold a slash or blanks, and a time.
-fn is_event(cells: &Cells<'_, CELLS>) -> bool {
-    let (name, at) = (cells.get(0), cells.get(1));
+fn is_event(cells: &Cells<'_, MAX_CELLS>) -> bool {
+    let (name, time) = (cells.get(0), cells.get(1));
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
     name.first().is_some_and(u8::is_ascii_alphabetic)
-        && name
-            .iter()
-            .all(|byte| byte.is_ascii_graphic() || *byte == b' ')
-        && !at.is_empty()
-        && at.iter().all(u8::is_ascii_digit)
+        && name.iter().all(is_text)
+        && !time.is_empty()
+        && time.iter().all(u8::is_ascii_digit)
 }
 
 /// Parses `name.exe ( 1234)`. The number may be missing, or -1 where it is unknown.
@@ -175,7 +167,7 @@ fn process(cell: &[u8]) -> Result<(Name, Option<u32>), BadLine> {
     let pid = cell[open + 1..].strip_suffix(b")").unwrap_or(b"");
     let pid = match pid.trim_ascii() {
         b"-1" => None,
-        pid => Some(device(pid, "process (PID)")?),
+        pid => Some(number_32(pid, "process (PID)")?),
     };
     Ok((Name::cut(cell[..open].trim_ascii()), pid))
 }

@@ -1,9 +1,8 @@
 //! Properties that a source lacks and that the user states.
 
 use super::decimal::TimeUnit;
-use super::error::{ImportError, misused};
-use super::input::{Input, is_trace};
-use super::{FORMATS, ImportFormat, by_name};
+use super::input::is_trace;
+use super::{FORMATS, ImportFormat};
 use q2c_model::{Bytes, DevId, Op};
 use std::path::{Path, PathBuf};
 
@@ -54,16 +53,18 @@ impl ImportOptions {
     }
 
     /// The format implied by an option that only this format uses.
-    pub(super) fn only_format(&self) -> Option<&'static ImportFormat> {
-        self.given().find_map(|(option, _)| {
+    pub(super) fn implied_format(&self) -> Option<&'static ImportFormat> {
+        self.given_flags().find_map(|(option, _)| {
             let mut users = option.users();
             users.next().filter(|_| users.next().is_none())
         })
     }
 
     /// The given options that only some formats use, with their command-line flags.
-    fn given(&self) -> impl Iterator<Item = (ImportOption, &'static str)> {
+    pub(super) fn given_flags(&self) -> impl Iterator<Item = (ImportOption, &'static str)> {
         use ImportOption as O;
+        const BLKPARSE_FORMAT: &str = "--blkparse-format";
+        let has_blkparse_format = self.blkparse_format.is_some();
         let options = [
             (O::Unit, "--unit", self.unit.is_some()),
             (O::OffsetUnit, "--offset-unit", self.offset_unit.is_some()),
@@ -72,11 +73,7 @@ impl ImportOptions {
             (O::ReadFlag, "--read-flag", self.read_flag.is_some()),
             (O::Columns, "--columns", !self.columns.is_empty()),
             (O::Delimiter, "--delimiter", self.delimiter.is_some()),
-            (
-                O::BlkparseFormat,
-                "--blkparse-format",
-                self.blkparse_format.is_some(),
-            ),
+            (O::BlkparseFormat, BLKPARSE_FORMAT, has_blkparse_format),
             (O::Sort, "--sort", self.sort.is_some()),
         ];
         let given = options.into_iter().filter(|(.., is_given)| *is_given);
@@ -108,44 +105,9 @@ pub enum ImportOption {
 }
 
 impl ImportOption {
-    fn users(self) -> impl Iterator<Item = &'static ImportFormat> {
+    pub(super) fn users(self) -> impl Iterator<Item = &'static ImportFormat> {
         let formats = FORMATS.iter();
         formats.filter(move |format| format.uses.contains(&self))
-    }
-}
-
-impl Input {
-    /// True if an import reads the option. Imports of q2c traces read none.
-    fn uses(&self, option: ImportOption) -> bool {
-        let format = self.format().and_then(by_name);
-        format.is_some_and(|format| format.uses.contains(&option))
-    }
-
-    /// Fails on options that the recording's format does not use. A q2c trace uses none.
-    pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
-        let unused = options.given().find(|(option, _)| !self.uses(*option));
-        let Some(format) = self.format() else {
-            let skip_bad = options.skip_bad.then_some("--skip-bad");
-            let flag = unused.map(|(_, flag)| flag).or(skip_bad);
-            let needless = flag.filter(|_| !options.mixed);
-            let path = path.display();
-            return needless.map_or(Ok(()), |flag| {
-                Err(misused(format_args!(
-                    "read {path}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such \
-                     option; leave it out"
-                )))
-            });
-        };
-        let Some((option, flag)) = unused else {
-            return Ok(());
-        };
-        let users: Vec<&str> = option.users().map(|format| format.name).collect();
-        Err(ImportError::Unused {
-            path: path.to_owned(),
-            format,
-            flag,
-            users: users.join(", "),
-        })
     }
 }
 

@@ -7,27 +7,28 @@ use serde::{Deserialize, Serialize};
 
 /// Every request is shorter than a day.
 pub(super) const DAY: Nanos = Nanos(86_400_000_000_000);
-const NAME: usize = 16;
+const NAME_BYTES: usize = 16;
 
 /// Name of a process or a host, up to 16 bytes, padded with zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Name([u8; NAME]);
+pub(super) struct Name([u8; NAME_BYTES]);
 
 impl Name {
     pub(super) fn cut(text: &[u8]) -> Name {
-        let mut name = [0; NAME];
-        let kept = text.len().min(NAME);
-        name[..kept].copy_from_slice(&text[..kept]);
+        let mut name = [0; NAME_BYTES];
+        let length = text.len().min(NAME_BYTES);
+        name[..length].copy_from_slice(&text[..length]);
         Name(name)
     }
 
     pub(super) fn if_fits(text: &[u8]) -> Option<Name> {
-        (text.len() <= NAME).then(|| Name::cut(text))
+        (text.len() <= NAME_BYTES).then(|| Name::cut(text))
     }
 
     /// The name as text; bytes that are not UTF-8 are replaced. `None` if the name is empty.
     pub(super) fn text(&self) -> Option<String> {
-        let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
+        let end = self.0.iter().position(|byte| *byte == 0);
+        let end = end.unwrap_or(NAME_BYTES);
         (end > 0).then(|| String::from_utf8_lossy(&self.0[..end]).into_owned())
     }
 }
@@ -87,31 +88,25 @@ impl Row {
         }
     }
 
-    /// A request for which the source has the end and the latency. It may have started before the
-    /// source's clock did, so all its times are one day later.
-    pub(super) fn ended(
-        end: Nanos,
-        latency: Nanos,
-        op: Op,
-        (sector, bytes): (Sectors, Bytes),
-    ) -> Result<Row, BadLine> {
+    /// Sets start and latency where the source has the end and the latency. The request may have
+    /// started before the source's clock did, so all its times are one day later.
+    pub(super) fn with_end(mut self, end: Nanos, latency: Nanos) -> Result<Row, BadLine> {
         if latency >= DAY {
             let bad = BadLine::new("too large", "latency", "less than a day", "");
             return Err(bad.found(format!("{} ns", latency.0)));
         }
-        let start = (end.0).checked_add(DAY.0 - latency.0);
-        let start = start.ok_or_else(|| {
+        let start = end.0.checked_add(DAY.0 - latency.0).map(Nanos);
+        self.start = start.ok_or_else(|| {
             let end = end.0.to_string();
             BadLine::new("too large", "time", "below 2^64 ns less a day", &end)
         })?;
-        let mut row = Row::new(Nanos(start), op, sector, bytes);
-        row.latency = KnownTime::from(latency);
-        Ok(row)
+        self.latency = KnownTime::from(latency);
+        Ok(self)
     }
 
     /// Puts the request on the disk that has this number in the source.
-    pub(super) fn with_disk(mut self, number: u32) -> Row {
-        self.device = numbered(number);
+    pub(super) fn with_device(mut self, number: u32) -> Row {
+        self.device = numbered_device(number);
         self
     }
 }
@@ -126,7 +121,7 @@ impl SorterRow for Row {
 
 /// The device of a disk that the source numbers itself. The major number is 1, because 0:0 means an
 /// unknown device.
-pub(super) fn numbered(minor: u32) -> DevId {
+pub(super) fn numbered_device(minor: u32) -> DevId {
     DevId { major: 1, minor }
 }
 
@@ -137,12 +132,12 @@ pub(super) struct Names(pub(super) Vec<Vec<u8>>);
 impl Names {
     /// The number of a name; a new one gets the next number.
     pub(super) fn number(&mut self, name: &[u8], field: &'static str) -> Result<u32, BadLine> {
-        const MOST: usize = 1024;
+        const MAX_NAMES: usize = 1024;
         // The bound keeps the number within 32 bits.
-        if let Some(known) = self.0.iter().rposition(|known| known == name) {
-            return Ok(known as u32);
+        if let Some(number) = self.0.iter().rposition(|known| known == name) {
+            return Ok(number as u32);
         }
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_NAMES {
             return Err(bad(field, "at most 1024 names", name));
         }
         self.0.push(name.to_owned());
@@ -151,11 +146,8 @@ impl Names {
 
     /// The facts with the device names of these numbers.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let names = self
-            .0
-            .iter()
-            .map(|name| String::from_utf8_lossy(name))
-            .enumerate();
-        names.map(|(at, name)| (format!("device.1:{at}"), name.into_owned()))
+        let names = self.0.iter().enumerate();
+        let name = |name| String::from_utf8_lossy(name).into_owned();
+        names.map(move |(number, text)| (format!("device.1:{number}"), name(text)))
     }
 }

@@ -1,6 +1,6 @@
 //! Code that all importers share: sources and sinks of records, and the count of bad lines.
 
-use super::error::{BadLine, ImportError, empty, unfit};
+use super::error::{BadLine, ImportError, input_error, no_request};
 use super::options::ImportOptions;
 use crate::{TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta};
@@ -22,10 +22,10 @@ pub struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// The bytes ahead, at most `most`, without reading past them.
-    pub(super) fn ahead(&mut self, most: usize) -> Result<&[u8], ImportError> {
-        let ahead = self.input.fill_buf().map_err(read_error(self.path))?;
-        Ok(&ahead[..ahead.len().min(most)])
+    /// The bytes ahead, at most `max_bytes`, without reading past them.
+    pub(super) fn peek(&mut self, max_bytes: usize) -> Result<&[u8], ImportError> {
+        let bytes = self.input.fill_buf().map_err(read_error(self.path))?;
+        Ok(&bytes[..bytes.len().min(max_bytes)])
     }
 }
 
@@ -131,14 +131,14 @@ pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError {
 }
 
 /// The error for a bad line, or for a bad record at a byte of a binary source.
-pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine) -> ImportError {
+pub(super) fn refusal(path: &Path, is_binary: bool, position: u64, bad: BadLine) -> ImportError {
     let (field, expected) = (bad.field, bad.expected);
     if is_binary {
         let message = format!(
             ", record at byte {position}, {field}: expected {expected}, found {}; correct it, or skip and count bad records with --skip-bad",
             bad.found
         );
-        return unfit(path, message);
+        return input_error(path, message);
     }
     ImportError::Line {
         path: path.to_owned(),
@@ -159,12 +159,12 @@ pub(super) struct Skipped(BTreeMap<&'static str, (u64, Vec<u64>)>);
 
 impl Skipped {
     /// Most positions that are listed for each reason.
-    const MOST: usize = 10;
+    const MAX_LISTED_LINES: usize = 10;
 
     pub(super) fn add(&mut self, reason: &'static str, position: u64) {
         let (count, first) = self.0.entry(reason).or_default();
         *count += 1;
-        if first.len() < Self::MOST {
+        if first.len() < Self::MAX_LISTED_LINES {
             first.push(position);
         }
     }
@@ -174,7 +174,7 @@ impl Skipped {
         for (reason, (more, positions)) in &part.0 {
             let (count, first) = self.0.entry(reason).or_default();
             *count += more;
-            let room = Self::MOST - first.len();
+            let room = Self::MAX_LISTED_LINES - first.len();
             first.extend(positions.iter().take(room).map(|line| before + line));
         }
     }
@@ -207,7 +207,7 @@ pub(super) struct Intake<'a> {
     batch: RecordBuffer,
     /// The time zero of the records. Set it before the first record is taken.
     pub(super) origin: Origin,
-    pub(super) taken: u64,
+    pub(super) record_count: u64,
     pub(super) skipped: Skipped,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Intake<'a> {
             is_binary: false,
             batch: RecordBuffer(Vec::with_capacity(RecordBuffer::LEN)),
             origin: Origin::default(),
-            taken: 0,
+            record_count: 0,
             skipped: Skipped::default(),
         }
     }
@@ -232,8 +232,8 @@ impl<'a> Intake<'a> {
     /// Nothing stands before the push, so that the large record is made in its place.
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
-        record.id = self.taken;
-        self.taken += 1;
+        record.id = self.record_count;
+        self.record_count += 1;
         self.batch.0.push(record);
         if self.batch.0.len() == RecordBuffer::LEN {
             self.flush()?;
@@ -242,7 +242,7 @@ impl<'a> Intake<'a> {
     }
 
     fn flush(&mut self) -> Result<(), TraceError> {
-        let is_first = self.taken == self.batch.0.len() as u64;
+        let is_first = self.record_count == self.batch.0.len() as u64;
         if is_first {
             self.sink.begin(&self.origin)?;
         }
@@ -254,7 +254,7 @@ impl<'a> Intake<'a> {
             self.skipped.add(bad.reason, position);
             return Ok(());
         }
-        Err(refused(self.path, self.is_binary, position, bad))
+        Err(refusal(self.path, self.is_binary, position, bad))
     }
 
     /// Passes the last records on. Returns the description, with the counts of skipped lines.
@@ -264,8 +264,8 @@ impl<'a> Intake<'a> {
         clock: &str,
         lines: u64,
     ) -> Result<TraceMeta, ImportError> {
-        if self.taken == 0 {
-            return Err(empty(self.path, lines, self.skipped.total()));
+        if self.record_count == 0 {
+            return Err(no_request(self.path, lines, self.skipped.total()));
         }
         self.flush()?;
         let unit = if self.is_binary { "bytes" } else { "lines" };
@@ -282,7 +282,7 @@ impl<'a> Intake<'a> {
 }
 
 /// Returns the value of an option that this source needs, or the error that asks for it.
-pub(super) fn needed<T>(
+pub(super) fn require<T>(
     given: Option<T>,
     path: &Path,
     option: &'static str,
@@ -296,7 +296,7 @@ pub(super) fn needed<T>(
 }
 
 /// Fails if an option states what the rows of this source contain.
-pub(super) fn not_told_twice<T>(
+pub(super) fn refuse_stated<T>(
     given: Option<T>,
     path: &Path,
     format: &'static str,

@@ -21,62 +21,43 @@ use std::rc::Rc;
 use thiserror::Error;
 
 const STDIN: &str = "-";
-const BUFFER: usize = 256 * 1024;
+const BUFFER_BYTES: usize = 256 * 1024;
 /// Bytes that are read to detect a format.
-pub(super) const HEAD: usize = 4096;
+pub(super) const HEAD_BYTES: usize = 4096;
 /// Most packings within each other, such as a tar archive in gzip.
-const MOST_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 4;
 /// Most bytes of memory for unpacking xz, equal to Zstandard's; xz -9 needs 65 MiB.
-const MOST_XZ_MEMORY: u64 = 128 << 20;
+const MAX_XZ_BYTES: u64 = 128 << 20;
 /// Most files of an archive that a message lists.
-const MOST_NAMED: usize = 10;
+const MAX_LISTED_FILES: usize = 10;
 
-struct Packer {
-    name: &'static str,
-    /// True if a source that begins with these bytes is packed this way.
-    is: fn(&[u8]) -> bool,
-    open: fn(CountedInput) -> io::Result<Box<dyn Read>>,
+/// The packing of a source that begins with these bytes; `None` if it is not packed.
+fn packing(head: &[u8]) -> Option<&'static str> {
+    Some(match head {
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "Zstandard",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
+        [b'B', b'Z', b'h', _, b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => "bzip2",
+        [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, b'L', 0x18, ..] => "LZ4",
+        _ if tar::is_tar(head) => "tar",
+        _ => return None,
+    })
 }
 
-const PACKERS: &[Packer] = &[
-    Packer {
-        name: "gzip",
-        is: |head| head.starts_with(&[0x1f, 0x8b]),
-        open: |input| Ok(Box::new(MultiGzDecoder::new(input))),
-    },
-    Packer {
-        name: "Zstandard",
-        is: |head| head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        open: |input| Ok(Box::new(zstd::stream::read::Decoder::with_buffer(input)?)),
-    },
-    Packer {
-        name: "xz",
-        is: |head| head.starts_with(b"\xfd7zXZ\0"),
-        open: |input| {
-            let stream = Stream::new_stream_decoder(MOST_XZ_MEMORY, CONCATENATED)?;
-            Ok(Box::new(XzDecoder::new_stream(input, stream)))
-        },
-    },
-    Packer {
-        name: "bzip2",
-        is: |head| {
-            head.starts_with(b"BZh") && head.get(4..10).is_some_and(|magic| magic == b"1AY&SY")
-        },
-        open: |input| Ok(Box::new(MultiBzDecoder::new(input))),
-    },
-    Packer {
-        name: "LZ4",
-        is: |head| {
-            head.starts_with(&[0x04, 0x22, 0x4d, 0x18]) || head.starts_with(b"\x02\x21L\x18")
-        },
-        open: |input| Ok(Box::new(Frames(FrameDecoder::new(input)))),
-    },
-    Packer {
-        name: "tar",
-        is: tar::is_tar,
-        open: |input| tar::open(Box::new(input)),
-    },
-];
+/// Opens a source with this [`packing`].
+fn open_packed(packing: &str, input: CountedInput) -> io::Result<Box<dyn Read>> {
+    Ok(match packing {
+        "gzip" => Box::new(MultiGzDecoder::new(input)),
+        "Zstandard" => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+        "xz" => {
+            let stream = Stream::new_stream_decoder(MAX_XZ_BYTES, CONCATENATED)?;
+            Box::new(XzDecoder::new_stream(input, stream))
+        }
+        "bzip2" => Box::new(MultiBzDecoder::new(input)),
+        "LZ4" => Box::new(Lz4Frames(FrameDecoder::new(input))),
+        _ => return tar::open(Box::new(input)),
+    })
+}
 
 pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
@@ -103,33 +84,29 @@ pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError>
 }
 
 fn open_file(file: File) -> io::Result<(bool, Box<dyn BufRead>)> {
-    let mut input = BufReader::with_capacity(BUFFER, CountedFile(file));
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, CountedFile(file));
     let mut magic = Vec::new();
     input.by_ref().take(4).read_to_end(&mut magic)?;
     if !zip::MAGIC.contains(&&magic[..]) {
-        return unpacked(Cursor::new(magic).chain(input));
+        return unpack(Cursor::new(magic).chain(input));
     }
-    let at = Rc::<Cell<u64>>::default();
-    let reader = zip::open(input.into_inner().0, &at);
-    let reader = reader.map_err(|error| damage_error("zip", at.get(), error))?;
-    let (_, source) = unpacked(buffered("zip", reader, at))?;
+    let position = Rc::<Cell<u64>>::default();
+    let reader = zip::open(input.into_inner().0, &position);
+    let reader = reader.map_err(|error| damage_error("zip", position.get(), error))?;
+    let (_, source) = unpack(buffered("zip", reader, position))?;
     Ok((true, source))
 }
 
-fn unpacked(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>)> {
-    let (mut head, mut source) = with_head(input)?;
-    for layer in 0..=MOST_LAYERS {
-        let Some(packer) = PACKERS.iter().find(|packer| (packer.is)(&head)) else {
+fn unpack(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>)> {
+    let (mut head, mut source) = read_head(input)?;
+    for layer in 0..=MAX_LAYERS {
+        let Some(packing) = packing(&head) else {
             return Ok((layer > 0, source));
         };
-        let at = Rc::<Cell<u64>>::default();
-        let counted = CountedInput {
-            input: source,
-            at: Rc::clone(&at),
-        };
-        let reader = (packer.open)(counted);
-        let reader = reader.map_err(|error| damage_error(packer.name, at.get(), error))?;
-        (head, source) = with_head(buffered(packer.name, reader, at))?;
+        let position = Rc::<Cell<u64>>::default();
+        let reader = open_packed(packing, CountedInput::new(source, &position));
+        let reader = reader.map_err(|error| damage_error(packing, position.get(), error))?;
+        (head, source) = read_head(buffered(packing, reader, position))?;
     }
     Err(UnpackError::error(
         "expected at most 4 packings inside each other, found more; unpack it, and import the file in it",
@@ -138,9 +115,10 @@ fn unpacked(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>
 
 /// Reads the first bytes of a source. Returns them, and the whole source. A pipe gives few bytes at
 /// a time.
-fn with_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
+fn read_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
     let mut head = Vec::new();
-    input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    let mut start = input.by_ref().take(HEAD_BYTES as u64);
+    start.read_to_end(&mut head)?;
     if zip::MAGIC.iter().any(|magic| head.starts_with(magic)) {
         return Err(UnpackError::error(
             "expected one file in the packed data, found a zip archive; unpack it, and import the file in it",
@@ -149,43 +127,50 @@ fn with_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn 
     Ok((head.clone(), Box::new(Cursor::new(head).chain(input))))
 }
 
-fn buffered(name: &'static str, reader: Box<dyn Read>, at: Rc<Cell<u64>>) -> impl BufRead {
-    BufReader::with_capacity(BUFFER, Unpacked { reader, name, at })
+fn buffered(packing: &'static str, reader: Box<dyn Read>, position: Rc<Cell<u64>>) -> impl BufRead {
+    let unpacker = Unpacker {
+        reader,
+        packing,
+        position,
+    };
+    BufReader::with_capacity(BUFFER_BYTES, unpacker)
 }
 
 fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
     if names.len() < 2 {
         return Ok(());
     }
-    let shown = names.iter().take(MOST_NAMED);
-    let shown: Vec<_> = shown.map(|name| name.escape_debug().to_string()).collect();
-    let more = if names.len() > MOST_NAMED {
-        ", and more"
-    } else {
-        ""
-    };
-    let names = shown.join(", ");
-    let message = format!(
+    let listed = names.iter().take(MAX_LISTED_FILES);
+    let listed: Vec<_> = listed.map(|name| name.escape_debug().to_string()).collect();
+    let has_more = names.len() > MAX_LISTED_FILES;
+    let (names, more) = (listed.join(", "), if has_more { ", and more" } else { "" });
+    Err(UnpackError::error(format!(
         "expected one file in the {archive} archive, found {names}{more}; unpack it, and import the file that is the recording"
-    );
-    Err(UnpackError::error(message))
+    )))
 }
 
-/// True if a file's user put it into the archive. macOS adds files with file properties.
-fn is_own(name: &str) -> bool {
+/// True if the user put a file into the archive. macOS adds files with file properties.
+fn is_by_user(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     !name.starts_with("__MACOSX/") && !file.starts_with("._")
 }
 
 struct CountedInput {
     input: Box<dyn BufRead>,
-    at: Rc<Cell<u64>>,
+    position: Rc<Cell<u64>>,
+}
+
+impl CountedInput {
+    fn new(input: Box<dyn BufRead>, position: &Rc<Cell<u64>>) -> CountedInput {
+        let position = Rc::clone(position);
+        CountedInput { input, position }
+    }
 }
 
 impl Read for CountedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
-        self.at.set(self.at.get() + read as u64);
+        self.position.set(self.position.get() + read as u64);
         Ok(read)
     }
 }
@@ -196,21 +181,21 @@ impl BufRead for CountedInput {
     }
 
     fn consume(&mut self, amount: usize) {
-        self.at.set(self.at.get() + amount as u64);
+        self.position.set(self.position.get() + amount as u64);
         self.input.consume(amount);
     }
 }
 
 /// Successive LZ4 frames. The decoder ends after each of them.
-struct Frames(FrameDecoder<CountedInput>);
+struct Lz4Frames(FrameDecoder<CountedInput>);
 
-impl Read for Frames {
+impl Read for Lz4Frames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let before = self.0.get_ref().at.get();
+            let before = self.0.get_ref().position.get();
             let read = self.0.read(buffer)?;
             let ended = read == 0 && self.0.get_mut().fill_buf()?.is_empty();
-            if read > 0 || ended || self.0.get_ref().at.get() == before {
+            if read > 0 || ended || self.0.get_ref().position.get() == before {
                 return Ok(read);
             }
         }
@@ -218,16 +203,16 @@ impl Read for Frames {
 }
 
 /// Unpacked data. Its errors name the byte of the file at which they occurred.
-struct Unpacked {
+struct Unpacker {
     reader: Box<dyn Read>,
-    name: &'static str,
-    at: Rc<Cell<u64>>,
+    packing: &'static str,
+    position: Rc<Cell<u64>>,
 }
 
-impl Read for Unpacked {
+impl Read for Unpacker {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer);
-        read.map_err(|error| damage_error(self.name, self.at.get(), error))
+        read.map_err(|error| damage_error(self.packing, self.position.get(), error))
     }
 }
 
@@ -242,16 +227,17 @@ impl UnpackError {
     }
 }
 
-fn damage_error(name: &str, at: u64, error: io::Error) -> io::Error {
+fn damage_error(packing: &str, position: u64, error: io::Error) -> io::Error {
     let inner = error.get_ref();
-    let is_told = inner.is_some_and(|inner| inner.is::<UnpackError>());
     let message = match error.kind() {
-        _ if is_told => return error,
+        _ if inner.is_some_and(|inner| inner.is::<UnpackError>()) => return error,
         io::ErrorKind::Interrupted => return error,
         io::ErrorKind::UnexpectedEof => format!(
-            "expected the rest of the {name} data, found the end of the file at byte {at}; get the whole file"
+            "expected the rest of the {packing} data, found the end of the file at byte {position}; get the whole file"
         ),
-        _ => format!("expected {name} data, found damage at byte {at} of the file: {error}"),
+        _ => {
+            format!("expected {packing} data, found damage at byte {position} of the file: {error}")
+        }
     };
     io::Error::new(error.kind(), UnpackError(message))
 }

@@ -8,12 +8,12 @@
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
 //! the length is in bytes: consecutive blocks in the public sample of version 1 confirm it.
 
-use super::arrange::Arranged;
-use super::run::{read_error, refused};
+use super::arrange::RowSorter;
+use super::run::{read_error, refusal};
 use super::text::sectors;
 use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Row, Spec, fact};
-use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
-use std::io::{self, BufRead, Read};
+use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
+use std::io::{BufRead, Read};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "vscsi",
@@ -29,9 +29,8 @@ const V1: Spec = Spec {
     ..Spec::lines("vscsi", "microseconds, as in the source")
 };
 const V2: Spec = Spec { ends: true, ..V1 };
-const SECTOR: Bytes = Bytes(512);
 /// Number of records that are read at once.
-const RECORDS: usize = 4096;
+const RECORDS_AT_ONCE: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
@@ -58,7 +57,7 @@ impl Version {
     }
 
     /// Offsets of version, command, length, block and time in a record, bytes.
-    const fn places(self) -> [usize; 5] {
+    const fn offsets(self) -> [usize; 5] {
         match self {
             Version::One => [14, 12, 4, 16, 24],
             Version::Two => [2, 0, 8, 16, 24],
@@ -71,10 +70,10 @@ fn sniff(head: &[u8]) -> bool {
     let Some(version) = Version::from_record(head) else {
         return false;
     };
-    let whole = head.chunks_exact(version.size()).take(8);
-    whole.len() > 0
-        && whole.clone().all(|record| {
-            let row = row(record, version, DevId::default());
+    let records = head.chunks_exact(version.size()).take(8);
+    records.len() > 0
+        && records.clone().all(|record| {
+            let row = parse_row(record, version, DevId::default());
             Version::from_record(record) == Some(version)
                 && row.is_ok_and(|row| row.op != Op::Other)
         })
@@ -83,8 +82,10 @@ fn sniff(head: &[u8]) -> bool {
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let mut block = Vec::new();
-    let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
-        fill(input, block, size).map_err(read_error(path))
+    let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize| {
+        let room = (size - block.len()) as u64;
+        let read = input.take(room).read_to_end(block);
+        read.map_err(read_error(path))
     };
     // The first record gives the version, and so the size of all records.
     read(from.input, &mut block, Version::One.size())?;
@@ -92,20 +93,20 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         None if !block.is_empty() => {
             let expected = "1 in byte 15 (version 1) or 2 in byte 3 (version 2)";
             let bad = BadLine::new("no version", "version", expected, "");
-            return Err(refused(path, true, 0, bad.found("neither, or both")));
+            return Err(refusal(path, true, 0, bad.found("neither, or both")));
         }
         version => version.unwrap_or(Version::One),
     };
     let spec = if version == Version::One { &V1 } else { &V2 };
-    let mut out = Arranged::new(path, options, from.sink, spec);
+    let mut out = RowSorter::new(path, options, from.sink, spec);
     let mut offset = 0;
     loop {
-        read(from.input, &mut block, RECORDS * version.size())?;
+        read(from.input, &mut block, RECORDS_AT_ONCE * version.size())?;
         if block.is_empty() {
             break;
         }
         for record in block.chunks(version.size()) {
-            match row(record, version, options.device) {
+            match parse_row(record, version, options.device) {
                 Ok(row) => out.push(Row {
                     position: offset,
                     ..row
@@ -124,12 +125,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-fn fill(input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize) -> io::Result<()> {
-    let room = size - block.len();
-    input.take(room as u64).read_to_end(block).map(|_| ())
-}
-
-fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
+fn parse_row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
     if record.len() < version.size() {
         let expected = match version {
             Version::One => "32 bytes",
@@ -138,7 +134,7 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
         let end = format!("the end after {} bytes", record.len());
         return Err(BadLine::new("truncated record", "record", expected, "").found(end));
     }
-    let [kind, command, length, block, time] = version.places();
+    let [kind, command, length, block, time] = version.offsets();
     let (kind, number) = (bytes(record, kind), version as u16 + 1);
     if u16::from_le_bytes(kind) >> 8 != number {
         let expected = "the version of the first record";
@@ -148,11 +144,15 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
     let op = operation(u16::from_le_bytes(bytes(record, command)));
     let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length))));
     if length.0 == 0 && matches!(op, Op::Read | Op::Write) {
-        let expected = "a length above zero";
-        return Err(BadLine::new("zero length", "length", expected, "0"));
+        return Err(BadLine::zero_length("length"));
     }
     let start = nanos(u64::from_le_bytes(bytes(record, time)), "time")?;
-    let mut row = Row::new(start, op, sector(record, block)?, length);
+    let block = u64::from_le_bytes(bytes(record, block));
+    let sector = sectors(block, Bytes(512)).ok_or_else(|| {
+        let expected = "a block below 2^55";
+        BadLine::new("too large", "block", expected, &block.to_string())
+    })?;
+    let mut row = Row::new(start, op, sector, length);
     row.device = device;
     if version == Version::Two {
         let response = u64::from_le_bytes(bytes(record, 32));
@@ -163,14 +163,6 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
 
 fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|byte| record[at + byte])
-}
-
-fn sector(record: &[u8], at: usize) -> Result<Sectors, BadLine> {
-    let block = u64::from_le_bytes(bytes(record, at));
-    sectors(block, SECTOR).ok_or_else(|| {
-        let expected = "a block below 2^55";
-        BadLine::new("too large", "block", expected, &block.to_string())
-    })
 }
 
 fn nanos(us: u64, field: &'static str) -> Result<Nanos, BadLine> {

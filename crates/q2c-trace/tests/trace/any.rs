@@ -1,3 +1,4 @@
+use proptest::array::{uniform3, uniform5, uniform8};
 use proptest::option::of;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
@@ -19,33 +20,28 @@ fn ns() -> impl Strategy<Value = Option<Nanos>> {
 
 /// Any record, with optional columns empty or filled, and with extreme values.
 pub(crate) fn any_record() -> impl Strategy<Value = IoRecord> {
+    let layer = prop_oneof![Just(Layer::User), Just(Layer::Block)];
     let head = (
-        number(),
-        prop_oneof![Just(Layer::User), Just(Layer::Block)],
-        (any::<u32>(), any::<u32>()),
+        layer,
         prop::sample::select(Op::ALL.to_vec()),
-        any::<u32>(),
-        number(),
-        number(),
-        (any::<u32>(), any::<u32>()),
+        uniform3(number()),
     );
-    let block = (ns(), ns(), ns(), ns(), ns());
-    let user = (ns(), ns(), ns(), ns(), ns(), of(any::<bool>()));
-    let origin = (
-        of(any::<u32>()),
+    let sleep = (ns(), ns(), of(any::<bool>()));
+    let rest = (
         of("\\PC{0,15}"),
-        (of(any::<u32>()), of(any::<u32>())),
-        (of(any::<u32>()), of(any::<u32>())),
         of(number()),
         of(any::<i32>()),
         of(number()),
     );
-    (head, block, user, origin).prop_map(|(head, block, user, origin)| {
-        let (id, layer, (major, minor), op, flags, sector, bytes, (lane, depth_at_submit)) = head;
-        let (queue_ns, getrq_ns, insert_ns, issue_ns, complete_ns) = block;
-        let (submit_ns, submit_end_ns, reap_ns, sleep_asked_ns, slept_ns, missed) = user;
-        let (pid, comm, (cpu_submit, cpu_complete), (hctx, tag), cgroup, error, merged_into) =
-            origin;
+    let small = (uniform5(any::<u32>()), uniform5(of(any::<u32>())));
+    (head, small, uniform8(ns()), sleep, rest).prop_map(|(head, small, times, sleep, rest)| {
+        let (layer, op, [id, sector, bytes]) = head;
+        let ([major, minor, flags, lane, depth_at_submit], optional) = small;
+        let [pid, cpu_submit, cpu_complete, hctx, tag] = optional;
+        let [queue_ns, getrq_ns, insert_ns, issue_ns, complete_ns, ..] = times;
+        let [.., submit_ns, submit_end_ns, reap_ns] = times;
+        let (sleep_asked_ns, slept_ns, missed) = sleep;
+        let (comm, cgroup, error, merged_into) = rest;
         IoRecord {
             id,
             layer,

@@ -22,7 +22,7 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
     let seeds = seeds.flatten().flatten().map(|entry| entry.path());
     let mut inputs: Vec<Vec<u8>> = seeds.map(|path| fs::read(path).expect("a seed")).collect();
     let packed = fuzz.join("kept").join(format!("{name}.tar.zst"));
-    let kept = q2c_testkit::unpacked(&packed);
+    let kept = q2c_testkit::unpack(&packed);
     assert!(!kept.is_empty(), "the corpus of {name} is empty");
     inputs.extend(kept.into_values());
     inputs

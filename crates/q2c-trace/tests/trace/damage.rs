@@ -31,7 +31,7 @@ fn every_sixteenth_is_refused() {
             "last bytes"
         };
         assert!(reason.contains(end), "{reason}");
-        assert_eq!(refused.unread().exit(), Exit::Input);
+        assert_eq!(refused.into_read_fault().exit(), Exit::Input);
         assert!(reason.contains(&*path.to_string_lossy()), "{reason}");
     }
 }

@@ -2,7 +2,7 @@ use crate::any::any_record;
 use crate::support::{block_read, read, tells, write};
 use proptest::prelude::*;
 use q2c_model::{DevId, Exit, Fault, FleetMeta, IoRecord, TraceMeta};
-use q2c_trace::import::{ImportError, ImportOptions, several, to_fleet};
+use q2c_trace::import::{ImportError, ImportOptions, merge_recordings, to_fleet};
 use q2c_trace::{Scan, TraceError, TraceReader};
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,7 +92,7 @@ fn recordings_of_a_public_format_become_a_fleet() {
     let out = folder.path().join("fleet");
     let made = fleet(&inputs, &out, 3_000).unwrap();
     let mut records = Vec::new();
-    let meta = several(&inputs, None, &ImportOptions::default(), &mut records).unwrap();
+    let meta = merge_recordings(&inputs, None, &ImportOptions::default(), &mut records).unwrap();
     holds(&out, &records, 3_000);
     let sizes = by_device(&records);
     let divided = sizes.values().map(|some| some.len().div_ceil(3_000) as u64);

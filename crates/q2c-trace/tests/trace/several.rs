@@ -14,7 +14,7 @@ fn together(texts: &[&str]) -> ImportedRecords {
         fs::write(path, text).unwrap();
     }
     let mut records = Vec::new();
-    let meta = import::several(&paths, None, &ImportOptions::default(), &mut records);
+    let meta = import::merge_recordings(&paths, None, &ImportOptions::default(), &mut records);
     Ok((records, meta.map_err(|error| error.to_string())?))
 }
 
@@ -93,7 +93,7 @@ fn the_error_of_one_is_told() {
     tells(&error, "part-1, line 100001, length: expected");
     let folder = tempfile::tempdir().unwrap();
     let paths = ["absent", "absent too"].map(|name| folder.path().join(name));
-    let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
+    let error = import::merge_recordings(&paths, None, &ImportOptions::default(), &mut Vec::new());
     assert!(matches!(error, Err(ImportError::Read { .. })));
 }
 
@@ -105,7 +105,7 @@ fn a_part_that_is_a_cut_trace_is_told() {
     let (_folder, cut) = place();
     fs::write(&cut, "PAR1 and no more").unwrap();
     let paths = [cut.clone(), cut];
-    let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
+    let error = import::merge_recordings(&paths, None, &ImportOptions::default(), &mut Vec::new());
     assert!(matches!(error, Err(ImportError::BadTrace(_))), "{error:?}");
 }
 
@@ -136,7 +136,8 @@ fn traces_can_be_merged_again() {
         .into();
     let paths: Vec<PathBuf> = parts.iter().map(|(_, path)| path.clone()).collect();
     let mut records: Vec<IoRecord> = Vec::new();
-    let meta = import::several(&paths, None, &ImportOptions::default(), &mut records).unwrap();
+    let meta =
+        import::merge_recordings(&paths, None, &ImportOptions::default(), &mut records).unwrap();
     assert_eq!((records.len(), meta.lost), (2_000, 6));
     // The second part begins 12 ns (7 + 5) after the first.
     let starts = records.iter().map(|record| record.queue_ns.unwrap().0);

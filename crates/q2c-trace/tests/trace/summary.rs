@@ -3,10 +3,10 @@
 use crate::support::block_read;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceSummary};
-use q2c_trace::Counting;
+use q2c_trace::TraceCounter;
 
 fn count(records: &[IoRecord]) -> TraceSummary {
-    let mut counting = Counting::default();
+    let mut counting = TraceCounter::default();
     records.chunks(3).for_each(|some| counting.add(some));
     counting.finish()
 }

@@ -6,9 +6,8 @@ use q2c_trace::span::NONE;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most process names that are counted separately. I/Os of further ones count as [`UNNAMED`].
-const MOST_NAMES: usize = 4096;
-/// Most names that a pattern lists.
-const NAMED: usize = 8;
+const MAX_NAMES: usize = 4096;
+const MAX_LISTED_NAMES: usize = 8;
 /// The name of all processes without a counted name.
 pub(crate) const UNNAMED: &str = "-";
 /// The kernel keeps this many bytes of a name.
@@ -42,36 +41,36 @@ impl<'a> PatternCounter<'a> {
         }
     }
 
-    pub(crate) fn take(&mut self, record: &IoRecord) {
+    pub(crate) fn count(&mut self, record: &IoRecord) {
         let span = Span::from_record(record);
         let name = record.comm.as_deref().unwrap_or(UNNAMED);
-        let Some(direction) = self.wanted(&span, name) else {
+        let Some(direction) = self.counted_direction(&span, name) else {
             return;
         };
         self.pattern.ios += 1;
         let first = self.first.get_or_insert(span.begin_ns);
         *first = span.begin_ns.min(*first);
         self.last = self.last.max(span.end_ns);
-        add(&mut self.names, name);
+        count_name(&mut self.names, name);
         self.devices.insert(span.device);
         self.pattern.polled += u64::from(span.flags.contains(OpFlags::POLLED));
         self.pattern.merged += u64::from(span.merged_into != NONE);
-        self.levels.take(span.begin_ns, span.end_ns);
-        let follows = self.lanes.take(&span, direction);
+        self.levels.add(span.begin_ns, span.end_ns);
+        let follows = self.lanes.add(&span, direction);
         match direction {
-            Direction::Read => self.reads.take(&span, follows),
-            Direction::Write => self.writes.take(&span, follows),
+            Direction::Read => self.reads.add(&span, follows),
+            Direction::Write => self.writes.add(&span, follows),
         }
     }
 
     /// The direction of an I/O that counts; else `None`, after counting why it does not.
-    fn wanted(&mut self, span: &Span, name: &str) -> Option<Direction> {
+    fn counted_direction(&mut self, span: &Span, name: &str) -> Option<Direction> {
         let layer = *self.layer.get_or_insert(span.layer);
         let left = &mut self.pattern.left_out;
         let (counter, direction) = match span.op {
             _ if span.layer != layer => (&mut left.other_layer, None),
-            _ if !is_asked_for(self.processes, name) => {
-                add(&mut self.others, name);
+            _ if !is_requested(self.processes, name) => {
+                count_name(&mut self.others, name);
                 (&mut left.other_processes, None)
             }
             Op::Flush | Op::Discard | Op::Other => (&mut left.other_operations, None),
@@ -84,11 +83,11 @@ impl<'a> PatternCounter<'a> {
         direction
     }
 
-    /// Returns the pattern. `places` is true if the recording has offsets.
-    pub(crate) fn finish(self, places: bool) -> ProgramPattern {
+    /// Returns the pattern. `has_offsets` is true if the recording has offsets.
+    pub(crate) fn finish(self, has_offsets: bool) -> ProgramPattern {
         let kinds = [
-            self.reads.finish(Direction::Read, places),
-            self.writes.finish(Direction::Write, places),
+            self.reads.finish(Direction::Read, has_offsets),
+            self.writes.finish(Direction::Write, has_offsets),
         ];
         let mut kinds: Vec<_> = kinds.into_iter().flatten().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.ios));
@@ -112,23 +111,23 @@ pub(crate) fn most_frequent(names: &BTreeMap<String, u64>) -> Vec<Submitter> {
     };
     let mut submitters: Vec<Submitter> = names.iter().map(submitter).collect();
     submitters.sort_by_key(|submitter| std::cmp::Reverse(submitter.ios));
-    submitters.truncate(NAMED);
+    submitters.truncate(MAX_LISTED_NAMES);
     submitters
 }
 
-fn add(names: &mut BTreeMap<String, u64>, name: &str) {
+fn count_name(names: &mut BTreeMap<String, u64>, name: &str) {
     if let Some(count) = names.get_mut(name) {
         *count += 1;
         return;
     }
-    let full = names.len() >= MOST_NAMES;
+    let full = names.len() >= MAX_NAMES;
     let name = if full { UNNAMED } else { name };
     *names.entry(name.to_owned()).or_default() += 1;
 }
 
 /// True if the process is a requested one. The kernel cuts names, so a longer requested name is cut
 /// as well.
-fn is_asked_for(processes: &[String], name: &str) -> bool {
+fn is_requested(processes: &[String], name: &str) -> bool {
     let kept = |asked: &String| {
         let bytes = asked.as_bytes();
         bytes[..bytes.len().min(NAME_BYTES)] == *name.as_bytes()

@@ -12,55 +12,54 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 pub(crate) struct InFlightLevels {
     ends: BinaryHeap<Reverse<u64>>,
     /// The time up to which the levels are counted, ns.
-    at: u64,
+    counted_until: u64,
     /// Time at each number of I/Os in flight, ns.
     time: BTreeMap<u64, u64>,
 }
 
 impl InFlightLevels {
     /// Adds an I/O by its start and end, in ns on one common clock.
-    pub(crate) fn take(&mut self, begin: u64, end: u64) {
-        self.ended_by(begin);
-        self.pass(begin);
+    pub(crate) fn add(&mut self, begin: u64, end: u64) {
+        self.remove_ended(begin);
+        self.add_time(begin);
         self.ends.push(Reverse(end));
     }
 
     /// Removes the I/Os that end at or before `time`.
-    fn ended_by(&mut self, time: u64) {
-        while let Some(&Reverse(end)) = self.ends.peek() {
-            if end > time {
-                return;
-            }
-            self.pass(end);
+    fn remove_ended(&mut self, time: u64) {
+        while let Some(&Reverse(end)) = self.ends.peek()
+            && end <= time
+        {
+            self.add_time(end);
             self.ends.pop();
         }
     }
 
     /// Adds the time until `time` to the present level.
-    fn pass(&mut self, time: u64) {
-        let passed = time.saturating_sub(self.at);
+    fn add_time(&mut self, time: u64) {
+        let passed = time.saturating_sub(self.counted_until);
         if passed > 0 && !self.ends.is_empty() {
             *self.time.entry(self.ends.len() as u64).or_default() += passed;
         }
-        self.at = self.at.max(time);
+        self.counted_until = self.counted_until.max(time);
     }
 
     pub(crate) fn finish(mut self) -> ProgramInFlight {
-        self.ended_by(u64::MAX);
+        self.remove_ended(u64::MAX);
         let busy: u64 = self.time.values().sum();
         let weighted = self.time.iter().map(|(n, ns)| *n as f64 * *ns as f64);
         let sum: f64 = weighted.sum();
         ProgramInFlight {
             busy_seconds: busy as f64 / 1e9,
             mean: if busy == 0 { 0.0 } else { sum / busy as f64 },
-            p50: self.at_least(0.5, busy),
-            p99: self.at_least(0.99, busy),
+            p50: self.quantile(0.5, busy),
+            p99: self.quantile(0.99, busy),
             most: self.time.keys().next_back().copied().unwrap_or_default(),
         }
     }
 
     /// The least level at or below which the share `q` of the time `busy` (ns) was spent.
-    fn at_least(&self, q: f64, busy: u64) -> u64 {
+    fn quantile(&self, q: f64, busy: u64) -> u64 {
         let wanted = q * busy as f64;
         let mut seen = 0.0;
         let reached = self.time.iter().find(|(_, ns)| {
@@ -73,9 +72,9 @@ impl InFlightLevels {
 
 /// Most sizes that are counted separately while reading. I/Os of further sizes are counted
 /// together.
-const MOST_SIZES: usize = 256;
+const MAX_SIZES: usize = 256;
 /// Most sizes that a pattern lists.
-const NAMED: usize = 16;
+const MAX_NAMED: usize = 16;
 
 /// Counts the I/Os of one direction.
 #[derive(Default)]
@@ -89,12 +88,12 @@ pub(crate) struct DirectionTally {
 
 impl DirectionTally {
     /// Adds an I/O; `follows` is true if it starts where the last one of its lane ended.
-    pub(crate) fn take(&mut self, span: &Span, follows: bool) {
+    pub(crate) fn add(&mut self, span: &Span, follows: bool) {
         let latency = span.end_ns.saturating_sub(span.begin_ns);
         self.latency.record(latency);
-        self.levels.take(span.begin_ns, span.end_ns);
+        self.levels.add(span.begin_ns, span.end_ns);
         self.sequential += u64::from(follows);
-        let room = self.sizes.len() < MOST_SIZES;
+        let room = self.sizes.len() < MAX_SIZES;
         match self.sizes.get_mut(&span.bytes) {
             Some(known) => known.record(latency),
             None if room => self.sizes.entry(span.bytes).or_default().record(latency),
@@ -102,8 +101,8 @@ impl DirectionTally {
         }
     }
 
-    /// The figures; `None` without an I/O. `places` is true if the recording has offsets.
-    pub(crate) fn finish(self, direction: Direction, places: bool) -> Option<KindOfIo> {
+    /// The figures; `None` without an I/O. `has_offsets` is true if the recording has offsets.
+    pub(crate) fn finish(self, direction: Direction, has_offsets: bool) -> Option<KindOfIo> {
         let ios = self.latency.count();
         if ios == 0 {
             return None;
@@ -115,25 +114,25 @@ impl DirectionTally {
         };
         let mut sizes: Vec<SizeOfIo> = self.sizes.iter().map(to_size).collect();
         sizes.sort_by_key(|size| Reverse(size.ios));
-        let rare: u64 = sizes.iter().skip(NAMED).map(|size| size.ios).sum();
-        sizes.truncate(NAMED);
+        let rare: u64 = sizes.iter().skip(MAX_NAMED).map(|size| size.ios).sum();
+        sizes.truncate(MAX_NAMED);
         Some(KindOfIo {
             direction,
             ios,
             sizes,
             other_sizes: self.others + rare,
-            sequential: places.then(|| self.sequential as f64 / ios as f64),
+            sequential: has_offsets.then(|| self.sequential as f64 / ios as f64),
             in_flight: self.levels.finish(),
             latency: latency(&self.latency),
         })
     }
 }
 
-fn latency(of: &Histogram) -> IoLatency {
+fn latency(histogram: &Histogram) -> IoLatency {
     IoLatency {
-        mean_ns: of.mean(),
-        p50_ns: of.percentile(0.5),
-        p99_ns: of.percentile(0.99),
+        mean_ns: histogram.mean(),
+        p50_ns: histogram.percentile(0.5),
+        p99_ns: histogram.percentile(0.99),
     }
 }
 
@@ -159,7 +158,7 @@ struct ProgramLane {
 impl ProgramLanes {
     /// Adds an I/O. Returns true if it starts where the last one of its submitter and direction
     /// ended.
-    pub(crate) fn take(&mut self, span: &Span, direction: Direction) -> bool {
+    pub(crate) fn add(&mut self, span: &Span, direction: Direction) -> bool {
         let (begin, end) = (span.begin_ns, span.end_ns.max(span.begin_ns));
         self.latencies += u128::from(end - begin);
         let lane = self.lanes.entry(span.lane).or_insert(ProgramLane {
@@ -169,14 +168,10 @@ impl ProgramLanes {
             ends: [None; 2],
         });
         let new = lane.busy == 0 && lane.ends == [None; 2];
-        if begin >= lane.until {
-            if !new {
-                self.think.record(begin - lane.until);
-            }
-            lane.busy += end - begin;
-        } else {
-            lane.busy += end.saturating_sub(lane.until);
+        if begin >= lane.until && !new {
+            self.think.record(begin - lane.until);
         }
+        lane.busy += end.saturating_sub(begin.max(lane.until));
         lane.until = lane.until.max(end);
         let place = &mut lane.ends[direction as usize];
         let follows = *place == Some((span.device, span.sector));

@@ -4,10 +4,10 @@
 //! The program's submitters also do other things. Only their time with I/Os of the measured kind in
 //! flight changes, by the same factor as the workload's latency.
 
-use crate::program::copied::{DEEP, rounded};
+use crate::program::copy::{MIN_DEEP_LANE, to_block_size};
 use q2c_model::Bytes;
 use q2c_result::program::{
-    CpuOfIo, LikenedFigure, Likeness, Program, ProgramPattern, Worth, WorthCaveat,
+    AnswerWorth, CpuOfIo, LikenedFigure, Likeness, Program, ProgramPattern, WorthCaveat,
 };
 use q2c_result::tune::{Cell, MethodName, PerCore, Recommendation};
 
@@ -18,14 +18,14 @@ pub(crate) fn worth(
     like: &Likeness,
     (method, over): (&Cell, &Cell),
     caveats: Vec<WorthCaveat>,
-) -> Worth {
+) -> AnswerWorth {
     let pattern = &program.pattern;
     let wait_share = wait_share(pattern, like.bs);
     let mean = |cell: &Cell| cell.measured.latencies.mean_ns.median;
     let latency_times = ratio(mean(method), mean(over));
     let cpu = cpu(program.copied.jobs, method, over);
     let rate = like.share * ratio_or(pattern.ios as f64, pattern.seconds, 0.0);
-    Worth {
+    AnswerWorth {
         bs: like.bs,
         method: MethodName(method.method.clone()),
         over: MethodName(over.method.clone()),
@@ -60,7 +60,7 @@ fn wait_share(pattern: &ProgramPattern, bs: Bytes) -> f64 {
     let all_ns: f64 = kinds.map(|kind| sum(kind.ios, kind.latency.mean_ns)).sum();
     let main = pattern.kinds.first();
     let sizes = main.into_iter().flat_map(|kind| &kind.sizes);
-    let sizes = sizes.filter(|size| rounded(size.bytes) == bs);
+    let sizes = sizes.filter(|size| to_block_size(size.bytes) == bs);
     let size_ns: f64 = sizes.map(|size| sum(size.ios, size.latency.mean_ns)).sum();
     (ratio_or(size_ns, all_ns, 0.0) * pattern.lane_busy).clamp(0.0, 1.0)
 }
@@ -106,7 +106,7 @@ pub(crate) fn caveats(
     let pattern = &program.pattern;
     let unlike = like.figures.iter().filter(|figure| !figure.like);
     let unlike: Vec<LikenedFigure> = unlike.map(|figure| figure.figure).collect();
-    let deep = pattern.lane_depth >= DEEP;
+    let deep = pattern.lane_depth >= MIN_DEEP_LANE;
     let lost = program.recording.lost;
     let other = disk.filter(|disk| program.recording.has_disk(disk) == Some(false));
     let caveats = [

@@ -138,8 +138,8 @@ fn measured(workload: &Workload, median: Nanos, method: &LaneMethod) -> (f64, f6
     let alone = self::workload(machine, workload.engine.clone());
     let mut stages = Stages::default();
     // Rules learn in the first windows, which do not show what the rules cost.
-    stages.then(Step::By(method.clone()), Nanos::from_millis(250));
-    let stage = stages.then(Step::Same, Nanos::from_millis(1_750));
+    stages.push(Step::By(method.clone()), Nanos::from_millis(250));
+    let stage = stages.push(Step::Same, Nanos::from_millis(1_750));
     let stop = AtomicBool::new(false);
     let watched = alone.run(BS, &stages, 1, Some(100e3), &stop).unwrap();
     let samples = &watched.data.lanes[0].samples;

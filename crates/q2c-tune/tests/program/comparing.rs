@@ -4,13 +4,13 @@ use q2c_model::{Latencies, Rates};
 use q2c_policy::Method;
 use q2c_result::mode::{EffectiveMode, WaitMode};
 use q2c_result::program::{
-    Likened, LikenedFigure, Likeness, Program, ProgramRecording, WorthCaveat,
+    FigureLikeness, LikenedFigure, Likeness, Program, ProgramRecording, WorthCaveat,
 };
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
-    Cell, Measured, PerCore, Recommendation, Relative, Series, Undecided, Verdict,
+    Cell, Measured, OpenQuestion, PerCore, Recommendation, Relative, Series, Verdict,
 };
-use q2c_tune::program::{compared, copied};
+use q2c_tune::program::{compare, nearest_workload};
 
 const RULE: &str = "hybrid:min:70%,10ms";
 
@@ -48,7 +48,7 @@ fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
         }),
         effective_mode: EffectiveMode {
             asked: method.clone(),
-            was: WaitMode::default(),
+            mode: WaitMode::default(),
             proof: Default::default(),
         },
         method,
@@ -58,7 +58,7 @@ fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
     }
 }
 
-fn figure(like: &Likeness, kind: LikenedFigure) -> Likened {
+fn figure(like: &Likeness, kind: LikenedFigure) -> FigureLikeness {
     let mut figures = like.figures.iter();
     *figures.find(|figure| figure.figure == kind).unwrap()
 }
@@ -70,7 +70,7 @@ fn answer(method: &str) -> Recommendation {
 fn program(streams: &[SyntheticStream]) -> Program {
     let pattern = pattern(streams);
     Program {
-        copied: copied(&pattern, 4),
+        copied: nearest_workload(&pattern, 4),
         pattern,
         ..Program::default()
     }
@@ -90,7 +90,7 @@ fn only_the_time_in_flight_changes() {
         // 15,625 per second at 12.5 %: 8 us each.
         cell(RULE, 15_625.0, 64.0, 12.5),
     ];
-    let compared_program = compared(&program, &cells, &[answer(RULE)], Some("vda"));
+    let compared_program = compare(&program, &cells, &[answer(RULE)], Some("vda"));
     let worth = &compared_program.worth[0];
     near(worth.ios_share, 1.0, 1e-9);
     near(worth.wait_share, 0.8, 1e-3);
@@ -110,7 +110,7 @@ fn only_the_time_in_flight_changes() {
 /// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. The
 /// workload's jobs do the same, and both figures are compared over all time.
 #[test]
-fn with_think_time_all_of_the_time_is_compared() {
+fn with_think_time_all_of_the_time_is_compare() {
     let program = program(&[0, 1, 2, 3].map(|lane| SyntheticStream {
         lane,
         think: 120 * US,
@@ -121,7 +121,7 @@ fn with_think_time_all_of_the_time_is_compared() {
         cell("interrupt", 19_000.0, 84.0, 5.0),
         cell(RULE, 20_000.0, 80.0, 5.0),
     ];
-    let compared_program = compared(&program, &cells, &[answer(RULE)], None);
+    let compared_program = compare(&program, &cells, &[answer(RULE)], None);
     let like = &compared_program.likeness[0];
     let iops = figure(like, LikenedFigure::Iops);
     near(iops.program, 20_000.0, 1e-3);
@@ -133,7 +133,7 @@ fn with_think_time_all_of_the_time_is_compared() {
     near(compared_program.worth[0].wait_share, 0.4, 1e-3);
     // On a device half as fast, the jobs lose a third of their rate.
     let slow = ["interrupt", RULE].map(|method| cell(method, 14_286.0, 160.0, 5.0));
-    let compared_program = compared(&program, &slow, &[answer(RULE)], None);
+    let compared_program = compare(&program, &slow, &[answer(RULE)], None);
     let unlike = WorthCaveat::Unlike(vec![LikenedFigure::LatencyP50, LikenedFigure::LatencyP99]);
     let caveats = &compared_program.worth[0].caveats;
     assert!(caveats.contains(&unlike), "{caveats:?}");
@@ -154,10 +154,10 @@ fn an_unlike_workload_is_a_caveat() {
     let cells = ["interrupt", RULE].map(|method| cell(method, 5_000.0, 200.0, 12.5));
     let (single, tried) = (2, 2);
     let open = Recommendation {
-        undecided: vec![Undecided::SingleTrials { single, tried }],
+        undecided: vec![OpenQuestion::SingleTrials { single, tried }],
         ..answer(RULE)
     };
-    let compared_program = compared(&program, &cells, &[open], Some("vda"));
+    let compared_program = compare(&program, &cells, &[open], Some("vda"));
     use LikenedFigure::{Iops, LatencyP50, LatencyP99};
     let caveats = [
         WorthCaveat::Unlike(vec![Iops, LatencyP50, LatencyP99]),
@@ -170,7 +170,7 @@ fn an_unlike_workload_is_a_caveat() {
     let text = serde_json::to_string(&compared_program).unwrap();
     let back: Program = serde_json::from_str(&text).unwrap();
     assert_eq!(back, compared_program);
-    let same_disk = compared(&program, &cells, &[answer(RULE)], Some("vdc"));
+    let same_disk = compare(&program, &cells, &[answer(RULE)], Some("vdc"));
     let other = WorthCaveat::OtherDisk("vdc".to_owned());
     assert!(!same_disk.worth[0].caveats.contains(&other));
 }
@@ -185,11 +185,11 @@ fn the_method_of_the_program_is_the_one_it_shows() {
         cell("interrupt", 12_500.0, 80.0, 12.5),
         cell("poll", 12_500.0, 80.0, 100.0),
     ];
-    let compared_program = compared(&program, &cells, &[answer("poll")], None);
+    let compared_program = compare(&program, &cells, &[answer("poll")], None);
     let worth = &compared_program.worth[0];
     assert_eq!(worth.over.0, Method::POLL);
     assert_eq!(worth.over, worth.method);
-    let none = compared(&program, &cells[..1], &[answer("poll")], None);
+    let none = compare(&program, &cells[..1], &[answer("poll")], None);
     assert_eq!((none.likeness.len(), none.worth.len()), (0, 0));
 }
 
@@ -209,7 +209,7 @@ fn a_program_is_read_back() {
         cell("interrupt", 12_500.0, 80.0, 12.5),
         cell(RULE, 15_625.0, 64.0, 12.5),
     ];
-    let compared_program = compared(&program, &cells, &[answer(RULE)], Some("vda"));
+    let compared_program = compare(&program, &cells, &[answer(RULE)], Some("vda"));
     // Read back through a value, since parsing the text of a number may change its last bit.
     let value = serde_json::to_value(&compared_program).unwrap();
     let back: Program = serde_json::from_value(value).unwrap();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use q2c_model::Direction;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_result::program::{CopiedBackground, NoThink, NotCopied};
-use q2c_tune::program::copied;
+use q2c_tune::program::nearest_workload;
 
 /// `n` submitters that read at the same times.
 fn readers(n: u32) -> Vec<SyntheticStream> {
@@ -17,7 +17,7 @@ fn readers(n: u32) -> Vec<SyntheticStream> {
 
 #[test]
 fn submitters_become_jobs() {
-    let workload = copied(&pattern(&readers(3)), 4);
+    let workload = nearest_workload(&pattern(&readers(3)), 4);
     assert!(workload.direction == Direction::Read && workload.random);
     assert_eq!((workload.jobs, workload.sizes), (3, vec![Bytes(4096)]));
     assert_eq!((workload.background, workload.not_copied), (vec![], vec![]));
@@ -26,7 +26,7 @@ fn submitters_become_jobs() {
 /// If there are fewer CPUs than I/Os in flight, one CPU gets a job with all remaining ones.
 #[test]
 fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
-    let workload = copied(&pattern(&readers(9)), 4);
+    let workload = nearest_workload(&pattern(&readers(9)), 4);
     assert_eq!(workload.jobs, 3);
     let rest = CopiedBackground {
         direction: Direction::Read,
@@ -38,7 +38,7 @@ fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
     let fewer = NotCopied::FewerJobs { needed: 9, jobs: 3 };
     assert_eq!(workload.not_copied, [fewer]);
     // A single CPU is shared by both jobs.
-    let alone = copied(&pattern(&readers(9)), 1);
+    let alone = nearest_workload(&pattern(&readers(9)), 1);
     assert_eq!((alone.jobs, alone.background[0].depth), (1, 8));
 }
 
@@ -54,7 +54,7 @@ fn the_other_direction_runs_beside_where_it_is_in_flight_enough() {
         sequential: true,
         ..SyntheticStream::READS
     };
-    let often = copied(&pattern(&[readers(1), vec![writes(500, 0)]].concat()), 4);
+    let often = nearest_workload(&pattern(&[readers(1), vec![writes(500, 0)]].concat()), 4);
     let beside = CopiedBackground {
         direction: Direction::Write,
         random: false,
@@ -64,7 +64,7 @@ fn the_other_direction_runs_beside_where_it_is_in_flight_enough() {
     assert_eq!(often.background, [beside]);
     let direction = Direction::Write;
     assert_eq!(often.not_copied, [NotCopied::BackgroundRate { direction }]);
-    let rarely = copied(&pattern(&[readers(1), vec![writes(50, 450)]].concat()), 4);
+    let rarely = nearest_workload(&pattern(&[readers(1), vec![writes(50, 450)]].concat()), 4);
     assert_eq!(rarely.background, []);
     let mut not_copied = rarely.not_copied.iter();
     let other = not_copied.find(|entry| matches!(entry, NotCopied::OtherDirection { .. }));
@@ -90,7 +90,7 @@ fn frequent_sizes_are_measured_and_others_named() {
     };
     let small = [stream(0, 512, 200), stream(1, 4096, 300)];
     let large = [stream(2, 65_536, 400), stream(3, 131_072, 100)];
-    let workload = copied(&pattern(&[small, large].concat()), 16);
+    let workload = nearest_workload(&pattern(&[small, large].concat()), 16);
     assert_eq!(workload.sizes, [Bytes(4096), Bytes(65_536)]);
     let rounded = NotCopied::RoundedSize {
         from: Bytes(512),
@@ -123,12 +123,12 @@ fn thinkers(n: u32) -> Vec<SyntheticStream> {
 fn submitters_that_think_are_jobs_that_think() {
     let pattern = pattern(&thinkers(4));
     near(pattern.in_flight.mean, 2.0, 0.01);
-    let workload = copied(&pattern, 8);
+    let workload = nearest_workload(&pattern, 8);
     near(workload.think_ns.unwrap(), 100e3, 0.01);
     assert_eq!((workload.jobs, workload.background), (4, vec![]));
     assert_eq!(workload.not_copied, []);
     // A background job never thinks, so it has the two in flight of three missing jobs.
-    let few = copied(&pattern, 2);
+    let few = nearest_workload(&pattern, 2);
     assert_eq!((few.jobs, few.background[0].depth), (1, 2));
     let fewer = NotCopied::FewerJobs { needed: 4, jobs: 1 };
     assert_eq!(few.not_copied, [fewer]);
@@ -142,7 +142,7 @@ fn submitters_that_follow_each_other_are_one_job() {
         stream
     };
     let streams: Vec<SyntheticStream> = thinkers(3).into_iter().map(after).collect();
-    let workload = copied(&pattern(&streams), 8);
+    let workload = nearest_workload(&pattern(&streams), 8);
     near(workload.think_ns.unwrap(), 100e3, 0.01);
     assert_eq!((workload.jobs, workload.not_copied), (1, vec![]));
 }
@@ -156,7 +156,7 @@ fn pauses_are_named() {
         begin: 400_000 * US,
         ..early
     };
-    let workload = copied(&pattern(&[early, late]), 8);
+    let workload = nearest_workload(&pattern(&[early, late]), 8);
     near(workload.think_ns.unwrap(), 100e3, 0.01);
     let (p50, mean, pauses) = match workload.not_copied[..] {
         [
@@ -176,7 +176,7 @@ fn pauses_are_named() {
 
 #[test]
 fn times_that_jobs_do_not_have_are_named() {
-    let thinking = copied(&pattern(&[SyntheticStream::READS]), 4);
+    let thinking = nearest_workload(&pattern(&[SyntheticStream::READS]), 4);
     let [NotCopied::ThinkTime { p50_ns, share, why }] = thinking.not_copied[..] else {
         panic!("{:?}", thinking.not_copied);
     };
@@ -187,7 +187,7 @@ fn times_that_jobs_do_not_have_are_named() {
         think: 20_000 * US,
         ..SyntheticStream::READS
     };
-    let rarely = copied(&pattern(&[rarely]), 4);
+    let rarely = nearest_workload(&pattern(&[rarely]), 4);
     let [NotCopied::ThinkTime { why, .. }] = rarely.not_copied[..] else {
         panic!("{:?}", rarely.not_copied);
     };
@@ -205,7 +205,7 @@ fn times_that_jobs_do_not_have_are_named() {
         think: 0,
         ..SyntheticStream::READS
     });
-    let bursts = copied(&pattern(&streams), 16);
+    let bursts = nearest_workload(&pattern(&streams), 16);
     let has = |test: fn(&NotCopied) -> bool| bursts.not_copied.iter().any(test);
     let is_burst = |entry: &NotCopied| matches!(entry, NotCopied::Bursts { p99: 8, .. });
     assert!(has(is_burst));
@@ -217,7 +217,7 @@ fn a_recording_without_offsets_is_read_at_random() {
     let mut meta = TraceMeta::default();
     let none = "the list has none".to_owned();
     meta.facts.insert(STATED_SECTOR.to_owned(), none);
-    let workload = copied(&of_trace(&records(&readers(1)), meta, &[]).unwrap(), 2);
+    let workload = nearest_workload(&of_trace(&records(&readers(1)), meta, &[]).unwrap(), 2);
     assert!(workload.random);
     assert_eq!(workload.not_copied, [NotCopied::NoOffsets]);
 }
@@ -242,7 +242,7 @@ proptest! {
             ..SyntheticStream::READS
         }).collect();
         let pattern = pattern(&streams);
-        let workload = copied(&pattern, cpus);
+        let workload = nearest_workload(&pattern, cpus);
         prop_assert!((1..=cpus).contains(&workload.jobs));
         prop_assert!((1..=3).contains(&workload.sizes.len()));
         let mut sizes = workload.sizes.clone();

@@ -86,7 +86,7 @@ fn of_trace(records: &[IoRecord], meta: TraceMeta, of: &[&str]) -> Result<Progra
     writer.push(records).expect("records");
     writer.finish().expect("a trace");
     let taken = RecordingSelection {
-        named: "t".to_owned(),
+        name: "t".to_owned(),
         processes: of.iter().map(|&name| name.to_owned()).collect(),
     };
     read(&path, &taken, &AtomicBool::new(false)).map(|(pattern, _)| pattern)

@@ -5,13 +5,13 @@ mod checker;
 use checker::{MethodFigures, contradictions};
 use proptest::prelude::*;
 use q2c_advice::{
-    Estimate, Goal, MethodContender, Noise, PollingBaseline, TrialFigures, cores_of, decide,
-    relative,
+    Estimate, Goal, MethodContender, Noise, PollingBaseline, TrialFigures, decide,
+    per_core_divisor, relative,
 };
 use q2c_model::stats::Interval;
 use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
-use q2c_report::advice::words;
+use q2c_report::advice::answer;
 use q2c_result::mode::{EffectiveMode, WaitMode};
 use q2c_result::role::Role;
 use q2c_result::tune::{
@@ -41,7 +41,7 @@ fn cell(contender: &MethodContender, cores: PerCore) -> Cell {
         relative: relative(&contender.trials, cores),
         effective_mode: EffectiveMode {
             asked: contender.method.clone().into(),
-            was: WaitMode::default(),
+            mode: WaitMode::default(),
             proof: Default::default(),
         },
         series: Series::default(),
@@ -105,13 +105,13 @@ fn figures(contenders: &[MethodContender], cores: PerCore) -> Vec<MethodFigures>
 
 fn checked_text(contenders: &[MethodContender], goal: &Goal, asked: &str) -> (String, Vec<String>) {
     let noise = Noise::from_cells(contenders.iter().map(|c| c.trials.as_slice()));
-    let cores = cores_of(contenders.iter().map(|c| c.trials.as_slice()));
+    let cores = per_core_divisor(contenders.iter().map(|c| c.trials.as_slice()));
     let decision = decide(contenders, goal, &noise, WANTED);
     let recommendation = decision.recommendation(BS, contenders, &noise, asked);
     let tried = contenders.iter().filter(|c| !c.trials.is_empty());
     let cells = tried.map(|contender| cell(contender, cores));
     let result = result(cells.collect(), recommendation);
-    let answer = words(&result, &result.recommendation[0]);
+    let answer = answer(&result, &result.recommendation[0]);
     let sentences = [vec![answer.headline], answer.caveats, answer.evidence].concat();
     let text = sentences.join("; ");
     let wrong = contradictions(&text, &figures(contenders, cores), decision.floor);
@@ -128,7 +128,7 @@ fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> TrialFigures 
         },
         busy_cpus: (!blind).then_some(1.1 * iops / per_core),
         p99_ns: 100_000.0,
-        beside: PollingBaseline {
+        polling: PollingBaseline {
             iops: 10_000.0,
             cpu_pct: 100.0,
             busy_cpus: (!blind).then_some(1.1),
@@ -198,7 +198,7 @@ fn kept(text: &str) -> Vec<(String, Vec<MethodContender>)> {
             effective_sleep_ns: number(&t[3]),
         },
         p99_ns: number(&t[4]),
-        beside: PollingBaseline {
+        polling: PollingBaseline {
             iops: number(&t[5]),
             cpu_pct: number(&t[6]),
             busy_cpus: None,

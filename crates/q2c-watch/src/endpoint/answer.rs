@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The longest time for a client, from its connection to the end of the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest head of a request, bytes.
-const HEAD: usize = 8 << 10;
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest head of a request.
+const MAX_HEAD_BYTES: usize = 8 << 10;
 
 /// Counts the clients that are answered at the same time.
 #[derive(Default)]
@@ -19,44 +19,43 @@ pub(super) struct Clients(Arc<()>);
 pub(super) struct Client(#[expect(dead_code, reason = "it is counted")] Arc<()>);
 
 impl Clients {
-    /// Most clients at the same time.
-    const MOST: usize = 16;
+    const MAX_AT_ONCE: usize = 16;
 
     /// A place for a client; `None` when all are taken. Only one thread may call this.
     pub(crate) fn enter(&self) -> Option<Client> {
-        let taken = Arc::strong_count(&self.0) - 1;
-        (taken < Self::MOST).then(|| Client(Arc::clone(&self.0)))
+        let clients = Arc::strong_count(&self.0) - 1;
+        (clients < Self::MAX_AT_ONCE).then(|| Client(Arc::clone(&self.0)))
     }
 }
 
 /// Reads a request and answers it.
 pub(super) fn answer(mut stream: TcpStream, page: &EndpointPage) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    let head = head(&mut stream, until)?;
-    let text = page.text();
+    let deadline = Instant::now() + CLIENT_TIMEOUT;
+    let head = read_head(&mut stream, deadline)?;
+    let text = Arc::clone(&page.lock_text());
     let answer = HttpRequest::parse(&head, page.path).answer(page.content_type, &text);
-    let mut rest = answer.as_bytes();
-    while !rest.is_empty() {
-        stream.set_write_timeout(Some(left(until)?))?;
-        match stream.write(rest)? {
+    let mut unsent = answer.as_bytes();
+    while !unsent.is_empty() {
+        stream.set_write_timeout(Some(remaining_time(deadline)?))?;
+        match stream.write(unsent)? {
             0 => return Err(ErrorKind::WriteZero.into()),
-            written => rest = &rest[written..],
+            written => unsent = &unsent[written..],
         }
     }
     stream.shutdown(Shutdown::Write)?;
     // What the client still sends is read, since closing before would take the answer back.
-    let mut more = [0; 1024];
-    while read(&mut stream, &mut more, until)? > 0 {}
+    let mut buffer = [0; 1024];
+    while read(&mut stream, &mut buffer, deadline)? > 0 {}
     Ok(())
 }
 
-/// The head of a request: all up to an empty line, or [`HEAD`] bytes, or what came before the end.
-fn head(stream: &mut TcpStream, until: Instant) -> io::Result<Vec<u8>> {
+/// The head of a request: all up to an empty line, to [`MAX_HEAD_BYTES`], or to the end.
+fn read_head(stream: &mut TcpStream, deadline: Instant) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    let mut more = [0; 1024];
-    while head.len() < HEAD {
-        let count = read(stream, &mut more, until)?;
-        head.extend_from_slice(&more[..count]);
+    let mut buffer = [0; 1024];
+    while head.len() < MAX_HEAD_BYTES {
+        let count = read(stream, &mut buffer, deadline)?;
+        head.extend_from_slice(&buffer[..count]);
         let ends = |end: &[u8]| head.windows(end.len()).any(|part| part == end);
         if count == 0 || ends(b"\r\n\r\n") || ends(b"\n\n") {
             break;
@@ -65,30 +64,27 @@ fn head(stream: &mut TcpStream, until: Instant) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-fn read(stream: &mut TcpStream, into: &mut [u8], until: Instant) -> io::Result<usize> {
-    stream.set_read_timeout(Some(left(until)?))?;
+fn read(stream: &mut TcpStream, into: &mut [u8], deadline: Instant) -> io::Result<usize> {
+    stream.set_read_timeout(Some(remaining_time(deadline)?))?;
     stream.read(into)
 }
 
-/// The time until `until`, above zero.
-fn left(until: Instant) -> io::Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        Err(ErrorKind::TimedOut.into())
-    } else {
-        Ok(left)
-    }
+/// The time until `deadline`, above zero.
+fn remaining_time(deadline: Instant) -> io::Result<Duration> {
+    let remaining = deadline.saturating_duration_since(Instant::now());
+    let positive = Some(remaining).filter(|time| !time.is_zero());
+    positive.ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HttpRequest {
     /// The page, or with `false` its head alone.
     Page(bool),
-    Elsewhere,
+    OtherPath,
     /// Another method than GET and HEAD.
-    Method,
+    OtherMethod,
     /// Something that is no request of HTTP/1.
-    Broken,
+    Malformed,
 }
 
 impl HttpRequest {
@@ -96,19 +92,19 @@ impl HttpRequest {
     pub(crate) fn parse(head: &[u8], path: &str) -> HttpRequest {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
         let Ok(line) = std::str::from_utf8(line) else {
-            return HttpRequest::Broken;
+            return HttpRequest::Malformed;
         };
         let fields: Vec<&str> = line.trim_end_matches('\r').split(' ').collect();
         let [method, target, version] = fields[..] else {
-            return HttpRequest::Broken;
+            return HttpRequest::Malformed;
         };
-        let asked = target.split('?').next();
+        let target_path = target.split('?').next();
         match (version.starts_with("HTTP/1."), method) {
-            (false, _) => HttpRequest::Broken,
-            _ if asked != Some(path) => HttpRequest::Elsewhere,
+            (false, _) => HttpRequest::Malformed,
+            _ if target_path != Some(path) => HttpRequest::OtherPath,
             (_, "GET") => HttpRequest::Page(true),
             (_, "HEAD") => HttpRequest::Page(false),
-            _ => HttpRequest::Method,
+            _ => HttpRequest::OtherMethod,
         }
     }
 
@@ -117,13 +113,13 @@ impl HttpRequest {
         const TEXT: &str = "text/plain; charset=utf-8";
         let (status, kind, body) = match self {
             HttpRequest::Page(_) => ("200 OK", content_type, page),
-            HttpRequest::Elsewhere => ("404 Not Found", TEXT, "not found\n"),
-            HttpRequest::Method => ("405 Method Not Allowed", TEXT, "only GET and HEAD\n"),
-            HttpRequest::Broken => ("400 Bad Request", TEXT, "no request of HTTP/1\n"),
+            HttpRequest::OtherPath => ("404 Not Found", TEXT, "not found\n"),
+            HttpRequest::OtherMethod => ("405 Method Not Allowed", TEXT, "only GET and HEAD\n"),
+            HttpRequest::Malformed => ("400 Bad Request", TEXT, "no request of HTTP/1\n"),
         };
         let length = body.len();
         let (allow, body) = match self {
-            HttpRequest::Method => ("Allow: GET, HEAD\r\n", body),
+            HttpRequest::OtherMethod => ("Allow: GET, HEAD\r\n", body),
             HttpRequest::Page(false) => ("", ""),
             _ => ("", body),
         };
@@ -139,23 +135,23 @@ mod tests {
 
     #[test]
     fn requests_are_told_apart() {
-        use HttpRequest::{Broken, Elsewhere, Method, Page};
+        use HttpRequest::{Malformed, OtherMethod, OtherPath, Page};
         let parsed = |head: &[u8]| HttpRequest::parse(head, "/metrics");
         for (head, wanted) in [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n", Page(true)),
             ("GET /metrics?a=b HTTP/1.0\n\n", Page(true)),
             ("HEAD /metrics HTTP/1.1\r\n\r\n", Page(false)),
-            ("GET / HTTP/1.1\r\n\r\n", Elsewhere),
-            ("GET /metrics/ HTTP/1.1\r\n\r\n", Elsewhere),
-            ("POST /metrics HTTP/1.1\r\n\r\n", Method),
-            ("GET /metrics HTTP/2\r\n\r\n", Broken),
-            ("GET /metrics\r\n\r\n", Broken),
-            ("\u{16}\u{3}\u{1}", Broken),
-            ("", Broken),
+            ("GET / HTTP/1.1\r\n\r\n", OtherPath),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", OtherPath),
+            ("POST /metrics HTTP/1.1\r\n\r\n", OtherMethod),
+            ("GET /metrics HTTP/2\r\n\r\n", Malformed),
+            ("GET /metrics\r\n\r\n", Malformed),
+            ("\u{16}\u{3}\u{1}", Malformed),
+            ("", Malformed),
         ] {
             assert_eq!(parsed(head.as_bytes()), wanted, "{head}");
         }
-        assert_eq!(parsed(&[0xff, b'\n']), Broken);
+        assert_eq!(parsed(&[0xff, b'\n']), Malformed);
     }
 
     #[test]
@@ -167,7 +163,7 @@ mod tests {
         assert_eq!(body, "a 1\n");
         let expected = format!("{head}\r\n\r\n");
         assert_eq!(HttpRequest::Page(false).answer("text/x", "a 1\n"), expected);
-        let wrong = HttpRequest::Method.answer("text/x", "a 1\n");
+        let wrong = HttpRequest::OtherMethod.answer("text/x", "a 1\n");
         assert!(wrong.contains("405 ") && wrong.contains("\r\nAllow: GET, HEAD\r\n"));
     }
 }

@@ -3,14 +3,18 @@ use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::time::Instant;
 
-fn serving(text: &str) -> Serving {
+fn serving(text: &str) -> PageServer {
     let endpoint = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
     let serving = endpoint.serve("/metrics", "text/plain", text.to_owned(), || {});
     serving.expect("a thread")
 }
 
+fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).expect("it listens")
+}
+
 fn ask(address: SocketAddr, request: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut stream = connect(address);
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers");
@@ -36,8 +40,7 @@ fn the_latest_page_is_served() {
 #[test]
 fn slow_clients_hold_nobody_up() {
     let serving = serving("a 1\n");
-    let connect = |_| TcpStream::connect(serving.address).expect("it listens");
-    let slow: Vec<TcpStream> = (0..8).map(connect).collect();
+    let slow: Vec<TcpStream> = (0..8).map(|_| connect(serving.address)).collect();
     let begun = Instant::now();
     for n in 0..1_000 {
         serving.publish(format!("a {n}\n"));
@@ -52,8 +55,7 @@ fn slow_clients_hold_nobody_up() {
 #[test]
 fn slow_clients_are_given_up() {
     let serving = serving("a 1\n");
-    let connect = |_| TcpStream::connect(serving.address).expect("it listens");
-    let slow: Vec<TcpStream> = (0..40).map(connect).collect();
+    let slow: Vec<TcpStream> = (0..40).map(|_| connect(serving.address)).collect();
     for mut stream in slow {
         let mut nothing = Vec::new();
         // The connection is closed, or reset where something was not read.
@@ -67,9 +69,7 @@ fn slow_clients_are_given_up() {
 fn an_address_in_use_is_named_and_free_again_at_the_end() {
     let serving = serving("a 1\n");
     let address = serving.address;
-    let refused = Endpoint::bind(address)
-        .expect_err("it is in use")
-        .to_string();
+    let refused = Endpoint::bind(address).expect_err("in use").to_string();
     assert!(refused.contains(&address.to_string()) && refused.contains("name another port"));
     drop(serving);
     let again = Endpoint::bind(address).expect("it is free");

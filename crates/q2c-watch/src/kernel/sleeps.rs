@@ -45,8 +45,8 @@ pub struct SleepFigures {
 
 impl KernelSleeps {
     fn from_intervals(total: &KernelInterval, mut series: Vec<KernelInterval>) -> KernelSleeps {
-        let first = series.iter().position(|interval| interval.polled > 0);
-        series.drain(..first.unwrap_or(series.len()));
+        let first_polled = series.iter().position(|interval| interval.polled > 0);
+        series.drain(..first_polled.unwrap_or(series.len()));
         match (total.rates.miss_rate, total.rates.effective_sleep_ns) {
             (Some(miss_rate), Some(effective_sleep_ns)) => KernelSleeps::Seen {
                 polled: total.polled,
@@ -80,29 +80,29 @@ impl KernelSleeps {
 }
 
 /// Makes a run while a probe counts the kernel's sleeps; without a probe, does not make it.
-pub fn seen_beside<T, E>(
+pub fn run_with_probe<T, E>(
     roots: &Roots,
     disk: &Disk,
     interval: Duration,
     run: impl FnOnce() -> Result<T, E>,
 ) -> Result<(KernelSleeps, Option<T>), E> {
     let (roots, disk) = (roots.clone(), disk.clone());
-    let begun = SideThread::begin(
+    let probe = SideThread::begin(
         move || KernelWatch::begin(&roots, &disk),
-        move |watch, stop| follow(watch, interval, stop),
+        move |watch, stop| count_sleeps(watch, interval, stop),
         |source| ProbeError::Thread { source },
     );
     let unseen = |error: ProbeError| KernelSleeps::Unseen(error.to_string());
-    match begun {
-        Err(error) => Ok((unseen(error), None)),
-        Ok(beside) => {
-            let ran = run()?;
-            Ok((beside.end().unwrap_or_else(unseen), Some(ran)))
+    Ok(match probe {
+        Err(error) => (unseen(error), None),
+        Ok(probe) => {
+            let outcome = run()?;
+            (probe.end().unwrap_or_else(unseen), Some(outcome))
         }
-    }
+    })
 }
 
-fn follow(
+fn count_sleeps(
     mut watch: KernelWatch,
     interval: Duration,
     stop: &AtomicBool,
@@ -141,9 +141,9 @@ mod tests {
     /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.
     #[test]
     fn figures_of_the_probe() {
-        let (none, some) = (interval(0, 0, 0.0), interval(200, 20, 2_000.0));
-        let series = vec![none.clone(), some.clone(), none];
-        let seen = KernelSleeps::from_intervals(&some, series);
+        let (idle, busy) = (interval(0, 0, 0.0), interval(200, 20, 2_000.0));
+        let series = vec![idle.clone(), busy.clone(), idle];
+        let seen = KernelSleeps::from_intervals(&busy, series);
         let figures = seen.figures().expect("counted");
         let sleep = (figures.effective_sleep_ns, figures.slept_ns);
         assert_eq!((figures.miss_rate, sleep), (0.1, (10.0, Some(60.0))));

@@ -1,7 +1,7 @@
 //! The daemon: it reads latencies and writes values of the setting, under the restore guard.
 
-use super::log::{Log, SteerLogEntry};
-use super::steering::{Steering, delay_of};
+use super::log::Log;
+use super::steering::{Steering, kernel_delay};
 use crate::kernel::own_cpu;
 use q2c_capture::kernel_hybrid::{Delay, check};
 use q2c_capture::latency::{Completion, LatencyProbe};
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Bounds of the pause between two looks, which is half the rule's period.
-const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
-const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
-/// Pause while one value is held: the probe's ring of 1 MiB does not fill at 2 M IOPS.
-const FIXED_LOOK: Duration = Duration::from_millis(5);
+/// Bounds of the time between two looks, which is half the rule's period.
+const MIN_LOOK_INTERVAL: Nanos = Nanos::from_millis(1);
+const MAX_LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
+/// The time while one value is held: the probe's ring of 1 MiB does not fill at 2 M IOPS.
+const FIXED_LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The daemon's activity since the last pulse.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,8 +45,8 @@ pub struct Pulse {
 impl Pulse {
     /// Whether at least two classes had 1 % of the completions or more each.
     pub fn is_mixed(&self) -> bool {
-        let least = (self.completions / 100).max(1);
-        self.classes.iter().filter(|&&n| n >= least).count() > 1
+        let threshold = (self.completions / 100).max(1);
+        self.classes.iter().filter(|&&n| n >= threshold).count() > 1
     }
 }
 
@@ -54,10 +54,9 @@ impl Pulse {
 /// this value is dropped.
 pub struct Daemon {
     /// May be changed between two turns.
-    pub(crate) course: SteerSource,
+    pub(crate) source: SteerSource,
     probe: LatencyProbe,
     guard: Guard,
-    file: PathBuf,
     disk: Disk,
     roots: Roots,
     log: Log,
@@ -65,12 +64,13 @@ pub struct Daemon {
     written: Option<Delay>,
     pulse: Pulse,
     /// Begin of the pulse by CLOCK_MONOTONIC, ns, and the CPU that this process had used by then.
-    since: (u64, Nanos),
-    lost: u64,
+    pulse_start: (u64, Nanos),
+    /// Number of completions lost before the pulse.
+    lost_before: u64,
 }
 
 /// What the setting follows.
-pub(crate) enum SteerSource {
+pub enum SteerSource {
     /// A rule, and the time between two looks.
     Rule(Box<Steering>, Nanos),
     /// One value.
@@ -79,9 +79,9 @@ pub(crate) enum SteerSource {
 
 impl SteerSource {
     /// A rule that has seen no completion yet.
-    pub(crate) fn from_policy(policy: &PolicySpec) -> Result<SteerSource, Fault> {
+    pub fn from_policy(policy: &PolicySpec) -> Result<SteerSource, Fault> {
         let steering = Steering::new(policy).or_exit(Exit::Usage)?;
-        Ok(SteerSource::Rule(Box::new(steering), look_time(policy)))
+        Ok(SteerSource::Rule(Box::new(steering), look_interval(policy)))
     }
 }
 
@@ -90,119 +90,98 @@ impl Daemon {
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
-        policy: &PolicySpec,
-        journal: &Path,
-        log: Log,
-    ) -> Result<Daemon, Fault> {
-        let course = SteerSource::from_policy(policy)?;
-        Daemon::begin_course(roots, disk, course, journal, log)
-    }
-
-    pub(crate) fn begin_course(
-        roots: &Roots,
-        disk: &Disk,
-        course: SteerSource,
+        source: SteerSource,
         journal: &Path,
         log: Log,
     ) -> Result<Daemon, Fault> {
         check(roots, disk)?;
         let probe = LatencyProbe::attach(roots, disk)?;
-        let file = Delay::path(disk);
         let mut guard = Guard::new(roots, journal)?;
-        guard.hold(&file)?;
+        guard.hold(&Delay::path(disk))?;
         Ok(Daemon {
-            course,
-            lost: probe.lost()?.no_room,
+            source,
+            lost_before: probe.losses()?.no_room,
             probe,
             guard,
-            file,
             disk: disk.clone(),
             roots: roots.clone(),
             log,
             written: None,
             pulse: Pulse::default(),
-            since: (monotonic_ns(), own_cpu(roots)),
+            pulse_start: (monotonic_ns(), own_cpu(roots)),
         })
     }
 
-    /// Sleeps until the next look, and writes the rule's value when it has changed.
-    pub fn turn(&mut self) -> Result<(), Fault> {
-        self.turn_with(&mut |_| ())
-    }
-
-    /// Like [`Daemon::turn`], but gives each new completion to `seen`, counted by a rule or not.
-    pub(crate) fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
-        sleep(match &self.course {
-            SteerSource::Rule(_, look) => Duration::from_nanos(look.0),
-            SteerSource::Value(_) => FIXED_LOOK,
+    /// Sleeps until the next look, and writes the rule's value when it has changed. `observe`
+    /// gets each new completion, counted by a rule or not.
+    pub fn turn(&mut self, observe: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+        sleep(match &self.source {
+            SteerSource::Rule(_, interval) => Duration::from_nanos(interval.0),
+            SteerSource::Value(_) => FIXED_LOOK_INTERVAL,
         });
-        while let Some(done) = self.probe.completed() {
-            seen(done);
-            let counted = match &mut self.course {
+        while let Some(done) = self.probe.next_completion() {
+            observe(done);
+            let counted = match &mut self.source {
                 SteerSource::Rule(steering, _) => steering.complete(&done),
                 SteerSource::Value(_) => Some(done.at),
             };
             if let Some(at) = counted {
                 self.pulse.completions += 1;
-                self.log.line(&SteerLogEntry::Complete(at, done))?;
+                self.log.complete(at, &done)?;
             }
         }
         let now = Nanos(kernel_ns());
-        let (delay, line) = match &mut self.course {
+        let (delay, decided) = match &mut self.source {
             SteerSource::Value(delay) => (*delay, None),
             SteerSource::Rule(steering, _) => {
                 let (at, decision) = steering.decide(now);
-                let delay = delay_of(decision);
-                (delay, Some(SteerLogEntry::Write(at, decision, delay)))
+                (kernel_delay(decision), Some((at, decision)))
             }
         };
         if self.written != Some(delay) {
-            self.check_ours()?;
-            if let Some(line) = line {
-                self.log.line(&line)?;
+            self.check_setting()?;
+            if let Some((at, decision)) = decided {
+                self.log.write(at, decision, delay)?;
             }
-            self.write(delay)?;
+            let path = Delay::path(&self.disk);
+            let written = self.guard.vary(&path, &delay.0.to_string());
+            // The device may have gone since the check.
+            written.or_else(|refused| self.check_setting().and(Err(refused.into())))?;
             self.written = Some(delay);
             self.pulse.writes += 1;
         }
         self.log.flush()
     }
 
-    fn write(&mut self, delay: Delay) -> Result<(), Fault> {
-        let varied = self.guard.vary(&self.file, &delay.0.to_string());
-        // The device may have gone since the check.
-        varied.or_else(|refused| self.check_ours().and(Err(refused.into())))
-    }
-
     /// The daemon's activity since the last pulse.
     pub fn pulse(&mut self) -> Result<Pulse, Fault> {
         let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
-        let lost = self.probe.lost()?.no_room;
-        let new = lost - self.lost;
-        if new > 0 {
-            self.log.line(&SteerLogEntry::Lost(Nanos(now), new))?;
+        let total_lost = self.probe.losses()?.no_room;
+        let lost = total_lost - self.lost_before;
+        if lost > 0 {
+            self.log.lost(Nanos(now), lost)?;
         }
-        self.lost = lost;
-        let ns = now.saturating_sub(self.since.0).max(1);
-        let (classes, unpolled) = match &mut self.course {
+        self.lost_before = total_lost;
+        let (start, used_before) = std::mem::replace(&mut self.pulse_start, (now, used));
+        let ns = now.saturating_sub(start).max(1);
+        let (classes, unpolled) = match &mut self.source {
             SteerSource::Rule(steering, _) => steering.take_counts(),
             SteerSource::Value(_) => Default::default(),
         };
         let pulse = Pulse {
             length_s: ns as f64 / 1e9,
-            lost: new,
+            lost,
             delay: self.written.unwrap_or(Delay::CLASSIC).0,
             classes,
             unpolled,
-            own_cpu_pct: (used - self.since.1).0 as f64 / ns as f64 * 100.0,
+            own_cpu_pct: (used - used_before).0 as f64 / ns as f64 * 100.0,
             ..std::mem::take(&mut self.pulse)
         };
-        self.since = (now, used);
-        self.check_ours().map(|()| pulse)
+        self.check_setting().map(|()| pulse)
     }
 
-    fn check_ours(&self) -> Result<(), Fault> {
-        ours(&self.disk.name, Delay::read(&self.disk), self.written)
+    fn check_setting(&self) -> Result<(), Fault> {
+        check_value(&self.disk.name, Delay::read(&self.disk), self.written)
     }
 
     /// Puts the setting back. Returns each setting's file with the outcome.
@@ -212,26 +191,26 @@ impl Daemon {
 }
 
 /// Checks that the value found was written last; before the first decision any value is fine.
-fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
-    let (exit, wrong) = match (found, written) {
+fn check_value(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
+    let (exit, problem) = match (found, written) {
         (None, _) => (Exit::Device, "the device went away".to_owned()),
         (Some(Delay(found)), Some(Delay(wanted))) if found != wanted => {
-            let wrong = format!(
+            let problem = format!(
                 "somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
             );
-            (Exit::Target, wrong)
+            (Exit::Target, problem)
         }
         _ => return Ok(()),
     };
-    Err(Fault::new(exit, format_args!("steer {disk}: {wrong}")))
+    Err(Fault::new(exit, format_args!("steer {disk}: {problem}")))
 }
 
 /// Time between looks: half the rule's period, or 10 ms without one, clamped to 1 to 20 ms.
-pub(crate) fn look_time(policy: &PolicySpec) -> Nanos {
+pub(crate) fn look_interval(policy: &PolicySpec) -> Nanos {
     let mut params = policy.params().into_iter();
     let period = params.find(|(name, _)| *name == "period");
     let period = period.map_or(20e6, |(_, ns)| ns);
-    Nanos((period / 2.0) as u64).clamp(SHORTEST_LOOK, LONGEST_LOOK)
+    Nanos((period / 2.0) as u64).clamp(MIN_LOOK_INTERVAL, MAX_LOOK_INTERVAL)
 }
 
 #[cfg(test)]
@@ -240,7 +219,7 @@ mod tests {
 
     #[test]
     fn looks_are_half_a_period_apart() {
-        let look_us = |policy: &str| look_time(&policy.parse().expect("a rule")).0 / 1_000;
+        let look_us = |policy: &str| look_interval(&policy.parse().expect("a rule")).0 / 1_000;
         assert_eq!(look_us("min:70%,10ms"), 5_000);
         assert_eq!(look_us("min:70%,100us"), 1_000);
         assert_eq!(look_us("mean:50%,1s"), 20_000);
@@ -249,18 +228,16 @@ mod tests {
 
     #[test]
     fn a_setting_of_others_and_a_lost_device_are_told_apart() {
-        let check_ours = |found: Option<i64>, written: Option<i64>| {
-            ours("nvme0n1", found.map(Delay), written.map(Delay))
+        let check_setting = |found: Option<i64>, written: Option<i64>| {
+            check_value("nvme0n1", found.map(Delay), written.map(Delay))
         };
-        assert!(check_ours(Some(25), None).is_ok(), "nothing is ours yet");
-        assert!(check_ours(Some(57), Some(57)).is_ok());
-        let foreign = check_ours(Some(0), Some(57))
-            .expect_err("theirs")
-            .to_string();
+        assert!(check_setting(Some(25), None).is_ok(), "nothing is ours yet");
+        assert!(check_setting(Some(57), Some(57)).is_ok());
+        let foreign = check_setting(Some(0), Some(57)).unwrap_err().to_string();
         let named = foreign.contains("to 0 where 57") && foreign.contains("nvme0n1");
         assert!(named, "{foreign}");
         for written in [None, Some(57)] {
-            let gone = check_ours(None, written).expect_err("nothing there");
+            let gone = check_setting(None, written).expect_err("nothing there");
             assert_eq!(gone.exit(), Exit::Device, "{gone}");
         }
     }

@@ -15,61 +15,45 @@ use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
 use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_policy::Decision;
-use std::fmt;
 use std::io::{self, Write};
 
-/// One line of the log, with its time.
-pub(crate) enum SteerLogEntry {
-    /// A completion that counts, under the time at which the rule counts it.
-    Complete(Nanos, Completion),
-    /// A written value: the time at which the rule was asked, the rule's decision and the value.
-    Write(Nanos, Decision, Delay),
-    /// Number of completions that were not seen since the last line of this kind.
-    Lost(Nanos, u64),
-}
-
-impl fmt::Display for SteerLogEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SteerLogEntry::Complete(at, done) => {
-                let (latency, op, bytes) = (done.latency.0, done.op, done.bytes);
-                write!(f, "complete,{},{latency},{op},{bytes}", at.0)
-            }
-            SteerLogEntry::Write(at, Decision::Sleep(time), delay) => {
-                write!(f, "write,{},{},{}", at.0, time.0, delay.0)
-            }
-            SteerLogEntry::Write(at, Decision::Poll | Decision::Interrupt, delay) => {
-                write!(f, "write,{},poll,{}", at.0, delay.0)
-            }
-            SteerLogEntry::Lost(at, count) => write!(f, "lost,{},{count}", at.0),
-        }
-    }
-}
-
-/// The daemon's log, which may be switched off.
+/// The daemon's log. By default it writes nothing.
+#[derive(Default)]
 pub struct Log(Option<Box<dyn Write>>);
 
 impl Log {
-    /// A log that writes nothing.
-    pub fn none() -> Log {
-        Log(None)
-    }
-
     /// A log into `out`. The first line, with the device and the rule, is written at once.
     pub fn to(mut out: Box<dyn Write>, policy: &str, disk: &str) -> io::Result<Log> {
         writeln!(out, "q2c.steer-log/1,{disk},{policy}")?;
         Ok(Log(Some(out)))
     }
 
-    pub(super) fn line(&mut self, entry: &SteerLogEntry) -> Result<(), Fault> {
-        self.write(|out| writeln!(out, "{entry}"))
+    /// Logs a completion that counts, under the time at which the rule counts it.
+    pub(super) fn complete(&mut self, at: Nanos, done: &Completion) -> Result<(), Fault> {
+        let (latency, op, bytes) = (done.latency.0, done.op, done.bytes);
+        self.print(|out| writeln!(out, "complete,{},{latency},{op},{bytes}", at.0))
+    }
+
+    /// Logs a written value, with the rule's decision and the time at which the rule was asked.
+    pub(super) fn write(&mut self, at: Nanos, choice: Decision, delay: Delay) -> Result<(), Fault> {
+        self.print(|out| match choice {
+            Decision::Sleep(time) => writeln!(out, "write,{},{},{}", at.0, time.0, delay.0),
+            Decision::Poll | Decision::Interrupt => {
+                writeln!(out, "write,{},poll,{}", at.0, delay.0)
+            }
+        })
+    }
+
+    /// Logs the number of completions that were not seen since the last line of this kind.
+    pub(super) fn lost(&mut self, at: Nanos, count: u64) -> Result<(), Fault> {
+        self.print(|out| writeln!(out, "lost,{},{count}", at.0))
     }
 
     pub(super) fn flush(&mut self) -> Result<(), Fault> {
-        self.write(|out| out.flush())
+        self.print(|out| out.flush())
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+    fn print(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
         let written = self.0.as_mut().map_or(Ok(()), |out| write(out));
         written.or_fault(Exit::Device, "write the log")
     }
@@ -83,17 +67,16 @@ mod tests {
 
     #[test]
     fn lines() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut log = Log(Some(Box::new(file.reopen().unwrap())));
         let mut done = polled_read(Nanos(5), Nanos(81_500));
         done.op = Op::Write;
-        let complete = SteerLogEntry::Complete(Nanos(7), done).to_string();
-        assert_eq!(complete, "complete,7,81500,write,4096");
-        let write = |at, decision, delay| {
-            SteerLogEntry::Write(Nanos(at), decision, Delay(delay)).to_string()
-        };
+        log.complete(Nanos(7), &done).unwrap();
         let sleep = Decision::Sleep(Nanos(57_050));
-        assert_eq!(write(8, sleep, 57), "write,8,57050,57");
-        assert_eq!(write(9, Decision::Poll, -1), "write,9,poll,-1");
-        let lost = SteerLogEntry::Lost(Nanos(10), 3).to_string();
-        assert_eq!(lost, "lost,10,3");
+        log.write(Nanos(8), sleep, Delay(57)).unwrap();
+        log.write(Nanos(9), Decision::Poll, Delay(-1)).unwrap();
+        log.lost(Nanos(10), 3).unwrap();
+        let lines = "complete,7,81500,write,4096\nwrite,8,57050,57\nwrite,9,poll,-1\nlost,10,3\n";
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), lines);
     }
 }

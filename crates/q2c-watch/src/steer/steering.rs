@@ -9,19 +9,19 @@ use q2c_policy::{
 use std::mem::take;
 
 /// Rules that need only the times of a window, so that the file's one value can carry them out.
-const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
+const FITTING_RULES: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
 /// Given to the rule in place of every request: the file has one value, so there is one class.
-pub(crate) const ANY: Io = Io {
+pub(crate) const ANY_REQUEST: Io = Io {
     direction: q2c_model::Direction::Read,
     bytes: 4_096,
 };
 
 /// A rule that the setting `io_poll_delay` cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("steer by {policy}: {why}; rules that do: {}", FITTING.join(", "))]
+#[error("steer by {policy}: {reason}; rules that do: {}", FITTING_RULES.join(", "))]
 pub struct UnfitRule {
     pub policy: String,
-    pub why: &'static str,
+    pub reason: &'static str,
 }
 
 /// A running rule; [`Steering::complete`] passes it each completion.
@@ -36,12 +36,12 @@ pub struct Steering {
 }
 
 /// The class of a request that the kernel's hybrid polling handles: a polled read or write.
-pub(crate) fn class_of(done: &Completion) -> Option<usize> {
-    transfer(done).filter(|_| done.polled)
+pub(crate) fn kernel_class(done: &Completion) -> Option<usize> {
+    transfer_class(done).filter(|_| done.polled)
 }
 
 /// The class of a read or write of a sector or more, whether it was polled or not.
-fn transfer(done: &Completion) -> Option<usize> {
+fn transfer_class(done: &Completion) -> Option<usize> {
     let (direction, bytes) = (done.op.direction(), done.bytes);
     bucket_of(Io { direction, bytes }).filter(|_| matches!(done.op, Op::Read | Op::Write))
 }
@@ -49,12 +49,12 @@ fn transfer(done: &Completion) -> Option<usize> {
 impl Steering {
     /// A rule that has seen no completion yet.
     pub fn new(policy: &PolicySpec) -> Result<Steering, UnfitRule> {
-        let reads = policy.formula().map(|f| f.statistics()).unwrap_or_default();
-        let reason = if reads.contains(&Statistic::Misses) {
+        let statistics = policy.formula().map(|f| f.statistics()).unwrap_or_default();
+        let reason = if statistics.contains(&Statistic::Misses) {
             "misses are not known to one who sees latencies only"
         } else if policy.rule().name == "recent" {
             "its windows are a number of I/Os, and the setting is written after windows of time"
-        } else if !FITTING.contains(&policy.rule().name) {
+        } else if !FITTING_RULES.contains(&policy.rule().name) {
             "it decides by more than the times of a device's last window"
         } else {
             return Ok(Steering {
@@ -65,10 +65,7 @@ impl Steering {
             });
         };
         let policy = policy.to_string();
-        Err(UnfitRule {
-            policy,
-            why: reason,
-        })
+        Err(UnfitRule { policy, reason })
     }
 
     /// Returns the time under which the rule counts a completion, never before the latest one.
@@ -76,24 +73,24 @@ impl Steering {
     /// of other sizes could make the sleep too long or too short.
     pub(crate) fn complete(&mut self, done: &Completion) -> Option<Nanos> {
         if !done.polled {
-            self.unpolled += u64::from(transfer(done).is_some());
+            self.unpolled += u64::from(transfer_class(done).is_some());
         }
-        let class = class_of(done)?;
+        let class = kernel_class(done)?;
         self.classes[class] += 1;
         self.now = self.now.max(done.at);
-        let (_, token) = self.lane.decide(ANY, self.now);
+        let (_, token) = self.lane.decide(ANY_REQUEST, self.now);
         let outcome = Outcome {
             observed: done.latency,
             missed: false,
         };
-        self.lane.complete(ANY, token, outcome, self.now);
+        self.lane.complete(ANY_REQUEST, token, outcome, self.now);
         Some(self.now)
     }
 
     /// The rule's decision at `now`, and the time under which the rule was asked.
     pub(crate) fn decide(&mut self, now: Nanos) -> (Nanos, Decision) {
         self.now = self.now.max(now);
-        (self.now, self.lane.decide(ANY, self.now).0)
+        (self.now, self.lane.decide(ANY_REQUEST, self.now).0)
     }
 
     /// Takes out the number of requests of each class of the kernel, and of the reads and writes
@@ -104,7 +101,7 @@ impl Steering {
 }
 
 /// The value for a decision: -1 for no sleep, else the nearest whole microsecond, at least 1.
-pub(crate) fn delay_of(decision: Decision) -> Delay {
+pub(crate) fn kernel_delay(decision: Decision) -> Delay {
     match decision {
         Decision::Poll | Decision::Interrupt => Delay::CLASSIC,
         Decision::Sleep(time) => Delay(KernelSleep::whole_us(time).into()),
@@ -142,7 +139,7 @@ mod tests {
         for &(at, latency) in done {
             steering.complete(&read(at, latency));
         }
-        delay_of(steering.decide(Nanos::from_micros(at_us)).1).0
+        kernel_delay(steering.decide(Nanos::from_micros(at_us)).1).0
     }
 
     /// min, 70 %, 10 ms: the first window lasts from 1 to 11 ms.
@@ -161,11 +158,11 @@ mod tests {
 
     #[test]
     fn a_sleep_is_a_whole_microsecond_at_least() {
-        let delay_us = |ns| delay_of(Decision::Sleep(Nanos(ns))).0;
+        let delay_us = |ns| kernel_delay(Decision::Sleep(Nanos(ns))).0;
         assert_eq!([1, 499, 500, 1_499, 1_500].map(delay_us), [1, 1, 1, 1, 2]);
         // An int holds the nanoseconds.
         assert_eq!(delay_us(10_000_000_000), 2_147_483);
-        assert_eq!(delay_of(Decision::Poll), Delay(-1));
+        assert_eq!(kernel_delay(Decision::Poll), Delay(-1));
     }
 
     #[test]
@@ -200,21 +197,21 @@ mod tests {
 
     /// The rule as a model of a few lines on integers: windows of 10 ms, 0.7 x minimum.
     fn model(done: &[(u64, u64)], at_us: u64) -> i64 {
-        let (mut open, mut last): (Option<(u64, u64)>, Option<u64>) = (None, None);
+        let (mut window, mut last_min): (Option<(u64, u64)>, Option<u64>) = (None, None);
         for &(at, latency) in done {
-            open = match open {
+            window = match window {
                 Some((end, min)) if at < end => Some((end, min.min(latency))),
-                over => {
-                    last = over.map(|(_, min)| min).or(last);
+                ended => {
+                    last_min = ended.map(|(_, min)| min).or(last_min);
                     Some((at + 10_000, latency))
                 }
             };
         }
-        if let Some((end, min)) = open.filter(|(end, _)| at_us >= *end) {
+        if let Some((end, min)) = window.filter(|(end, _)| at_us >= *end) {
             assert!(end <= at_us);
-            last = Some(min);
+            last_min = Some(min);
         }
-        last.map_or(-1, |min| (((min * 7 + 5) / 10 + 500) / 1_000).max(1) as i64)
+        last_min.map_or(-1, |min| (((min * 7 + 5) / 10 + 500) / 1_000).max(1) as i64)
     }
 
     proptest! {
@@ -239,10 +236,10 @@ mod tests {
         let mut steering = steering("mean:50%,10ms");
         for n in 0..100 {
             let at = 1_000 + n * 100;
-            let mut beside = read(at + 10, 500_000);
-            beside.polled = false;
+            let mut unpolled = read(at + 10, 500_000);
+            unpolled.polled = false;
             assert!(steering.complete(&read(at, 100_000)).is_some());
-            assert_eq!(steering.complete(&beside), None);
+            assert_eq!(steering.complete(&unpolled), None);
         }
         assert_eq!(value(&mut steering, &[], 12_000), 50);
         assert_eq!(steering.take_counts().1, 100);

@@ -15,25 +15,25 @@ use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::KernelPoint;
 
 /// Sleeps that end before most completions, as shares of the latencies' 10th percentile.
-const SHORTER: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
+const SHORTER_SLEEPS: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
 /// Length of the sleep that outlives nearly every request, as a multiple of the 90th percentile. A
 /// much longer sleep would be later than those that rules ask for, because CPUs sleep deeper in it.
-const OUTLIVES: f64 = 1.25;
+const OUTLIVING_SLEEP: f64 = 1.25;
 /// Requests that a stretch should have at least.
-const WANTED: f64 = 250.0;
-/// Largest miss rate at which a point's sleeps count as clear. Above it, and up to [`NEARLY_ALL`],
-/// a point's miss rate shows how fast the device is.
-const MOST_MISSES: f64 = 0.10;
-const NEARLY_ALL: f64 = 0.90;
+const WANTED_REQUESTS: f64 = 250.0;
+/// Largest miss rate at which a point's sleeps count as clear.
+const MAX_CLEAR_MISS_RATE: f64 = 0.10;
+/// Up to this miss rate, a point that is not clear shows how fast the device is.
+const MAX_PARTIAL_MISS_RATE: f64 = 0.90;
 /// Bisection steps that find the device's time: they leave 2^-40 of the range.
 const HALVINGS: u32 = 40;
 /// Time before a stretch counts.
 const SETTLE: Nanos = Nanos::from_millis(100);
 /// Lateness is clamped at these percentiles. Above the second lie requests that took longer than
 /// their sleep, and stalls of the machine, which the recordings contain already.
-const CUTS: [f64; 2] = [0.005, 0.95];
-/// Most deviations that are kept: consecutive ones, so that bursts stay bursts.
-const KEPT: usize = 2_048;
+const CLAMP_PERCENTILES: [f64; 2] = [0.005, 0.95];
+/// Deviations that are stored: consecutive ones, so that bursts stay bursts.
+const MAX_DEVIATIONS: usize = 2_048;
 
 pub(crate) struct Calibrated {
     pub points: Vec<KernelPoint>,
@@ -43,7 +43,7 @@ pub(crate) struct Calibrated {
 struct KernelSleepPoint {
     asked: f64,
     slept: Stretch,
-    levels: RequestCost,
+    cost: RequestCost,
     /// Means of classic polling before and after the sleeps.
     classic: RequestCost,
     /// D2C of classic polling before and after the sleeps, ns, ascending.
@@ -92,8 +92,8 @@ pub(crate) fn calibrate(
     spec: &TuneKernelSpec,
     recorded: &[f64],
 ) -> Result<Calibrated, Fault> {
-    let enough = Nanos((median(&sorted(recorded)) * WANTED) as u64);
-    let length = spec.calibrate.max(enough);
+    let min_length = Nanos((median(&sorted(recorded)) * WANTED_REQUESTS) as u64);
+    let length = spec.calibrate.max(min_length);
     let mut stretch = |method: &Method| rig.stretch(method, SETTLE, length, (1, "calibrating"));
     let mut before = stretch(&Method::POLL)?;
     let mut points = Vec::new();
@@ -113,8 +113,8 @@ pub(crate) fn calibrate(
 fn ladder(recorded: &[f64]) -> Vec<u32> {
     let waits = sorted(recorded);
     let p10 = percentile(&waits, 0.1);
-    let shorter = SHORTER.iter().map(|share| p10 * share);
-    let sleeps_ns = shorter.chain([percentile(&waits, 0.9) * OUTLIVES]);
+    let shorter = SHORTER_SLEEPS.iter().map(|share| p10 * share);
+    let sleeps_ns = shorter.chain([percentile(&waits, 0.9) * OUTLIVING_SLEEP]);
     let whole_us = |ns| KernelSleep::whole_us(Nanos(ns as u64));
     let mut ladder: Vec<u32> = sleeps_ns.map(whole_us).collect();
     ladder.dedup();
@@ -126,7 +126,7 @@ impl KernelSleepPoint {
     fn new(asked: u32, slept: Stretch, beside: [&Stretch; 2]) -> KernelSleepPoint {
         KernelSleepPoint {
             asked: f64::from(asked) * 1e3,
-            levels: RequestCost::from_stretch(&slept),
+            cost: RequestCost::from_stretch(&slept),
             classic: RequestCost::between(beside.map(RequestCost::from_stretch)),
             classic_waits: sorted(&beside.map(Stretch::waits).concat()),
             slept,
@@ -136,7 +136,7 @@ impl KernelSleepPoint {
     /// The time in ns by which the device is slower than under classic polling, found from the miss
     /// rate. `looks` are the times from the hand-over to the look, ns.
     fn added_by_misses(&self, looks: &[f64]) -> f64 {
-        let share = |added: f64| {
+        let miss_rate = |added: f64| {
             let below = |look: &f64| self.classic_waits.partition_point(|w| w + added <= *look);
             let complete: usize = looks.iter().map(below).sum();
             complete as f64 / (looks.len() * self.classic_waits.len()) as f64
@@ -145,12 +145,8 @@ impl KernelSleepPoint {
         let (mut low, mut high) = (-longest, self.asked + longest);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            let bound = if share(middle) > self.miss_rate() {
-                &mut low
-            } else {
-                &mut high
-            };
-            *bound = middle;
+            let is_too_low = miss_rate(middle) > self.miss_rate();
+            *(if is_too_low { &mut low } else { &mut high }) = middle;
         }
         f64::midpoint(low, high)
     }
@@ -165,54 +161,54 @@ impl KernelSleepPoint {
     }
 
     /// D2C less the sleep asked, ns, in the order of completion.
-    fn late(&self) -> Vec<f64> {
+    fn lateness(&self) -> Vec<f64> {
         let waits = self.slept.waits().into_iter();
         waits.map(|wait| wait - self.asked).collect()
     }
 
     fn summary(&self) -> KernelPoint {
-        let late = sorted(&self.late());
+        let lateness = sorted(&self.lateness());
         KernelPoint {
             asked_ns: self.asked,
             ios: self.slept.total.polled,
             miss_rate: self.miss_rate(),
             delay_ns: self.delay(),
-            late_p50_ns: percentile(&late, 0.5),
-            late_p99_ns: percentile(&late, 0.99),
-            cpu_ns: self.levels.cpu,
+            late_p50_ns: percentile(&lateness, 0.5),
+            late_p99_ns: percentile(&lateness, 0.99),
+            cpu_ns: self.cost.cpu,
         }
     }
 }
 
 /// The cost model. The last point is the one that outlives nearly every request.
 fn fit(points: &[KernelSleepPoint]) -> CostModel {
-    let Some((outlives, shorter)) = points.split_last() else {
+    let Some((outliving, shorter)) = points.split_last() else {
         return CostModel::delayed(Nanos::ZERO);
     };
-    let is_clear = |point: &&KernelSleepPoint| point.miss_rate() <= MOST_MISSES;
-    let late = lateness(outlives);
+    let is_clear = |point: &&KernelSleepPoint| point.miss_rate() <= MAX_CLEAR_MISS_RATE;
+    let late = lateness_shape(outliving);
     // The lateness less the probe's delay: the time from the hand-over to the begin of the sleep,
     // and the look itself. It does not depend on the sleep's length.
-    let around = mean(&outlives.late()) - outlives.delay();
+    let overhead = mean(&outliving.lateness()) - outliving.delay();
     let sleep_cpu_clear = |point: &KernelSleepPoint| {
-        let (classic, slept) = (point.classic, point.levels);
-        let polled = (slept.wait - point.asked - point.delay() - around).max(0.0);
+        let (classic, slept) = (point.classic, point.cost);
+        let polled = (slept.wait - point.asked - point.delay() - overhead).max(0.0);
         let cost = slept.cpu - (classic.cpu - classic.wait) - polled;
         (point.asked, cost.max(0.0))
     };
-    let classic = outlives.classic;
-    let sleep_cpu_hit = (outlives.levels.cpu - (classic.cpu - classic.wait)).max(0.0);
-    let other =
+    let classic = outliving.classic;
+    let sleep_cpu_hit = (outliving.cost.cpu - (classic.cpu - classic.wait)).max(0.0);
+    let mean_of =
         |value: fn(&KernelSleepPoint) -> f64| mean(&points.iter().map(value).collect::<Vec<_>>());
-    let base = |point: &KernelSleepPoint| late.middle + point.delay() - outlives.delay();
+    let base = |point: &KernelSleepPoint| late.median + point.delay() - outliving.delay();
     let bases = shorter.iter().map(|p| (p.asked, base(p)));
-    let bases = bases.chain([(outlives.asked, late.middle)]).collect();
-    let wake_clear = wake(&late, curve(bases));
+    let bases = bases.chain([(outliving.asked, late.median)]).collect();
+    let wake_clear = wake_delay(&late, curve(bases));
     // The device may be faster or slower while the CPU sleeps, the more so the longer it does.
     let added = |point: &KernelSleepPoint| match point.miss_rate() {
-        rate if rate <= MOST_MISSES => Some(point.levels.median - point.classic.median),
-        rate if rate <= NEARLY_ALL => {
-            let look = |z: &f64| point.asked + wake_clear.value_at(point.asked, *z);
+        rate if rate <= MAX_CLEAR_MISS_RATE => Some(point.cost.median - point.classic.median),
+        rate if rate <= MAX_PARTIAL_MISS_RATE => {
+            let look = |z: &f64| point.asked + wake_clear.delay_at(point.asked, *z);
             let looks: Vec<f64> = wake_clear.z.iter().map(look).collect();
             Some(point.added_by_misses(&looks))
         }
@@ -225,7 +221,7 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
     CostModel {
         bs: Bytes(0),
         wake_clear,
-        wake_hit: wake(&late, Curve::constant(late.middle)),
+        wake_hit: wake_delay(&late, Curve::constant(late.median)),
         sleep_cpu_clear_ns: if clear_cpu.is_empty() {
             Curve::constant(sleep_cpu_hit)
         } else {
@@ -233,8 +229,8 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
         },
         sleep_cpu_hit_ns: Curve::constant(sleep_cpu_hit),
         added_latency_ns,
-        other_cpu_poll_ns: other(|p| p.classic.other_cpu),
-        other_cpu_sleep_ns: other(|p| p.levels.other_cpu),
+        other_cpu_poll_ns: mean_of(|p| p.classic.other_cpu),
+        other_cpu_sleep_ns: mean_of(|p| p.cost.other_cpu),
         ..CostModel::delayed(Nanos::ZERO)
     }
 }
@@ -244,21 +240,22 @@ fn curve(points: Vec<(f64, f64)>) -> Curve {
     Curve { x, y }
 }
 
-fn lateness(outlives: &KernelSleepPoint) -> Shape {
-    let late: Vec<f64> = outlives.late().into_iter().filter(|&l| l >= 0.0).collect();
-    Shape::from_values(&late, CUTS, KEPT)
+fn lateness_shape(outliving: &KernelSleepPoint) -> Shape {
+    let lateness = outliving.lateness().into_iter();
+    let late: Vec<f64> = lateness.filter(|&ns| ns >= 0.0).collect();
+    Shape::from_values(&late, CLAMP_PERCENTILES, MAX_DEVIATIONS)
 }
 
 /// A delay with this median curve. The bounds of the lateness move with the curve.
-fn wake(late: &Shape, base: Curve) -> WakeDelay {
-    let moved = |bound: f64| {
-        let y = base.y.iter().map(|y| (y + bound - late.middle).max(0.0));
+fn wake_delay(late: &Shape, base: Curve) -> WakeDelay {
+    let moved_base = |bound: f64| {
+        let y = base.y.iter().map(|y| (y + bound - late.median).max(0.0));
         let (x, y) = (base.x.clone(), y.collect());
         Curve { x, y }
     };
     WakeDelay {
-        least_ns: moved(late.least),
-        most_ns: moved(late.most),
+        least_ns: moved_base(late.min),
+        most_ns: moved_base(late.max),
         base_ns: base,
         spread_ns: Curve::constant(late.spread),
         z: late.z.clone(),

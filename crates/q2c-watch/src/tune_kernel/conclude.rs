@@ -1,5 +1,6 @@
 //! Medians over the trials, their ratios to classic polling, and the verdict.
 
+use super::rig::Stretch;
 use super::tune::{KernelCandidate, KernelTrial, TuneKernelSpec};
 use q2c_advice::{Goal, KernelWay, best_of_kernel};
 use q2c_model::stats::{Interval, percentile, sorted};
@@ -28,44 +29,40 @@ pub(super) fn verdict(spec: &TuneKernelSpec, methods: &[KernelMethod]) -> (Verdi
     (verdict, best.cloned().unwrap_or(Method::POLL), floor)
 }
 
-fn totals(tried: &KernelCandidate) -> impl Iterator<Item = &KernelInterval> {
-    tried.trials.iter().map(|trial| &trial.stretch.total)
+fn totals(trials: &[KernelTrial]) -> impl Iterator<Item = &KernelInterval> {
+    trials.iter().map(|trial| &trial.stretch.total)
 }
 
 /// The figures of a method. A trial is compared with classic polling before and after it (mean).
-pub(super) fn method(tried: &KernelCandidate) -> KernelMethod {
+pub(super) fn method_figures(candidate: &KernelCandidate) -> KernelMethod {
+    let trials = &candidate.trials;
     let interval_of_totals = |value: &dyn Fn(&KernelInterval) -> f64| {
-        Interval::from_samples(&totals(tried).map(value).collect::<Vec<_>>())
+        over_trials(trials, |trial| value(&trial.stretch.total))
     };
     let ratio = |value: &dyn Fn(&KernelInterval) -> f64| {
-        let over = |trial: &KernelTrial| {
+        over_trials(trials, |trial| {
             let [before, after] = &trial.beside;
             value(&trial.stretch.total) / f64::midpoint(value(before), value(after))
-        };
-        Interval::from_samples(&tried.trials.iter().map(over).collect::<Vec<_>>())
+        })
     };
-    let beside = tried.trials.iter().flat_map(|trial| &trial.beside);
-    let cores = if totals(tried).chain(beside).all(|t| t.busy_cpus.is_some()) {
+    let beside = trials.iter().flat_map(|trial| &trial.beside);
+    let cores = if totals(trials).chain(beside).all(|t| t.busy_cpus.is_some()) {
         PerCore::Machine
     } else {
         PerCore::Threads
     };
     let iops = |t: &KernelInterval| t.rates.iops.unwrap_or(f64::NAN);
-    let per_core = |t: &KernelInterval| iops(t) / 1e3 / busy(t, cores);
-    let d2c = |q: f64| {
-        let trials = tried.trials.iter();
-        let percentiles = trials.map(|trial| percentile(&sorted(&trial.stretch.waits()), q));
-        Interval::from_samples(&percentiles.collect::<Vec<_>>())
-    };
+    let per_core = |t: &KernelInterval| iops(t) / 1e3 / busy_cpus(t, cores);
+    let d2c = |q| over_trials(trials, |t| percentile(&sorted(&t.stretch.waits()), q));
     let rate = |value: fn(&Rates<Option<f64>>) -> Option<f64>| {
         interval_of_totals(&move |t: &KernelInterval| value(&t.rates).unwrap_or(f64::NAN))
     };
-    let predicted: Vec<SimulatedFigures> = tried.trials.iter().map(|t| t.predicted).collect();
+    let predicted: Vec<SimulatedFigures> = trials.iter().map(|t| t.predicted).collect();
     KernelMethod {
-        method: tried.method.clone(),
-        role: tried.role.into(),
+        method: candidate.method.clone(),
+        role: candidate.role.into(),
         predicted: SimulatedFigures::mean(&predicted),
-        predicted_first: tried.predicted_first,
+        predicted_first: candidate.predicted_first,
         measured: KernelMeasured {
             rates: Rates {
                 iops: rate(|r| r.iops),
@@ -78,55 +75,58 @@ pub(super) fn method(tried: &KernelCandidate) -> KernelMethod {
             cores,
             d2c_p50_ns: d2c(0.5),
             d2c_p99_ns: d2c(0.99),
-            polled: totals(tried).map(|t| t.polled).sum(),
+            polled: totals(trials).map(|t| t.polled).sum(),
         },
-        off: off(tried),
+        off: prediction_errors(trials),
         relative: Relative {
             iops: ratio(&iops),
             kiops_per_core: ratio(&per_core),
             cores,
         },
-        series: series(tried),
+        series: median_series(trials),
     }
 }
 
-fn off(tried: &KernelCandidate) -> Rates<Interval> {
-    let over = |error: fn(&Rates<f64>, &Rates<f64>) -> f64| {
-        let one = |trial: &KernelTrial| {
+/// The figures simulated for each trial over the measured ones, or less them.
+fn prediction_errors(trials: &[KernelTrial]) -> Rates<Interval> {
+    let errors = |error: fn(&Rates<f64>, &Rates<f64>) -> f64| {
+        over_trials(trials, |trial| {
             let measured = trial.stretch.total.rates.map(|r| r.unwrap_or(f64::NAN));
             error(&trial.predicted.rates, &measured)
-        };
-        Interval::from_samples(&tried.trials.iter().map(one).collect::<Vec<_>>())
+        })
     };
     Rates {
-        iops: over(|predicted, measured| predicted.iops / measured.iops),
-        cpu_pct: over(|predicted, measured| predicted.cpu_pct - measured.cpu_pct),
-        miss_rate: over(|predicted, measured| predicted.miss_rate - measured.miss_rate),
-        effective_sleep_ns: over(|p, measured| p.effective_sleep_ns / measured.effective_sleep_ns),
+        iops: errors(|predicted, measured| predicted.iops / measured.iops),
+        cpu_pct: errors(|predicted, measured| predicted.cpu_pct - measured.cpu_pct),
+        miss_rate: errors(|predicted, measured| predicted.miss_rate - measured.miss_rate),
+        effective_sleep_ns: errors(|p, m| p.effective_sleep_ns / m.effective_sleep_ns),
     }
 }
 
-fn busy(total: &KernelInterval, cores: PerCore) -> f64 {
-    let threads = total.rates.cpu_pct.unwrap_or(f64::NAN) / 100.0 * total.threads as f64;
+fn over_trials(trials: &[KernelTrial], value: impl Fn(&KernelTrial) -> f64) -> Interval {
+    Interval::from_samples(&trials.iter().map(value).collect::<Vec<_>>())
+}
+
+fn busy_cpus(total: &KernelInterval, cores: PerCore) -> f64 {
     match cores {
         PerCore::Machine => total.busy_cpus.unwrap_or(f64::NAN),
-        PerCore::Threads => threads,
+        PerCore::Threads => total.rates.cpu_pct.unwrap_or(f64::NAN) / 100.0 * total.threads as f64,
     }
 }
 
 /// The intervals of the trial with the median IOPS.
-fn series(tried: &KernelCandidate) -> Vec<KernelInterval> {
-    let mut by_iops: Vec<_> = tried.trials.iter().collect();
-    let iops = |t: &KernelInterval| t.rates.iops.unwrap_or(0.0);
-    by_iops.sort_by(|a, b| iops(&a.stretch.total).total_cmp(&iops(&b.stretch.total)));
-    let middle = by_iops.get(by_iops.len() / 2);
-    middle.map_or_else(Vec::new, |trial| trial.stretch.series.clone())
+fn median_series(trials: &[KernelTrial]) -> Vec<KernelInterval> {
+    let mut by_iops: Vec<&Stretch> = trials.iter().map(|trial| &trial.stretch).collect();
+    let iops = |stretch: &Stretch| stretch.total.rates.iops.unwrap_or(0.0);
+    by_iops.sort_by(|a, b| iops(a).total_cmp(&iops(b)));
+    let median = by_iops.get(by_iops.len() / 2);
+    median.map_or_else(Vec::new, |stretch| stretch.series.clone())
 }
 
 pub(super) fn warnings(
     recorded: &SweepInput,
     points: &[KernelPoint],
-    tried: &[KernelCandidate],
+    candidates: &[KernelCandidate],
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if recorded.sizes.len() > 1 {
@@ -137,7 +137,8 @@ pub(super) fn warnings(
             "compare with the kernel's own sleep, which has one for each size",
         ));
     }
-    let unknown: u64 = tried.iter().flat_map(totals).map(|t| t.unknown).sum();
+    let totals = candidates.iter().flat_map(|c| totals(&c.trials));
+    let unknown: u64 = totals.map(|total| total.unknown).sum();
     if unknown > 0 {
         warnings.push(Warning::new(
             "unknown-outcomes",
@@ -148,9 +149,9 @@ pub(super) fn warnings(
             "run fewer threads on the device, or take the miss rate with that doubt",
         ));
     }
-    let outlived = points.last().map_or(1.0, |p| p.miss_rate);
-    if outlived < 0.85 {
-        let percent = outlived * 100.0;
+    let outlived_share = points.last().map_or(1.0, |p| p.miss_rate);
+    if outlived_share < 0.85 {
+        let percent = outlived_share * 100.0;
         warnings.push(Warning::new(
             "lateness-not-seen",
             format!("of the longest calibrated sleeps {percent:.0} % outlived their request"),

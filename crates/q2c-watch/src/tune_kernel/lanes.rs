@@ -1,89 +1,89 @@
 //! Completions of the block layer as lanes that can be simulated.
 
-use crate::steer::{ANY, class_of, look_time};
+use crate::steer::{ANY_REQUEST, kernel_class, look_interval};
 use q2c_capture::latency::Completion;
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, OpFlags, Sectors, TakenAs};
+use q2c_model::{Bytes, DevId, Interpretation, IoRecord, Layer, Nanos, OpFlags, Sectors};
 use q2c_policy::{Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Token};
-use q2c_sim::{LaneRecording, Recordings, Taking};
+use q2c_sim::{LaneRecording, Recordings, TraceOptions};
 
 /// The polled reads and writes as lanes of depth 1, and how they were taken: one lane or more for
 /// each thread, device time from the hand-over to the driver to the completion. Threads poll in
 /// their think time, too, so it costs CPU. Without a request there is no lane.
-pub(crate) fn lanes(completions: &[Completion]) -> (Vec<LaneRecording>, TakenAs) {
-    let is_polled = |done: &&Completion| class_of(done).is_some();
+pub(crate) fn lanes(completions: &[Completion]) -> (Vec<LaneRecording>, Interpretation) {
+    let is_polled = |done: &&Completion| kernel_class(done).is_some();
     let mut polled: Vec<&Completion> = completions.iter().filter(is_polled).collect();
-    polled.sort_by_key(|done| issued(done));
+    polled.sort_by_key(|done| issue_ns(done));
     let records: Vec<IoRecord> = polled.into_iter().map(record).collect();
-    let mut taken = Recordings::new(Taking::default());
+    let mut taken = Recordings::new(TraceOptions::default());
     taken.take(&records);
-    let Ok((mut lanes, closed)) = taken.finish() else {
+    let Ok((mut lanes, selection)) = taken.finish() else {
         return Default::default();
     };
     lanes.iter_mut().for_each(|lane| lane.gap_cpu = None);
-    (lanes, closed.taken_as)
+    (lanes, selection.interpretation)
 }
 
 fn record(done: &Completion) -> IoRecord {
     let (device, bytes) = (DevId::default(), Bytes(done.bytes.into()));
     let mut record = IoRecord::new(0, Layer::Block, device, done.op, Sectors(0), bytes);
     record.lane = done.tid;
-    record.issue_ns = Some(Nanos(issued(done)));
+    record.issue_ns = Some(Nanos(issue_ns(done)));
     record.complete_ns = Some(done.at);
     record.flags = OpFlags::POLLED;
     record
 }
 
 /// The lanes as a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
-pub(crate) fn of_one_class(lanes: &[LaneRecording]) -> Vec<LaneRecording> {
-    let one = |lane: &LaneRecording| {
-        let mut same = LaneRecording {
+pub(crate) fn in_one_class(lanes: &[LaneRecording]) -> Vec<LaneRecording> {
+    let merge = |lane: &LaneRecording| {
+        let mut merged = LaneRecording {
             first_at: lane.first_at,
             ..LaneRecording::default()
         };
         for n in 0..lane.len() {
-            same.push(ANY, lane.submit[n], lane.wait[n], lane.gap[n]);
+            merged.push(ANY_REQUEST, lane.submit[n], lane.wait[n], lane.gap[n]);
         }
-        same
+        merged
     };
-    lanes.iter().map(one).collect()
+    lanes.iter().map(merge).collect()
 }
 
-fn issued(done: &Completion) -> u64 {
+fn issue_ns(done: &Completion) -> u64 {
     done.at.0.saturating_sub(done.latency.0)
 }
 
 /// A rule whose decision reaches the device, in whole microseconds, when the daemon looks.
 struct DaemonRule {
     rule: Box<dyn Lane>,
-    every: Nanos,
+    /// The time between two looks.
+    interval: Nanos,
     /// Number of the last look, and the decision that stands since.
-    stands: Option<(u64, Decision)>,
+    last_look: Option<(u64, Decision)>,
 }
 
 /// The handles of a rule, one per lane, as [`crate::steer::Daemon`] carries it out.
-pub(crate) fn looked(policy: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let every = look_time(policy);
-    let stands = None;
-    let one = |rule| {
+pub(crate) fn daemon_lanes(policy: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let interval = look_interval(policy);
+    let by_daemon = |rule| {
         Box::new(DaemonRule {
             rule,
-            every,
-            stands,
+            interval,
+            last_look: None,
         }) as Box<dyn Lane>
     };
-    policy.build(lanes).into_iter().map(one).collect()
+    policy.build(lanes).into_iter().map(by_daemon).collect()
 }
 
 impl Lane for DaemonRule {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
-        let look = now.0 / self.every.0;
-        let (new, token) = self.rule.decide(io, now);
-        let stands = match self.stands {
-            Some((at, decision)) if at == look => decision,
-            _ => carried_out(new),
+        let look = now.0 / self.interval.0;
+        let (wanted, token) = self.rule.decide(io, now);
+        let decision = match self.last_look {
+            Some((last, decision)) if last == look => decision,
+            _ => in_whole_us(wanted),
         };
-        self.stands = Some((look, stands));
-        (stands, token)
+        self.last_look = Some((look, decision));
+        (decision, token)
     }
 
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
@@ -91,7 +91,7 @@ impl Lane for DaemonRule {
     }
 }
 
-fn carried_out(decision: Decision) -> Decision {
+fn in_whole_us(decision: Decision) -> Decision {
     match decision {
         Decision::Sleep(time) => {
             let us = KernelSleep::whole_us(time);
@@ -108,8 +108,8 @@ mod tests {
     use proptest::prelude::*;
     use q2c_model::{Direction, Nanos, Op};
 
-    fn done(tid: u32, issued: u64, at: u64) -> Completion {
-        let read = polled_read(Nanos(at), Nanos(at - issued));
+    fn done(tid: u32, issue_ns: u64, at: u64) -> Completion {
+        let read = polled_read(Nanos(at), Nanos(at - issue_ns));
         Completion { tid, ..read }
     }
 
@@ -146,23 +146,9 @@ mod tests {
     }
 
     proptest! {
-        /// Waits and gaps of a lane add up to the time from its first hand-over to its last
-        /// completion.
-        #[test]
-        fn lanes_have_depth_one(
-            requests in proptest::collection::vec((0_u32..3, 0_u64..1_000, 1_u64..300), 1..60)
-        ) {
-            let completions: Vec<Completion> =
-                requests.iter().map(|&(tid, at, took)| done(tid, at, at + took)).collect();
-            let (lanes, _) = lanes(&completions);
-            prop_assert_eq!(lanes.iter().map(LaneRecording::len).sum::<usize>(), completions.len());
-            for lane in &lanes {
-                prop_assert!(lane.gap.iter().all(|&gap| gap >= 0.0));
-            }
-            let total: f64 = lanes.iter().flat_map(|lane| lane.wait.iter()).map(|&w| f64::from(w)).sum();
-            prop_assert_eq!(total as u64, requests.iter().map(|(_, _, took)| took).sum::<u64>());
-        }
-    }
+    /// Waits and gaps of a lane add up to the time from its first hand-over to its last
+    /// completion.
+    #[ test ] fn lanes_have_depth_one ( requests in proptest :: collection :: vec ( ( 0_u32 .. 3 , 0_u64 .. 1_000 , 1_u64 .. 300 ) , 1 .. 60 ) ) { let completions : Vec < Completion > = requests . iter ( ) . map ( | & ( tid , at , took ) | done ( tid , at , at + took ) ) . collect ( ) ; let ( lanes , _ ) = lanes ( & completions ) ; prop_assert_eq ! ( lanes . iter ( ) . map ( LaneRecording :: len ) . sum :: < usize > ( ) , completions . len ( ) ) ; for lane in & lanes { prop_assert ! ( lane . gap . iter ( ) . all ( | & gap | gap >= 0.0 ) ) ; } let total : f64 = lanes . iter ( ) . flat_map ( | lane | lane . wait . iter ( ) ) . map ( | & w | f64 :: from ( w ) ) . sum ( ) ; prop_assert_eq ! ( total as u64 , requests . iter ( ) . map ( | ( _ , _ , took ) | took ) . sum :: < u64 > ( ) ) ; } }
 
     const READ: Io = Io {
         direction: Direction::Read,
@@ -173,8 +159,8 @@ mod tests {
     #[test]
     fn a_value_stands_until_the_next_look() {
         let policy: PolicySpec = "min:50%,10ms".parse().unwrap();
-        let mut lane = looked(&policy, 1).remove(0);
-        let mut at = |us: u64, latency_ns: u64| {
+        let mut lane = daemon_lanes(&policy, 1).remove(0);
+        let mut decide = |us: u64, latency_ns: u64| {
             let now = Nanos::from_micros(us);
             let (decision, token) = lane.decide(READ, now);
             let outcome = Outcome {
@@ -186,12 +172,12 @@ mod tests {
             decision
         };
         let sleep = |us| Decision::Sleep(Nanos::from_micros(us));
-        assert_eq!(at(5_100, 100_700), Decision::Poll);
-        assert_eq!(at(9_000, 100_700), Decision::Poll);
+        assert_eq!(decide(5_100, 100_700), Decision::Poll);
+        assert_eq!(decide(9_000, 100_700), Decision::Poll);
         // Half of 100.7 us in whole microseconds.
-        assert_eq!(at(16_000, 60_000), sleep(50));
-        assert_eq!(at(19_000, 60_000), sleep(50));
+        assert_eq!(decide(16_000, 60_000), sleep(50));
+        assert_eq!(decide(19_000, 60_000), sleep(50));
         // The window has ended, and the look after it has come.
-        assert_eq!(at(26_500, 60_000), sleep(30));
+        assert_eq!(decide(26_500, 60_000), sleep(30));
     }
 }

@@ -1,7 +1,7 @@
 //! The daemon that sets the device's sleep, and the watch of what the kernel does.
 
 use crate::kernel::KernelWatch;
-use crate::steer::{Daemon, Log, SteerSource, class_of};
+use crate::steer::{Daemon, Log, SteerSource, kernel_class};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
 use q2c_host::Roots;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fewest polled requests in a stretch that is measured.
-const ENOUGH: u64 = 10;
-const CLASSIC: SteerSource = SteerSource::Value(Delay::CLASSIC);
+const MIN_POLLED: u64 = 10;
+const CLASSIC_POLLING: SteerSource = SteerSource::Value(Delay::CLASSIC);
 
 /// One stretch of time in which the kernel polled by one method.
 pub(crate) struct Stretch {
@@ -52,7 +52,7 @@ impl<'a> Rig<'a> {
     ) -> Result<Rig<'a>, Fault> {
         let watch = KernelWatch::begin(roots, disk)?;
         Ok(Rig {
-            daemon: Daemon::begin_course(roots, disk, CLASSIC, journal, Log::none())?,
+            daemon: Daemon::begin(roots, disk, CLASSIC_POLLING, journal, Log::default())?,
             watch,
             disk: disk.name.clone(),
             stop,
@@ -64,40 +64,40 @@ impl<'a> Rig<'a> {
         self.set(&Method::POLL)?;
         let end = monotonic_ns() + patience.0;
         let mut polled = 0;
-        while polled < ENOUGH {
+        while polled < MIN_POLLED {
             if monotonic_ns() > end {
-                return Err(self.no_load("waiting for the load", polled, patience));
+                return Err(self.no_load_fault("waiting for the load", polled, patience));
             }
-            self.turn(&mut |done| polled += u64::from(class_of(&done).is_some()))?;
+            self.turn(&mut |done| polled += u64::from(kernel_class(&done).is_some()))?;
         }
         Ok(())
     }
 
-    /// Polls by `method`, for `settle` uncounted and then for `length` in `parts` intervals.
+    /// Polls by `method`, for `settle` uncounted and then for `length` in so many intervals.
     pub(crate) fn stretch(
         &mut self,
         method: &Method,
         settle: Nanos,
         length: Nanos,
-        (parts, doing): (u64, &'static str),
+        (intervals, activity): (u64, &'static str),
     ) -> Result<Stretch, Fault> {
         self.set(method)?;
         self.turn_until(monotonic_ns() + settle.0, &mut |_| ())?;
         self.watch.restart()?;
         let (mut completions, mut series) = (Vec::new(), Vec::new());
         let begun = monotonic_ns();
-        for part in 1..=parts {
-            let edge = begun + length.0 * part / parts;
+        for n in 1..=intervals {
+            let edge = begun + length.0 * n / intervals;
             self.turn_until(edge, &mut |done| {
-                if class_of(&done).is_some() {
+                if kernel_class(&done).is_some() {
                     completions.push(done);
                 }
             })?;
             series.push(self.watch.interval()?);
         }
         let total = self.watch.total();
-        if total.polled < ENOUGH {
-            return Err(self.no_load(doing, total.polled, length));
+        if total.polled < MIN_POLLED {
+            return Err(self.no_load_fault(activity, total.polled, length));
         }
         Ok(Stretch {
             total,
@@ -118,37 +118,37 @@ impl<'a> Rig<'a> {
 
     /// Sets the method; one that is not the kernel's own becomes classic polling.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
-        self.daemon.course = match method {
+        self.daemon.source = match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {
-                SteerSource::from_policy(&policy.fresh())?
+                SteerSource::from_policy(&policy.with_new_counts())?
             }
             Method::HybridKernel(sleep) => {
-                Delay::from_sleep(sleep).map_or(CLASSIC, SteerSource::Value)
+                Delay::from_sleep(sleep).map_or(CLASSIC_POLLING, SteerSource::Value)
             }
-            _ => CLASSIC,
+            _ => CLASSIC_POLLING,
         };
         Ok(())
     }
 
-    fn turn_until(&mut self, end: u64, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+    fn turn_until(&mut self, end: u64, observe: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         while monotonic_ns() < end {
-            self.turn(seen)?;
+            self.turn(observe)?;
         }
         Ok(())
     }
 
-    fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+    fn turn(&mut self, observe: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         if self.stop.load(Ordering::Relaxed) {
             let text = "tune the kernel's polling: stopped by a signal";
             return Err(Fault::stopped(text));
         }
-        self.daemon.turn_with(seen)
+        self.daemon.turn(observe)
     }
 
-    fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> Fault {
+    fn no_load_fault(&self, activity: &'static str, found: u64, waited: Nanos) -> Fault {
         let disk = &self.disk;
         let text = format!(
-            "tune the kernel's polling of {disk}: expected polled requests while {doing}, found {found} in {waited}; run a load \
+            "tune the kernel's polling of {disk}: expected polled requests while {activity}, found {found} in {waited}; run a load \
              that polls this device (preadv2 with RWF_HIPRI, fio --ioengine=pvsync2 --hipri), or name one behind --"
         );
         Fault::new(Exit::Target, text)

@@ -1,11 +1,11 @@
 //! The phases of a run.
 
 use super::calibrate::calibrate;
-use super::conclude::{method, verdict, warnings};
-use super::lanes::{lanes, looked, of_one_class};
+use super::conclude::{method_figures, verdict, warnings};
+use super::lanes::{daemon_lanes, in_one_class, lanes};
 use super::rig::{Rig, Stretch};
 use crate::steer::Steering;
-use q2c_advice::{PUBLISHED, settling};
+use q2c_advice::{PUBLISHED, settle_time};
 use q2c_model::stats::{Rng, percentile, sorted};
 use q2c_model::{Bytes, CostModel, Exit, Fault, Nanos, SimulatedFigures};
 use q2c_policy::{KernelSleep, LINUX, Method, PolicySpec};
@@ -18,14 +18,14 @@ use q2c_sim::{
     Arrival, Configuration, Drive, LaneRecording, Limits, Objective, Waiting, standard_grid,
 };
 use q2c_study::{CellProgress, SimTrace, Study, Timing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Uncounted time before the recording, and before each trial of a method without a rule.
 const SETTLE: Nanos = Nanos::from_millis(300);
 /// Intervals that a trial is cut into.
-const INTERVALS: u64 = 10;
+const TRIAL_INTERVALS: u64 = 10;
 
 /// The inputs of a run.
 pub struct TuneKernel<'a> {
@@ -56,7 +56,7 @@ pub(crate) struct KernelTrial {
     pub predicted: SimulatedFigures,
 }
 
-struct Classic {
+struct ClassicTrial {
     lanes: Vec<LaneRecording>,
     total: KernelInterval,
 }
@@ -68,29 +68,30 @@ struct KernelRecording {
 }
 
 impl TuneKernel<'_> {
-    /// Runs all phases. `told` gets the name of each phase before it begins.
+    /// Runs all phases. `on_phase` gets the name of each phase before it begins.
     pub fn run(
         &self,
         rig: &mut Rig<'_>,
-        told: &mut dyn FnMut(&str),
+        on_phase: &mut dyn FnMut(&str),
     ) -> Result<KernelTuneResult, Fault> {
         let begun = Instant::now();
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let spec = self.spec;
-        told("waiting for polled requests");
+        on_phase("waiting for polled requests");
         rig.wait_for_load(spec.patience)?;
-        told("recording under classic polling");
-        let first = rig.stretch(&Method::POLL, SETTLE, spec.record, (1, "recording"))?;
-        let recorded = recorded(&self.device.name, &first);
-        told("calibrating sleeps in the kernel");
-        let calibrated = calibrate(rig, spec, &recorded.waits)?;
-        told("simulating sleep rules");
-        let (policies, not_followed) = candidates(&spec.policies, p50(&recorded.waits))?;
-        let best = self.best(&recorded, &calibrated.cost, &policies)?;
-        let mut tried = self.methods(&recorded, &calibrated.cost, best.as_ref());
-        let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut tried, told)?;
+        on_phase("recording under classic polling");
+        let stretch = rig.stretch(&Method::POLL, SETTLE, spec.record, (1, "recording"))?;
+        let recording = KernelRecording::from_stretch(&self.device.name, &stretch);
+        on_phase("calibrating sleeps in the kernel");
+        let calibrated = calibrate(rig, spec, &recording.waits)?;
+        on_phase("simulating sleep rules");
+        let p50 = Nanos(recording.input.latency_ns[2] as u64);
+        let (policies, not_followed) = kernel_rules(&spec.policies, p50)?;
+        let best = self.best_rule(&recording, &calibrated.cost, &policies)?;
+        let mut candidates = self.candidates(&recording, &calibrated.cost, best.as_ref());
+        let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut candidates, on_phase)?;
         let lost = rig.take_lost()?;
-        let methods: Vec<KernelMethod> = tried.iter().map(method).collect();
+        let methods: Vec<KernelMethod> = candidates.iter().map(method_figures).collect();
         let (verdict, recommended, floor) = verdict(spec, &methods);
         Ok(KernelTuneResult {
             schema: SCHEMA.to_owned(),
@@ -108,8 +109,8 @@ impl TuneKernel<'_> {
             },
             machine: self.machine.clone(),
             device: self.device.clone(),
-            warnings: warnings(&recorded.input, &calibrated.points, &tried),
-            recorded: recorded.input,
+            warnings: warnings(&recording.input, &calibrated.points, &candidates),
+            recorded: recording.input,
             points: calibrated.points,
             cost: calibrated.cost,
             simulated: policies.len() as u64,
@@ -126,15 +127,15 @@ impl TuneKernel<'_> {
     }
 
     /// The best rule by simulation; `None` when none keeps the limits.
-    fn best(
+    fn best_rule(
         &self,
-        recorded: &KernelRecording,
+        recording: &KernelRecording,
         cost: &CostModel,
         policies: &[PolicySpec],
     ) -> Result<Option<PolicySpec>, Fault> {
         let traces = [SimTrace {
-            input: recorded.input.clone(),
-            lanes: of_one_class(&recorded.lanes),
+            input: recording.input.clone(),
+            lanes: in_one_class(&recording.lanes),
             facts: BTreeMap::new(),
         }];
         let study = Study {
@@ -159,15 +160,14 @@ impl TuneKernel<'_> {
     }
 
     /// The methods to verify, classic polling first: the trials of a round are compared with it.
-    fn methods(
+    fn candidates(
         &self,
-        recorded: &KernelRecording,
+        recording: &KernelRecording,
         cost: &CostModel,
         best: Option<&PolicySpec>,
     ) -> Vec<KernelCandidate> {
         let published: PolicySpec = PUBLISHED.parse().expect("a rule of the registry");
-        let steered =
-            |policy: &PolicySpec| Method::HybridKernel(KernelSleep::Steered(policy.clone()));
+        let steered = |p: &PolicySpec| Method::HybridKernel(KernelSleep::Steered(p.clone()));
         let mut methods = vec![
             (Method::POLL, Role::Baseline),
             (Method::HybridKernel(KernelSleep::Own), Role::Linux),
@@ -176,13 +176,13 @@ impl TuneKernel<'_> {
         if best.is_none_or(|policy| policy.to_string() != published.to_string()) {
             methods.push((steered(&published), Role::Published));
         }
-        let tried = |(method, role)| KernelCandidate {
-            predicted_first: self.predict(&method, &recorded.lanes, cost),
+        let candidate = |(method, role)| KernelCandidate {
+            predicted_first: self.predict(&method, &recording.lanes, cost),
             method,
             role,
             trials: Vec::new(),
         };
-        methods.into_iter().map(tried).collect()
+        methods.into_iter().map(candidate).collect()
     }
 
     /// Trials in an order that changes, with classic polling before and after each: a device that
@@ -192,26 +192,26 @@ impl TuneKernel<'_> {
         &self,
         rig: &mut Rig<'_>,
         cost: &CostModel,
-        tried: &mut [KernelCandidate],
-        told: &mut dyn FnMut(&str),
+        candidates: &mut [KernelCandidate],
+        on_phase: &mut dyn FnMut(&str),
     ) -> Result<f64, Fault> {
         let mut rng = Rng::new(self.spec.seed);
         let (mut own_cpu_pct, mut steered) = (0.0, 0_u32);
-        let mut before = self.classic(rig, cost, &mut tried[0])?;
+        let mut before = self.classic_trial(rig, cost, &mut candidates[0])?;
         for round in 0..self.spec.trials {
-            told(&format!("trial {} of {}", round + 1, self.spec.trials));
-            let mut order: Vec<usize> = (1..tried.len()).collect();
+            on_phase(&format!("trial {} of {}", round + 1, self.spec.trials));
+            let mut order: Vec<usize> = (1..candidates.len()).collect();
             rng.shuffle(&mut order);
-            for at in order {
-                let method = tried[at].method.clone();
+            for n in order {
+                let method = candidates[n].method.clone();
                 let stretch = self.trial(rig, &method)?;
                 if matches!(method, Method::HybridKernel(KernelSleep::Steered(_))) {
                     (own_cpu_pct, steered) = (own_cpu_pct + stretch.total.own_cpu_pct, steered + 1);
                 }
-                let after = self.classic(rig, cost, &mut tried[0])?;
-                let on = |classic: &Classic| self.predict(&method, &classic.lanes, cost);
-                tried[at].trials.push(KernelTrial {
-                    predicted: SimulatedFigures::mean(&[on(&before), on(&after)]),
+                let after = self.classic_trial(rig, cost, &mut candidates[0])?;
+                let predictions = [&before, &after].map(|c| self.predict(&method, &c.lanes, cost));
+                candidates[n].trials.push(KernelTrial {
+                    predicted: SimulatedFigures::mean(&predictions),
                     beside: [before.total, after.total.clone()],
                     stretch,
                 });
@@ -221,26 +221,27 @@ impl TuneKernel<'_> {
         Ok(own_cpu_pct / f64::from(steered.max(1)))
     }
 
-    fn classic(
+    fn classic_trial(
         &self,
         rig: &mut Rig<'_>,
         cost: &CostModel,
-        tried: &mut KernelCandidate,
-    ) -> Result<Classic, Fault> {
+        classic: &mut KernelCandidate,
+    ) -> Result<ClassicTrial, Fault> {
         let stretch = self.trial(rig, &Method::POLL)?;
         let (lanes, _) = lanes(&stretch.completions);
         let total = stretch.total.clone();
-        tried.trials.push(KernelTrial {
+        classic.trials.push(KernelTrial {
             predicted: self.predict(&Method::POLL, &lanes, cost),
             beside: [total.clone(), total.clone()],
             stretch,
         });
-        Ok(Classic { lanes, total })
+        Ok(ClassicTrial { lanes, total })
     }
 
     fn trial(&self, rig: &mut Rig<'_>, method: &Method) -> Result<Stretch, Fault> {
-        let settle = rule_of(method).map_or(SETTLE, |policy| settling(&policy));
-        rig.stretch(method, settle, self.spec.trial, (INTERVALS, "verifying"))
+        let settle = simulated_rule(method).map_or(SETTLE, |policy| settle_time(&policy));
+        let intervals = (TRIAL_INTERVALS, "verifying");
+        rig.stretch(method, settle, self.spec.trial, intervals)
     }
 
     fn predict(
@@ -249,69 +250,63 @@ impl TuneKernel<'_> {
         lanes: &[LaneRecording],
         cost: &CostModel,
     ) -> SimulatedFigures {
-        let one_class = of_one_class(lanes);
-        let rule = rule_of(method);
+        let merged_lanes = in_one_class(lanes);
+        let rule = simulated_rule(method);
         let (lanes, waiting) = match (&rule, method) {
             (None, _) => (lanes, Waiting::poll(lanes.len())),
             // The kernel's own sleep differs by direction and size.
             (Some(policy), Method::HybridKernel(KernelSleep::Own)) => {
                 (lanes, Waiting::rules(policy.build(lanes.len())))
             }
-            (Some(policy), _) => (
-                &one_class[..],
-                Waiting::rules(looked(policy, one_class.len())),
-            ),
+            (Some(policy), _) => {
+                let rules = daemon_lanes(policy, merged_lanes.len());
+                (&merged_lanes[..], Waiting::rules(rules))
+            }
         };
-        let on = Configuration {
+        let configuration = Configuration {
             lanes,
             cost,
             drive: Drive {
-                warm_up: rule.map_or(Nanos::ZERO, |policy| settling(&policy)),
+                warm_up: rule.map_or(Nanos::ZERO, |policy| settle_time(&policy)),
                 measure: self.spec.trial,
                 seed: self.spec.seed,
             },
             arrival: Arrival::Think,
         };
-        on.simulate(waiting).gives
+        configuration.simulate(waiting).gives
     }
 }
 
 /// The rule that a method sleeps by in the simulator; `None` for classic polling.
-fn rule_of(method: &Method) -> Option<PolicySpec> {
+fn simulated_rule(method: &Method) -> Option<PolicySpec> {
     match method {
-        Method::HybridKernel(KernelSleep::Steered(policy)) => Some(policy.fresh()),
-        Method::HybridKernel(KernelSleep::Own) => {
-            Some(LINUX.parse().expect("Linux's rule is in the registry"))
-        }
+        Method::HybridKernel(KernelSleep::Steered(policy)) => Some(policy.with_new_counts()),
+        Method::HybridKernel(KernelSleep::Own) => Some(LINUX.parse().expect("Linux's rule")),
         _ => None,
     }
 }
 
-fn recorded(disk: &str, stretch: &Stretch) -> KernelRecording {
-    let (lanes, taken_as) = lanes(&stretch.completions);
-    let waits = stretch.waits();
-    let ascending = sorted(&waits);
-    let sizes = stretch.completions.iter();
-    let mut sizes: Vec<Bytes> = sizes.map(|done| Bytes(done.bytes.into())).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    KernelRecording {
-        input: SweepInput {
-            path: disk.to_owned(),
-            taken_as,
-            lanes: lanes.len(),
-            ios: stretch.completions.len() as u64,
-            sizes,
-            span_ns: Nanos::from_secs_f64(stretch.total.length_s),
-            latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&ascending, q)),
-        },
-        lanes,
-        waits,
+impl KernelRecording {
+    fn from_stretch(disk: &str, stretch: &Stretch) -> Self {
+        let (lanes, taken_as) = lanes(&stretch.completions);
+        let waits = stretch.waits();
+        let ascending = sorted(&waits);
+        let completions = stretch.completions.iter();
+        let sizes: BTreeSet<Bytes> = completions.map(|done| Bytes(done.bytes.into())).collect();
+        KernelRecording {
+            input: SweepInput {
+                path: disk.to_owned(),
+                taken_as,
+                lanes: lanes.len(),
+                ios: stretch.completions.len() as u64,
+                sizes: sizes.into_iter().collect(),
+                span_ns: Nanos::from_secs_f64(stretch.total.length_s),
+                latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&ascending, q)),
+            },
+            lanes,
+            waits,
+        }
     }
-}
-
-fn p50(waits: &[f64]) -> Nanos {
-    Nanos(percentile(&sorted(waits), 0.5) as u64)
 }
 
 /// How long each phase lasts, which rules are simulated, and which of them is best.
@@ -338,33 +333,29 @@ pub struct TuneKernelSpec {
 }
 
 /// Shortest window of a rule: the daemon looks every half window, at most once per ms.
-pub(crate) const SHORTEST_WINDOW: Nanos = Nanos::from_millis(2);
+const MIN_WINDOW: Nanos = Nanos::from_millis(2);
 
 /// The rules among `named`, or the standard grid, that the kernel can follow; how many it cannot.
-pub(crate) fn candidates(
-    named: &[PolicySpec],
-    p50: Nanos,
-) -> Result<(Vec<PolicySpec>, usize), Fault> {
-    let mut policies = if named.is_empty() {
-        standard_grid(p50)
-    } else {
-        named.to_vec()
+fn kernel_rules(named: &[PolicySpec], p50: Nanos) -> Result<(Vec<PolicySpec>, usize), Fault> {
+    let mut policies = match named {
+        [] => standard_grid(p50),
+        _ => named.to_vec(),
     };
     let count = policies.len();
     policies.retain(can_be_followed);
     if policies.is_empty() {
         let text = format!(
             "tune the kernel's polling: expected rules that the kernel can follow (mean, min, quantile, fixed or a formula, with \
-             windows of {SHORTEST_WINDOW} or more), found none among the {count} named"
+             windows of {MIN_WINDOW} or more), found none among the {count} named"
         );
         return Err(Fault::new(Exit::Usage, text));
     }
-    let left_out = count - policies.len();
-    Ok((policies, left_out))
+    let not_followed = count - policies.len();
+    Ok((policies, not_followed))
 }
 
 fn can_be_followed(policy: &PolicySpec) -> bool {
-    let short = |(name, ns): (&str, f64)| name == "period" && (ns as u64) < SHORTEST_WINDOW.0;
+    let short = |(name, ns): (&str, f64)| name == "period" && (ns as u64) < MIN_WINDOW.0;
     Steering::new(policy).is_ok() && !policy.params().into_iter().any(short)
 }
 
@@ -374,7 +365,7 @@ mod tests {
 
     #[test]
     fn the_standard_grid_keeps_what_the_kernel_can_follow() {
-        let (fitting, left_out) = candidates(&[], Nanos(80_000)).unwrap();
+        let (fitting, left_out) = kernel_rules(&[], Nanos(80_000)).unwrap();
         // mean and min over 19 ratios and the 7 periods from 2 ms on, and ten fixed sleeps.
         assert_eq!(fitting.len(), 2 * 19 * 7 + 10);
         // The periods of 1 ms, pas and uring.
@@ -384,10 +375,10 @@ mod tests {
     #[test]
     fn rules_that_need_more_are_refused() {
         let pas = ["pas".parse().unwrap()];
-        let message = candidates(&pas, Nanos(80_000)).unwrap_err().to_string();
+        let message = kernel_rules(&pas, Nanos(80_000)).unwrap_err().to_string();
         assert!(message.contains("none among the 1 named"), "{message}");
         let two = ["pas".parse().unwrap(), "min:70%,10ms".parse().unwrap()];
-        let (fitting, left_out) = candidates(&two, Nanos(80_000)).unwrap();
+        let (fitting, left_out) = kernel_rules(&two, Nanos(80_000)).unwrap();
         assert_eq!((fitting.len(), left_out), (1, 1));
     }
 }

@@ -1,19 +1,19 @@
 //! Fits the cost model to the points of a calibration.
 
-use super::point::{FixedSleepPoint, Interrupted};
+use super::point::{FixedSleepPoint, InterruptCosts};
 use q2c_model::stats::{Shape, mean, median, sorted};
 use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
 
 /// Fewest I/Os for a statistic.
-const ENOUGH: usize = 30;
+const MIN_IOS: usize = 30;
 /// A point counts as clear if at most this share of its I/Os missed.
-const CLEAR: f64 = 0.10;
+const MAX_CLEAR_MISSES: f64 = 0.10;
 /// A point counts as hit if at least this share of its I/Os missed.
-const HIT: f64 = 0.90;
-/// Most deviations stored for each point, from the middle of its I/Os, so that all weigh the same.
-const KEPT: usize = 128;
+const MIN_HIT_MISSES: f64 = 0.90;
+/// Deviations stored for each point, from the middle of its I/Os, so that all weigh the same.
+const MAX_DEVIATIONS: usize = 128;
 /// Delays are clamped at these percentiles, since recordings already contain the machine's stalls.
-const CUTS: [f64; 2] = [0.005, 0.995];
+const CLAMP_PERCENTILES: [f64; 2] = [0.005, 0.995];
 
 /// The cost model at `bs`. `shared` holds the points of a larger block size. They give the cost of
 /// a clear sleep if this block size is too fast for one.
@@ -21,41 +21,43 @@ pub(super) fn fit(
     bs: Bytes,
     points: &[FixedSleepPoint],
     shared: &[FixedSleepPoint],
-    interrupt: &Interrupted,
+    interrupt: &InterruptCosts,
 ) -> CostModel {
-    let all_points: Vec<&FixedSleepPoint> = points.iter().collect();
+    let point_refs: Vec<&FixedSleepPoint> = points.iter().collect();
     let clear = clear_points(points, shared);
     let own_clear: Vec<&FixedSleepPoint> = points.iter().filter(|p| is_clear(p)).collect();
-    let hit: Vec<&FixedSleepPoint> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
+    let hit: Vec<&FixedSleepPoint> = points.iter().filter(|p| p.hit.len() >= MIN_IOS).collect();
+    let missed = points.iter().filter(|p| p.miss_rate >= MIN_HIT_MISSES);
+    let missed: Vec<&FixedSleepPoint> = missed.collect();
     // The few hit I/Os of a clear point count too, as the tail of its delays.
-    let wake_clear = wake(&clear, |p| p.asked, |_| true);
+    let wake_clear = wake_delay(&clear, |p| p.asked, |_| true);
     // A single value, because drift between slices moves the points more than the sleep does.
-    let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
-    let submit_ns = middle(&all_points, |p| Some(p.poll.submit));
-    let hit_lead_ns = hit_lead(&all_points, &wake_clear, &added_latency_ns);
+    let added_latency_ns = Curve::constant(median_of(&own_clear, |p| Some(p.added_latency)));
+    let submit_ns = median_of(&point_refs, |p| Some(p.poll.submit));
+    let hit_lead_ns = hit_lead(&point_refs, &wake_clear, &added_latency_ns);
     CostModel {
         bs,
         submit_ns,
-        turnaround_ns: middle(&all_points, |p| Some(p.poll.gap)),
+        turnaround_ns: median_of(&point_refs, |p| Some(p.poll.gap)),
         wake_hit: wake_hit(&hit, &wake_clear, hit_lead_ns),
         hit_lead_ns,
-        reap_hit_ns: middle(&hit, |p| Some(p.reap_hit)),
-        sleep_cpu_clear_ns: curve(clear.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0)))),
-        sleep_cpu_hit_ns: sleep_cpu_hit(points, &clear),
+        reap_hit_ns: median_of(&hit, |p| Some(p.reap_hit)),
+        sleep_cpu_clear_ns: sleep_cpu(&clear),
+        sleep_cpu_hit_ns: sleep_cpu(if missed.is_empty() { &clear } else { &missed }),
         added_latency_ns,
-        added_submit_ns: straight(&all_points, |p| p.submit_p50 - p.poll.submit),
+        added_submit_ns: fit_line(&point_refs, |p| p.submit_p50 - p.poll.submit),
         interrupt_cpu_ns: interrupt.cpu,
         // No cost can be negative. A value below 0 comes from drift, or from a load that ended.
         interrupt_latency_ns: interrupt.latency.max(0.0),
-        other_cpu_poll_ns: middle(&all_points, |p| p.other_cpu_poll).max(0.0),
-        other_cpu_sleep_ns: middle(&all_points, |p| p.other_cpu).max(0.0),
+        other_cpu_poll_ns: median_of(&point_refs, |p| p.other_cpu_poll).max(0.0),
+        other_cpu_sleep_ns: median_of(&point_refs, |p| p.other_cpu).max(0.0),
         other_cpu_interrupt_ns: interrupt.other_cpu.unwrap_or(0.0).max(0.0),
         wake_clear,
     }
 }
 
 fn is_clear(point: &FixedSleepPoint) -> bool {
-    point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
+    point.miss_rate <= MAX_CLEAR_MISSES && point.clear.len() >= MIN_IOS
 }
 
 /// The clear points of this block size and `shared`; without any, all points with enough I/Os.
@@ -68,18 +70,18 @@ fn clear_points<'a>(
     if !clear.is_empty() {
         return clear;
     }
-    points().filter(|p| p.ios as usize >= ENOUGH).collect()
+    points().filter(|p| p.ios as usize >= MIN_IOS).collect()
 }
 
 /// Wake delays of one point, ns. `counts` selects I/Os by whether they were hit.
 fn delays(point: &FixedSleepPoint, counts: impl Fn(bool) -> bool) -> Shape {
     let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
     let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
-    Shape::from_values(&ordered, CUTS, KEPT)
+    Shape::from_values(&ordered, CLAMP_PERCENTILES, MAX_DEVIATIONS)
 }
 
 /// Curves of a wake delay over `x`; `counts` selects I/Os as in [`delays`].
-fn wake(
+fn wake_delay(
     points: &[&FixedSleepPoint],
     x: impl Fn(&FixedSleepPoint) -> f64,
     counts: impl Fn(bool) -> bool + Copy,
@@ -87,30 +89,30 @@ fn wake(
     let shapes: Vec<(f64, Shape)> = points.iter().map(|p| (x(p), delays(p, counts))).collect();
     let over = |value: fn(&Shape) -> f64| curve(shapes.iter().map(|(x, d)| (*x, value(d))));
     WakeDelay {
-        base_ns: over(|d| d.middle),
+        base_ns: over(|d| d.median),
         spread_ns: over(|d| d.spread),
-        least_ns: over(|d| d.least),
-        most_ns: over(|d| d.most),
+        least_ns: over(|d| d.min),
+        most_ns: over(|d| d.max),
         z: shapes.iter().flat_map(|(_, d)| d.z.clone()).collect(),
     }
 }
 
 /// Leads to try, in steps of [`LEAD_STEP_NS`].
-const LEADS: std::ops::RangeInclusive<i32> = 0..=80;
+const LEAD_STEPS: std::ops::RangeInclusive<i32> = 0..=80;
 const LEAD_STEP_NS: f64 = 1_000.0;
 
 /// The lead, ns, that explains the measured miss rates best, by least squares over all points.
 fn hit_lead(points: &[&FixedSleepPoint], clear: &WakeDelay, added: &Curve) -> f64 {
     let predicted = |p: &FixedSleepPoint, lead: f64| {
-        let end = |z: f64| p.asked + clear.value_at(p.asked, z) + lead - added.delay_at(p.asked);
-        let met = clear.z.iter().map(|&z| p.poll.share_below(end(z)));
-        mean(&met.collect::<Vec<_>>())
+        let end = |z: f64| p.asked + clear.delay_at(p.asked, z) + lead - added.value_at(p.asked);
+        let hit_shares = clear.z.iter().map(|&z| p.poll.share_below(end(z)));
+        mean(&hit_shares.collect::<Vec<_>>())
     };
     let misfit = |lead: f64| {
         let errors = points.iter().map(|p| predicted(p, lead) - p.miss_rate);
         errors.map(|error| error.powi(2)).sum::<f64>()
     };
-    let leads = LEADS.map(|step| f64::from(step) * LEAD_STEP_NS);
+    let leads = LEAD_STEPS.map(|step| f64::from(step) * LEAD_STEP_NS);
     let misfits = leads.map(|lead| (misfit(lead), lead));
     let best = misfits.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     best.map_or(0.0, |(_, lead)| lead)
@@ -122,22 +124,17 @@ fn wake_hit(points: &[&FixedSleepPoint], clear: &WakeDelay, lead: f64) -> WakeDe
     if points.is_empty() {
         return clear.clone();
     }
-    let met = |p: &FixedSleepPoint| {
-        let woke = p.asked + clear.base_ns.delay_at(p.asked) + lead;
-        let below = p.poll.mean_wait_below(woke);
-        below.unwrap_or_else(|| p.poll.wait(0.05))
+    let hit_wait = |p: &FixedSleepPoint| {
+        let woke = p.asked + clear.base_ns.value_at(p.asked) + lead;
+        let mean = p.poll.mean_wait_below(woke);
+        mean.unwrap_or_else(|| p.poll.wait(0.05))
     };
-    wake(points, |p| p.asked - met(p), |hit| hit)
+    wake_delay(points, |p| p.asked - hit_wait(p), |hit| hit)
 }
 
-/// Thread CPU of a hit sleep; that of a clear sleep if no point counts as hit.
-fn sleep_cpu_hit(points: &[FixedSleepPoint], clear: &[&FixedSleepPoint]) -> Curve {
-    let cost = |p: &FixedSleepPoint| (p.asked, p.sleep_cpu.max(0.0));
-    let mut hit = points.iter().filter(|p| p.miss_rate >= HIT).peekable();
-    if hit.peek().is_none() {
-        return curve(clear.iter().map(|p| cost(p)));
-    }
-    curve(hit.map(cost))
+/// Thread CPU of a sleep.
+fn sleep_cpu(points: &[&FixedSleepPoint]) -> Curve {
+    curve(points.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0))))
 }
 
 /// A curve through points in any order. Points with equal x are averaged, non-finite ones removed.
@@ -156,27 +153,27 @@ fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
 /// The straight line through a value over the sleep, by Theil (1950) and Sen (1968). The slope is
 /// the median slope of all pairs, the offset the median remainder. The device's drift hides any
 /// other shape.
-fn straight(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> f64) -> Curve {
-    let at: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
+fn fit_line(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> f64) -> Curve {
+    let values: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
     let mut slopes = Vec::new();
-    for (i, a) in at.iter().enumerate() {
-        slopes.extend(at[i + 1..].iter().map(|b| (b.1 - a.1) / (b.0 - a.0)));
+    for (i, a) in values.iter().enumerate() {
+        slopes.extend(values[i + 1..].iter().map(|b| (b.1 - a.1) / (b.0 - a.0)));
     }
     let slope = median(&sorted(&slopes));
-    let offsets: Vec<f64> = at.iter().map(|(x, y)| y - slope * x).collect();
+    let offsets: Vec<f64> = values.iter().map(|(x, y)| y - slope * x).collect();
     let offset = median(&sorted(&offsets));
-    curve(at.iter().map(|(x, _)| (*x, offset + slope * x)))
+    curve(values.iter().map(|(x, _)| (*x, offset + slope * x)))
 }
 
 /// The median over the points that have the value; 0 if none has it.
-fn middle(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> Option<f64>) -> f64 {
+fn median_of(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> Option<f64>) -> f64 {
     let values: Vec<f64> = points.iter().filter_map(|p| value(p)).collect();
     median(&sorted(&values))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::point::Levels;
+    use super::super::point::PollingFigures;
     use super::*;
 
     #[test]
@@ -194,9 +191,9 @@ mod tests {
             ..FixedSleepPoint::default()
         };
         let points: Vec<FixedSleepPoint> = (1..=8).map(point).collect();
-        let line = straight(&points.iter().collect::<Vec<_>>(), |p| p.submit_p50);
-        assert!((line.delay_at(40_000.0) - 5_000.0).abs() < 1e-6, "{line:?}");
-        assert!((line.delay_at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
+        let line = fit_line(&points.iter().collect::<Vec<_>>(), |p| p.submit_p50);
+        assert!((line.value_at(40_000.0) - 5_000.0).abs() < 1e-6, "{line:?}");
+        assert!((line.value_at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
     }
 
     /// Wake-ups come 10 us after the sleep asked; completions come 15 us before they are seen.
@@ -206,9 +203,9 @@ mod tests {
         let point = |asked: f64| {
             let missed = waits.iter().filter(|&&w| w - 15_000.0 <= asked + 10_000.0);
             let missed = missed.count();
-            let poll = Levels {
+            let poll = PollingFigures {
                 waits: waits.clone(),
-                ..Levels::default()
+                ..PollingFigures::default()
             };
             FixedSleepPoint {
                 asked,
@@ -238,7 +235,7 @@ mod tests {
         };
         let every_other = |hit| hit;
         for z in [delays(&point, |_| true).z, delays(&point, every_other).z] {
-            assert_eq!(z.len(), KEPT);
+            assert_eq!(z.len(), MAX_DEVIATIONS);
             assert!(z[..64].iter().all(|&v| v == z[0]) && z[64..].iter().all(|&v| v < z[0]));
         }
     }
@@ -258,12 +255,10 @@ mod tests {
             }
         };
         let points: Vec<FixedSleepPoint> = [1_000.0, 20_000.0, 50_000.0].map(point).to_vec();
-        let cost = fit(Bytes(4096), &points, &[], &Interrupted::default());
-        assert_eq!(cost.wake_clear.base_ns.delay_at(35_000.0), 13_500.0);
-        assert_eq!(cost.sleep_cpu_clear_ns.delay_at(30_000.0), 5_000.0);
-        assert_eq!(
-            cost.wake_clear.value_at(20_000.0, cost.wake_clear.z[0]),
-            12_000.0
-        );
+        let cost = fit(Bytes(4096), &points, &[], &InterruptCosts::default());
+        assert_eq!(cost.wake_clear.base_ns.value_at(35_000.0), 13_500.0);
+        assert_eq!(cost.sleep_cpu_clear_ns.value_at(30_000.0), 5_000.0);
+        let wake = cost.wake_clear;
+        assert_eq!(wake.delay_at(20_000.0, wake.z[0]), 12_000.0);
     }
 }

@@ -13,26 +13,26 @@ mod store;
 
 pub use store::{NoCalibration, Store, StoreError, StoredCalibration, Unfit, identity};
 
-use crate::workload::{Stages, Step, Watched, Workload};
-use point::{BesidePolling, FixedSleepPoint, Interrupted, Levels};
+use crate::workload::{Stages, Step, Workload, WorkloadRun};
+use point::{BesidePolling, FixedSleepPoint, InterruptCosts, PollingFigures};
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Calibration;
-use q2c_run::runner::{Event, Progress, spoken};
+use q2c_run::runner::{Event, Progress, time_text};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Length of the polling before and after each point.
 const POLL_SLICE: Nanos = Nanos::from_millis(30);
 /// Length of one fixed sleep's stage in one pass.
 const POINT_SLICE: Nanos = Nanos::from_millis(60);
-/// Passes over the ladder, up and down; medians hide a disturbance of a single pass.
+/// Passes over the ladder, half of them up, half down; medians hide a disturbance of a single one.
 const PASSES: usize = 4;
 /// Length of the stage of interrupts, which suffices for CPU times in steps of 10 ms.
 const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
 /// Length of the first measurement of a block size, and of the polling around interrupts.
-const LOOK: Nanos = Nanos::from_millis(150);
+const LOOK_SLICE: Nanos = Nanos::from_millis(150);
 
-/// Time to set up and tear down the threads and rings of a run, seconds.
+/// Time to set up and tear down the threads and rings of a run.
 const OVERHEAD_S: f64 = 0.1;
 
 /// Calibrates every block size, in the order of `sizes`, without think time. `seed` is the seed of
@@ -61,41 +61,41 @@ pub fn calibrate(
     tell("calibrating: looking for a block size whose latency leaves room for sleeps".to_owned());
     let shared = match bench.roomy_block()? {
         Some((block, ladder)) => {
-            let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * of_size_s();
-            let left = spoken(left_s);
+            let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * size_s();
+            let left = time_text(left_s);
             let text = format!("calibrating: clear sleeps on {block}, {left} left in all");
             tell(text);
             bench.points(block, &ladder)?
         }
         None => Vec::new(),
     };
-    let one = |(nth, &bs): (usize, &Bytes)| {
-        let left = spoken((sizes.len() - nth) as f64 * of_size_s());
+    let calibrate_nth = |(nth, &bs): (usize, &Bytes)| {
+        let left = time_text((sizes.len() - nth) as f64 * size_s());
         tell(format!("calibrating {bs}, {left} left in all"));
         bench.calibrate_size(bs, &shared)
     };
-    sizes.iter().enumerate().map(one).collect()
+    sizes.iter().enumerate().map(calibrate_nth).collect()
 }
 
 /// Expected length for `sizes` block sizes, seconds; an upper bound on a fast target.
 pub fn expected_s(sizes: usize) -> f64 {
-    let looks = ROOMY_BLOCKS.len() as f64 * (LOOK.as_secs_f64() + OVERHEAD_S);
+    let roomy = ROOMY_BLOCKS.len() as f64 * (LOOK_SLICE.as_secs_f64() + OVERHEAD_S);
     let clear = Ladder::clear(f64::INFINITY).seconds() + OVERHEAD_S;
-    looks + clear + sizes as f64 * of_size_s()
+    roomy + clear + sizes as f64 * size_s()
 }
 
-fn of_size_s() -> f64 {
+fn size_s() -> f64 {
     let around = Ladder::around(1e6).seconds();
     let interrupt = interrupt_stages().0.seconds();
-    LOOK.as_secs_f64() + around + interrupt + 3.0 * OVERHEAD_S
+    LOOK_SLICE.as_secs_f64() + around + interrupt + 3.0 * OVERHEAD_S
 }
 
 fn interrupt_stages() -> (Stages, BesidePolling) {
     let mut stages = Stages::default();
     let beside = BesidePolling {
-        before: stages.then(Step::POLL, LOOK),
-        stage: stages.then(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
-        after: stages.then(Step::POLL, LOOK),
+        before: stages.push(Step::POLL, LOOK_SLICE),
+        stage: stages.push(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
+        after: stages.push(Step::POLL, LOOK_SLICE),
     };
     (stages, beside)
 }
@@ -115,15 +115,16 @@ impl Ladder {
     /// Sleeps of at most half the latency `p10` (ns); the shortest sleep is always included.
     fn clear(p10: f64) -> Self {
         let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
-        let sleeps = CLEAR_US.into_iter().filter(fits).map(|us| us * 1000);
-        let sleeps = sleeps.collect();
-        Ladder { sleeps }
+        let sleeps = CLEAR_US.into_iter().filter(fits);
+        Ladder {
+            sleeps: sleeps.map(|us| us * 1000).collect(),
+        }
     }
 
     /// Sleeps below, around and above the latency `p50` (ns), each at least 1 us.
     fn around(p50: f64) -> Self {
-        let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
-        let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
+        let sleep = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
+        let mut sleeps: Vec<u64> = AROUND_PCT.map(sleep).to_vec();
         sleeps.dedup();
         Ladder { sleeps }
     }
@@ -135,27 +136,21 @@ impl Ladder {
     /// The stages of all passes, and for each sleep its stage and the polled stages beside it.
     fn stages(&self) -> (Stages, Vec<(u64, BesidePolling)>) {
         let up = self.sleeps.iter().copied();
-        let pass = |n: usize| match n % 2 {
-            0 => up.clone().collect::<Vec<u64>>(),
-            _ => up.clone().rev().collect(),
-        };
+        let passes = (0..PASSES / 2).flat_map(|_| up.clone().chain(up.clone().rev()));
         let mut stages = Stages::default();
-        let mut before = stages.then(Step::POLL, POLL_SLICE);
-        let mut passes: Vec<(u64, BesidePolling)> = Vec::new();
-        for asked in (0..PASSES).flat_map(pass) {
+        let mut before = stages.push(Step::POLL, POLL_SLICE);
+        let point = |asked| {
             let fixed: PolicySpec = format!("fixed:{asked}ns").parse().expect("at least 1 us");
-            let sleep = Step::By(fixed.into());
-            let stage = stages.then(sleep, POINT_SLICE);
-            let after = stages.then(Step::POLL, POLL_SLICE);
             let beside = BesidePolling {
                 before,
-                stage,
-                after,
+                stage: stages.push(Step::By(fixed.into()), POINT_SLICE),
+                after: stages.push(Step::POLL, POLL_SLICE),
             };
-            passes.push((asked, beside));
-            before = after;
-        }
-        (stages, passes)
+            before = beside.after;
+            (asked, beside)
+        };
+        let points = passes.map(point).collect();
+        (stages, points)
     }
 }
 
@@ -168,10 +163,10 @@ struct CalibrationBench<'a> {
 /// Block sizes to try, in this order, for clear sleeps, in bytes. Then the 10th percentile of the
 /// latency that leaves enough room for them.
 const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
-const ROOM: Nanos = Nanos::from_micros(140);
+const MIN_ROOM: Nanos = Nanos::from_micros(140);
 
-fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
-    let limited = |block: u64| most.map_or(block, |most| block.min(most));
+fn roomy_blocks(max_bytes: Option<u64>) -> Vec<u64> {
+    let limited = |block: u64| max_bytes.map_or(block, |max_bytes| block.min(max_bytes));
     let mut blocks = ROOMY_BLOCKS.map(limited).to_vec();
     blocks.dedup();
     blocks
@@ -190,9 +185,9 @@ impl CalibrationBench<'_> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
         blocks.retain(|&block| block <= self.workload.span.0);
         for block in blocks {
-            let p10 = self.look(Bytes(block))?.wait(0.1);
+            let p10 = self.measure_polling(Bytes(block))?.wait(0.1);
             chosen = Some((Bytes(block), p10));
-            if p10 >= ROOM.0 as f64 {
+            if p10 >= MIN_ROOM.0 as f64 {
                 break;
             }
         }
@@ -202,10 +197,12 @@ impl CalibrationBench<'_> {
     fn calibrate_size(&self, bs: Bytes, shared: &[FixedSleepPoint]) -> Result<Calibration, Fault> {
         let time = &self.workload.site.time;
         let begun_ns = time.now();
-        let ladder = Ladder::around(self.look(bs)?.wait(0.5));
+        let ladder = Ladder::around(self.measure_polling(bs)?.wait(0.5));
         let points = self.points(bs, &ladder)?;
-        let interrupt = self.interrupt(bs)?;
-        let mut summaries = vec![point::polled(&points)];
+        let (stages, beside) = interrupt_stages();
+        let watched = self.run(bs, &stages)?;
+        let interrupt = InterruptCosts::from_stage(&watched, beside, self.workload.others());
+        let mut summaries = vec![point::polling_summary(&points)];
         summaries.extend(points.iter().map(FixedSleepPoint::summary));
         Ok(Calibration {
             bs,
@@ -218,35 +215,28 @@ impl CalibrationBench<'_> {
         })
     }
 
-    fn look(&self, bs: Bytes) -> Result<Levels, Fault> {
+    fn measure_polling(&self, bs: Bytes) -> Result<PollingFigures, Fault> {
         let mut stages = Stages::default();
-        let polled = stages.then(Step::POLL, LOOK);
+        let polled = stages.push(Step::POLL, LOOK_SLICE);
         let watched = self.run(bs, &stages)?;
-        Ok(Levels::from_stage(&watched, polled))
+        Ok(PollingFigures::from_stage(&watched, polled))
     }
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<FixedSleepPoint>, Fault> {
         let (stages, passes) = ladder.stages();
         let watched = self.run(bs, &stages)?;
         let others = self.workload.others();
-        let of_sleep = |asked: u64| {
-            let of_it = passes.iter().filter(|(sleep, _)| *sleep == asked);
-            let point = |(_, beside): &(_, _)| {
+        let point = |&asked: &u64| {
+            let pass = |(_, beside): &(_, _)| {
                 FixedSleepPoint::from_stage(&watched, *beside, asked as f64, others)
             };
-            FixedSleepPoint::joined(of_it.map(point).collect())
+            let own_passes = passes.iter().filter(|(sleep, _)| *sleep == asked);
+            FixedSleepPoint::join_passes(own_passes.map(pass).collect())
         };
-        Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
+        Ok(ladder.sleeps.iter().map(point).collect())
     }
 
-    fn interrupt(&self, bs: Bytes) -> Result<Interrupted, Fault> {
-        let (stages, beside) = interrupt_stages();
-        let watched = self.run(bs, &stages)?;
-        let others = self.workload.others();
-        Ok(Interrupted::from_stage(&watched, beside, others))
-    }
-
-    fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, Fault> {
+    fn run(&self, bs: Bytes, stages: &Stages) -> Result<WorkloadRun, Fault> {
         let watched = self.workload.run(bs, stages, self.seed, None, self.stop);
         let watched = watched.or_exit(Exit::Environment)?;
         if let Some(failed) = watched.fault {
@@ -269,7 +259,7 @@ mod tests {
     fn the_length_is_that_of_the_stages() {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
         near(Ladder::around(50_000.0).seconds(), 0.03 + 40.0 * 0.09);
-        near(of_size_s(), 0.15 + 3.63 + 1.0 + 0.3);
+        near(size_s(), 0.15 + 3.63 + 1.0 + 0.3);
         let clear_s = 0.03 + 56.0 * 0.09 + 0.1;
         near(expected_s(2), 3.0 * 0.25 + clear_s + 2.0 * 5.08);
     }

@@ -1,7 +1,7 @@
 //! The measurements of one stage of a calibration.
 
 use crate::busy::Others;
-use crate::workload::{StageId, Watched};
+use crate::workload::{StageId, WorkloadRun};
 use q2c_engine::Sample;
 use q2c_engine::measure::PhaseStats;
 use q2c_model::CpuId;
@@ -22,7 +22,7 @@ const TRIM: f64 = 0.01;
 
 /// Latencies and overheads of polled stages. All times are in ns.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Levels {
+pub(super) struct PollingFigures {
     /// Time from the submission's return to the reaping, of each I/O, ascending.
     pub waits: Vec<f64>,
     /// Median time of a submission.
@@ -35,14 +35,14 @@ pub(super) struct Levels {
     pub cpu: f64,
 }
 
-impl Levels {
-    pub(crate) fn from_stage(watched: &Watched, stage: StageId) -> Self {
-        Levels::with_stats(watched, stage, &watched.stats(stage))
+impl PollingFigures {
+    pub(crate) fn from_stage(watched: &WorkloadRun, stage: StageId) -> Self {
+        PollingFigures::with_stats(watched, stage, &watched.stats(stage))
     }
 
-    fn with_stats(watched: &Watched, stage: StageId, stats: &PhaseStats) -> Self {
-        let samples = samples(watched, stage);
-        Levels {
+    fn with_stats(watched: &WorkloadRun, stage: StageId, stats: &PhaseStats) -> Self {
+        let samples = stage_samples(watched, stage);
+        PollingFigures {
             waits: sorted_by(&samples, |s| s.wait() as f64),
             submit: median_of(&samples, |s| s.submit_len_ns.into()),
             u2c: median_of(&samples, |s| s.u2c().0 as f64),
@@ -52,10 +52,9 @@ impl Levels {
     }
 
     /// Joins two polled stages: latencies are pooled, other figures averaged.
-    fn with(mut self, other: &Levels) -> Self {
-        self.waits = sorted(&[&self.waits[..], &other.waits].concat());
-        Levels {
-            waits: self.waits,
+    fn joined_with(&self, other: &PollingFigures) -> Self {
+        PollingFigures {
+            waits: sorted(&[&self.waits[..], &other.waits].concat()),
             submit: self.submit.midpoint(other.submit),
             u2c: self.u2c.midpoint(other.u2c),
             gap: self.gap.midpoint(other.gap),
@@ -103,7 +102,7 @@ pub(super) struct FixedSleepPoint {
     /// Busy CPU of the machine beyond the threads' own, per I/O; `None` if it cannot be read.
     pub other_cpu: Option<f64>,
     /// The polled stages before and after the sleep.
-    pub poll: Levels,
+    pub poll: PollingFigures,
     /// Median wait less that of polling; only a joined point has it.
     pub added_latency: f64,
     /// Busy CPU beyond the threads' own, per I/O, in the polled stage after the sleep.
@@ -113,13 +112,13 @@ pub(super) struct FixedSleepPoint {
 impl FixedSleepPoint {
     /// The point of a stage with a fixed sleep of `asked` ns.
     pub fn from_stage(
-        watched: &Watched,
+        watched: &WorkloadRun,
         beside: BesidePolling,
         asked: f64,
         others: Others,
     ) -> Self {
         let (stage, after) = (beside.stage, beside.after);
-        let samples = samples(watched, stage);
+        let samples = stage_samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
             samples.iter().partition(|s| s.is(Sample::MISSED));
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
@@ -129,10 +128,10 @@ impl FixedSleepPoint {
         let other = |stage: StageId, stats: &PhaseStats| {
             other_cpu(watched.span(stage).busy_cpus, stats, others)
         };
-        let poll = Levels::from_stage(watched, beside.before);
-        let submit = trimmed(&samples, |s| s.submit_len_ns.into());
+        let poll = PollingFigures::from_stage(watched, beside.before);
+        let submit = trimmed_mean(&samples, |s| s.submit_len_ns.into());
         let ordered = samples.iter().map(|s| (delay(s), s.is(Sample::MISSED)));
-        let polling = trimmed(&clear, polled) * clear.len() as f64 / samples.len().max(1) as f64;
+        let polls = trimmed_mean(&clear, polled) * clear.len() as f64 / samples.len().max(1) as f64;
         FixedSleepPoint {
             asked,
             ios: stats.ios,
@@ -143,10 +142,10 @@ impl FixedSleepPoint {
             wait_p50: median_of(&samples, |s| s.wait() as f64),
             submit_p50: median_of(&samples, |s| s.submit_len_ns.into()),
             cpu,
-            sleep_cpu: cpu - submit - polling - gap(watched, stage),
+            sleep_cpu: cpu - submit - polls - gap(watched, stage),
             reap_hit: median_of(&hit, polled),
             other_cpu: other(stage, &stats),
-            poll: poll.with(&Levels::with_stats(watched, after, &polled_after)),
+            poll: poll.joined_with(&PollingFigures::with_stats(watched, after, &polled_after)),
             // Joining the passes sets this.
             added_latency: 0.0,
             other_cpu_poll: other(after, &polled_after),
@@ -155,8 +154,8 @@ impl FixedSleepPoint {
 
     /// Joins the passes of one sleep, at least one. Distributions are pooled and other figures
     /// become medians. Busy CPU is read in steps of 10 ms, so it becomes a mean.
-    pub(crate) fn joined(passes: Vec<FixedSleepPoint>) -> Self {
-        let over = |value: fn(&FixedSleepPoint) -> f64| middle(passes.iter().map(value));
+    pub(crate) fn join_passes(passes: Vec<FixedSleepPoint>) -> Self {
+        let over = |value: fn(&FixedSleepPoint) -> f64| median_over(passes.iter().map(value));
         let known_mean = |value: fn(&FixedSleepPoint) -> Option<f64>| {
             let values: Option<Vec<f64>> = passes.iter().map(value).collect();
             values.map(|values| mean(&values))
@@ -169,17 +168,17 @@ impl FixedSleepPoint {
             asked: passes[0].asked,
             ios,
             miss_rate: misses / (ios as f64).max(1.0),
-            clear: pooled(&passes, |p| &p.clear),
-            hit: pooled(&passes, |p| &p.hit),
+            clear: pool(&passes, |p| &p.clear),
+            hit: pool(&passes, |p| &p.hit),
             wait_p50: over(|p| p.wait_p50),
             submit_p50: over(|p| p.submit_p50),
             cpu: over(|p| p.cpu),
             sleep_cpu: over(|p| p.sleep_cpu),
-            reap_hit: middle(with_hits.map(|p| p.reap_hit)),
+            reap_hit: median_over(with_hits.map(|p| p.reap_hit)),
             other_cpu: known_mean(|p| p.other_cpu),
             other_cpu_poll: known_mean(|p| p.other_cpu_poll),
-            poll: Levels {
-                waits: pooled(&passes, |p| &p.poll.waits),
+            poll: PollingFigures {
+                waits: pool(&passes, |p| &p.poll.waits),
                 submit: over(|p| p.poll.submit),
                 u2c: over(|p| p.poll.u2c),
                 gap: over(|p| p.poll.gap),
@@ -204,8 +203,8 @@ impl FixedSleepPoint {
     }
 }
 
-pub(super) fn polled(points: &[FixedSleepPoint]) -> CalibrationPoint {
-    let over = |value: fn(&FixedSleepPoint) -> f64| middle(points.iter().map(value));
+pub(super) fn polling_summary(points: &[FixedSleepPoint]) -> CalibrationPoint {
+    let over = |value: fn(&FixedSleepPoint) -> f64| median_over(points.iter().map(value));
     CalibrationPoint {
         ios: points.iter().map(|p| p.poll.waits.len() as u64).sum(),
         cpu_ns: over(|p| p.poll.cpu),
@@ -216,7 +215,7 @@ pub(super) fn polled(points: &[FixedSleepPoint]) -> CalibrationPoint {
 
 /// Interrupt-driven I/O compared with the polled I/O beside it. Times are in ns.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Interrupted {
+pub(super) struct InterruptCosts {
     /// Thread CPU per I/O.
     pub cpu: f64,
     /// Median U2C less that of polling.
@@ -225,31 +224,32 @@ pub(super) struct Interrupted {
     pub irq_cpu: Option<CpuId>,
 }
 
-impl Interrupted {
+impl InterruptCosts {
     /// Compares the stage with the polled stages beside it.
-    pub(crate) fn from_stage(watched: &Watched, beside: BesidePolling, others: Others) -> Self {
+    pub(crate) fn from_stage(watched: &WorkloadRun, beside: BesidePolling, others: Others) -> Self {
         let stats = watched.stats(beside.stage);
-        let [before, after] = [beside.before, beside.after].map(|s| Levels::from_stage(watched, s));
+        let [before, after] =
+            [beside.before, beside.after].map(|s| PollingFigures::from_stage(watched, s));
         let busy = watched.span(beside.stage).busy_cpus;
-        let at = beside.stage.index();
-        let irqs = |n: usize| watched.boundaries.get(n)?.interrupts.as_ref();
-        let taken = irqs(at + 1).zip(irqs(at));
-        let taken = taken.map(|(end, begin)| end.since(begin));
-        Interrupted {
+        let stage = beside.stage.index();
+        let interrupts = |n: usize| watched.boundaries.get(n)?.interrupts.as_ref();
+        let counts = interrupts(stage + 1).zip(interrupts(stage));
+        let counts = counts.map(|(end, begin)| end.since(begin));
+        InterruptCosts {
             cpu: cpu_per_io(&stats),
-            latency: percentile(&stats.latencies, 0.5) - before.with(&after).u2c,
+            latency: percentile(&stats.latencies, 0.5) - before.joined_with(&after).u2c,
             other_cpu: other_cpu(busy, &stats, others),
-            irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
+            irq_cpu: counts.and_then(|counts| counts.busiest().first().copied()),
         }
     }
 }
 
-fn pooled(passes: &[FixedSleepPoint], values: impl Fn(&FixedSleepPoint) -> &Vec<f64>) -> Vec<f64> {
+fn pool(passes: &[FixedSleepPoint], values: impl Fn(&FixedSleepPoint) -> &Vec<f64>) -> Vec<f64> {
     sorted(&passes.iter().flat_map(&values).copied().collect::<Vec<_>>())
 }
 
 /// The median; 0 without values.
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
+fn median_over(values: impl Iterator<Item = f64>) -> f64 {
     median(&sorted(&values.collect::<Vec<_>>()))
 }
 
@@ -257,14 +257,14 @@ fn cpu_per_io(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.ios.max(1) as f64
 }
 
-fn samples(watched: &Watched, stage: StageId) -> Vec<Sample> {
+fn stage_samples(watched: &WorkloadRun, stage: StageId) -> Vec<Sample> {
     let lanes = watched.data.lanes.iter();
     let samples = lanes.flat_map(|lane| lane.phase_samples(stage.index()));
     samples.copied().collect()
 }
 
 /// Median time from a reaping to the same lane's next submission, ns.
-fn gap(watched: &Watched, stage: StageId) -> f64 {
+fn gap(watched: &WorkloadRun, stage: StageId) -> f64 {
     let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
     let lanes = watched.data.lanes.iter();
     let gaps = lanes.flat_map(|lane| lane.phase_samples(stage.index()).windows(2).map(between));
@@ -288,7 +288,7 @@ fn median_of<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -
 }
 
 /// The mean without the largest values, a share of [`TRIM`].
-fn trimmed<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
+fn trimmed_mean<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
     let values = sorted_by(samples, value);
     mean(&values[..values.len() - (values.len() as f64 * TRIM) as usize])
 }

@@ -44,28 +44,22 @@ pub struct NoCalibration {
     pub found: usize,
 }
 
-#[derive(Serialize, Deserialize)]
-struct CalibrationFile {
-    identity: Identity,
-    calibration: Calibration,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    unfit: Option<Unfit>,
-}
-
-/// A stored calibration.
-#[derive(Clone, Debug, PartialEq)]
+/// A stored calibration, as its file holds it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredCalibration {
-    /// The calibration, marked as reused.
+    identity: Identity,
+    /// The calibration; marked as reused once it is loaded.
     pub calibration: Calibration,
     /// The reason why it must not be used; `None` if it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfit: Option<Unfit>,
 }
 
-impl CalibrationFile {
+impl StoredCalibration {
     /// Reads a file of the store. `None` if it is unreadable, or has costs that no machine has.
     fn read(path: &Path) -> Option<Self> {
-        let text = whole_file::read_text(path, whole_file::SMALL).ok()?;
-        let stored: CalibrationFile = serde_json::from_str(&text).ok()?;
+        let text = whole_file::read_text(path, whole_file::MAX_SMALL).ok()?;
+        let stored: StoredCalibration = serde_json::from_str(&text).ok()?;
         stored.calibration.cost.check().is_ok().then_some(stored)
     }
 }
@@ -112,15 +106,9 @@ impl Store {
     /// The calibration; `None` if unreadable, or if other users may have written it.
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<StoredCalibration> {
         own_folder::check(&self.folder).ok()?;
-        let stored = CalibrationFile::read(&self.path(identity, bs))?;
-        let is_same = stored.identity == *identity && stored.calibration.bs == bs;
-        is_same.then_some(StoredCalibration {
-            calibration: Calibration {
-                reused: true,
-                ..stored.calibration
-            },
-            unfit: stored.unfit,
-        })
+        let mut stored = StoredCalibration::read(&self.path(identity, bs))?;
+        stored.calibration.reused = true;
+        (stored.identity == *identity && stored.calibration.bs == bs).then_some(stored)
     }
 
     /// The newest usable calibration of this machine, with its target.
@@ -128,15 +116,15 @@ impl Store {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let read = |file: fs::DirEntry| {
             let changed = file.metadata().ok()?.modified().ok()?;
-            Some((changed, CalibrationFile::read(&file.path())?))
+            Some((changed, StoredCalibration::read(&file.path())?))
         };
-        let stored: Vec<(SystemTime, CalibrationFile)> = files.filter_map(read).collect();
+        let stored: Vec<(SystemTime, StoredCalibration)> = files.filter_map(read).collect();
         let none = || NoCalibration {
             folder: self.folder.display().to_string(),
             found: stored.len(),
         };
         let Identity(facts) = machine_facts(machine);
-        let is_usable = |(_, stored): &&(SystemTime, CalibrationFile)| {
+        let is_usable = |(_, stored): &&(SystemTime, StoredCalibration)| {
             let other = &stored.identity.0;
             let mut facts = facts.iter();
             stored.unfit.is_none() && facts.all(|(name, fact)| other.get(name) == Some(fact))
@@ -156,7 +144,7 @@ impl Store {
         unfit: Option<Unfit>,
     ) -> Result<(), StoreError> {
         let path = self.path(identity, calibration.bs);
-        let stored = CalibrationFile {
+        let stored = StoredCalibration {
             identity: identity.clone(),
             calibration: calibration.clone(),
             unfit,
@@ -164,9 +152,9 @@ impl Store {
         let write = || {
             own_folder::check(&self.folder)?;
             fs::create_dir_all(&self.folder)?;
-            let mut beside = NamedTempFile::new_in(&self.folder)?;
-            beside.write_all(serde_json::to_string_pretty(&stored)?.as_bytes())?;
-            beside.persist(&path).map_err(|refused| refused.error)?;
+            let mut temporary = NamedTempFile::new_in(&self.folder)?;
+            temporary.write_all(serde_json::to_string_pretty(&stored)?.as_bytes())?;
+            temporary.persist(&path).map_err(|refused| refused.error)?;
             Ok(())
         };
         write().map_err(|source| StoreError {

@@ -43,14 +43,14 @@ pub struct ParseBackgroundError {
 }
 
 /// The most jobs of one kind, and the most requests in flight of each, as for the foreground.
-const MOST: u16 = 1024;
+const MAX_JOBS_OR_DEPTH: u16 = 1024;
 
 impl BackgroundSpec {
     /// The engine of the jobs: their own, on the foreground's path unless it names one. Without
     /// one, the foreground's engine, or io_uring if that polls within its calls.
     pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
         match &self.engine {
-            Some(engine) => engine.clone().settled(foreground.needs_poll_queues()),
+            Some(engine) => engine.clone().with_path(foreground.needs_poll_queues()),
             None if foreground.polls_in_call() => EngineSpec::RING,
             None => foreground.clone(),
         }
@@ -60,10 +60,7 @@ impl BackgroundSpec {
     pub(crate) fn published_on_cpu(cpu: CpuId) -> Self {
         BackgroundSpec {
             engine: None,
-            pattern: Pattern {
-                random: true,
-                write: false,
-            },
+            pattern: Pattern::RANDREAD,
             bs: Bytes(32 << 10),
             depth: 1,
             jobs: 1,
@@ -74,21 +71,21 @@ impl BackgroundSpec {
     }
 
     pub(super) fn activities(&self, stages: &Stages) -> Vec<Activity> {
-        let mut active = false;
-        let of_stage = |id: StageId| {
-            let before = active;
-            active = self.stages.is_empty() || self.stages.contains(&id);
-            match (active, before) {
+        let mut is_active = false;
+        let activity = |(id, _)| {
+            let was_active = is_active;
+            is_active = self.stages.is_empty() || self.stages.contains(&id);
+            match (is_active, was_active) {
                 (false, _) => Activity::Idle,
                 (true, true) => Activity::Continue,
-                (true, false) => self.at_work(),
+                (true, false) => self.activity(),
             }
         };
-        stages.iter().map(|(id, _)| id).map(of_stage).collect()
+        stages.iter().map(activity).collect()
     }
 
     /// The activity with which the jobs start their work.
-    pub fn at_work(&self) -> Activity {
+    pub fn activity(&self) -> Activity {
         let wait = if self.poll {
             Wait::Poll
         } else {
@@ -100,13 +97,15 @@ impl BackgroundSpec {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let count = || {
             let n: Option<u16> = value.parse().ok();
-            n.filter(|n| (1..=MOST).contains(n))
-                .ok_or(format!("{key} must be a whole number from 1 to {MOST}"))
+            let n = n.filter(|n| (1..=MAX_JOBS_OR_DEPTH).contains(n));
+            n.ok_or(format!(
+                "{key} must be a whole number from 1 to {MAX_JOBS_OR_DEPTH}"
+            ))
         };
         match key {
-            "engine" => self.engine = Some(value.parse().map_err(in_words)?),
-            "rw" => self.pattern = value.parse().map_err(in_words)?,
-            "bs" => self.bs = parse_size(value).map_err(in_words)?,
+            "engine" => self.engine = Some(value.parse().map_err(to_text)?),
+            "rw" => self.pattern = value.parse().map_err(to_text)?,
+            "bs" => self.bs = parse_size(value).map_err(to_text)?,
             "depth" => self.depth = count()?,
             "jobs" => self.jobs = count()?.into(),
             "cpus" => {
@@ -125,7 +124,7 @@ impl BackgroundSpec {
 const KEYS: [&str; 7] = ["engine", "rw", "bs", "depth", "jobs", "cpus", "wait"];
 
 /// Splits a job's text at commas. The commas of an engine, as in `sim:exp(20us),servers=4`, stay.
-fn parts(text: &str) -> Vec<String> {
+fn split_job(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let key = part.split_once('=').map(|(key, _)| key);
@@ -141,23 +140,23 @@ fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-fn in_words(error: impl fmt::Display) -> String {
+fn to_text(error: impl fmt::Display) -> String {
     error.to_string()
 }
 
 impl FromStr for BackgroundSpec {
     type Err = ParseBackgroundError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |problem: String| ParseBackgroundError {
+        let error = |problem: String| ParseBackgroundError {
             text: text.to_owned(),
             problem,
         };
         let mut spec = BackgroundSpec::published_on_cpu(CpuId(0));
         spec.cpus.clear();
-        for part in parts(text) {
+        for part in split_job(text) {
             let pair = part.split_once('=');
-            let (key, value) = pair.ok_or_else(|| wrong(format!("`{part}` has no `=`")))?;
-            spec.set(key, value).map_err(wrong)?;
+            let (key, value) = pair.ok_or_else(|| error(format!("`{part}` has no `=`")))?;
+            spec.set(key, value).map_err(error)?;
         }
         Ok(spec)
     }
@@ -193,7 +192,7 @@ impl fmt::Display for BackgroundSpec {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Background(pub Vec<BackgroundSpec>);
 
-q2c_model::kept_as_text!(BackgroundSpec, Background);
+q2c_model::serde_as_text!(BackgroundSpec, Background);
 
 const NONE: &str = "none";
 
@@ -212,13 +211,11 @@ pub struct BackgroundPlace<'a> {
 impl Background {
     /// The same jobs; each that names no CPU gets `cpu`.
     pub(crate) fn placed_on(&self, cpu: CpuId) -> Self {
-        let placed = self.0.iter().cloned().map(|mut job| {
-            if job.cpus.is_empty() {
-                job.cpus = vec![cpu];
-            }
-            job
-        });
-        Background(placed.collect())
+        let mut placed = self.clone();
+        for job in placed.0.iter_mut().filter(|job| job.cpus.is_empty()) {
+            job.cpus = vec![cpu];
+        }
+        placed
     }
 
     /// The CPU of each lane. Every job must have CPUs.
@@ -291,8 +288,7 @@ mod tests {
     fn jobs_without_an_engine_take_one_that_can_wait_for_interrupts() {
         let beside = |job: &str, foreground: &str| {
             let job: BackgroundSpec = job.parse().unwrap();
-            let engine = job.engine_beside(&foreground.parse().unwrap());
-            engine.to_string()
+            job.engine_beside(&foreground.parse().unwrap()).to_string()
         };
         assert_eq!(beside("bs=4k", "libaio"), "libaio");
         assert_eq!(beside("bs=4k", "pvsync2:hipri"), "io_uring:ring");

@@ -10,14 +10,13 @@ mod watch;
 
 pub use background::{Background, BackgroundPlace, BackgroundSpec, ParseBackgroundError};
 pub use stages::{StageId, Stages, Step};
-pub use watch::{Boundary, Site, StageActivity, Watched, first_fault};
+pub use watch::{Boundary, Site, StageActivity, WorkloadRun, first_fault};
 
 use crate::busy::Others;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
 use std::sync::atomic::AtomicBool;
-use watch::Watcher;
 
 /// The measured workload.
 #[derive(Clone, Debug)]
@@ -44,12 +43,12 @@ pub struct Workload {
     pub site: Site,
 }
 
-/// Most samples in memory per foreground lane; each takes 48 bytes.
-const MOST_SAMPLES: f64 = 4e6;
-/// Block size of lanes that do no I/O, bytes.
-const SMALL: u64 = 4096;
+/// Samples in memory per foreground lane; each takes 48 bytes.
+const MAX_SAMPLES: f64 = 4e6;
+/// Block size of lanes that do no I/O.
+const IDLE_BLOCK_BYTES: u64 = 4096;
 /// IOPS per lane that are assumed before the first measurement.
-const UNKNOWN_IOPS: f64 = 400e3;
+const ASSUMED_IOPS: f64 = 400e3;
 
 impl Workload {
     /// Runs the stages. `iops_hint` is the IOPS of one lane; it sizes the memory for samples.
@@ -60,10 +59,9 @@ impl Workload {
         seed: u64,
         iops_hint: Option<f64>,
         stop: &AtomicBool,
-    ) -> Result<Watched, RunError> {
-        let wanted =
-            stages.seconds() * iops_hint.map_or(UNKNOWN_IOPS, |iops| iops * 2.0) + 10_000.0;
-        let capacity = wanted.min(MOST_SAMPLES) as usize;
+    ) -> Result<WorkloadRun, RunError> {
+        let samples = stages.seconds() * iops_hint.map_or(ASSUMED_IOPS, |n| n * 2.0) + 10_000.0;
+        let capacity = samples.min(MAX_SAMPLES) as usize;
         let mut jobs = self.foreground(bs, stages, seed, capacity);
         jobs.extend(self.background_jobs(stages, seed));
         let plan = RunPlan {
@@ -73,16 +71,17 @@ impl Workload {
             sampler_cpu: self.sampler_cpu,
             time: self.site.time.clone(),
         };
-        let mut watcher = Watcher {
-            site: &self.site,
-            boundaries: Vec::with_capacity(stages.iter().len() + 1),
-        };
-        let mut data = run(plan, &mut watcher, stop)?;
+        let mut boundaries = Vec::with_capacity(stages.iter().len() + 1);
+        let mut data = run(
+            plan,
+            &mut |_| boundaries.push(Boundary::read(&self.site)),
+            stop,
+        )?;
         let fault = first_fault(&data);
         data.lanes.truncate(self.cpus.len());
-        Ok(Watched {
+        Ok(WorkloadRun {
             data,
-            boundaries: watcher.boundaries,
+            boundaries,
             fault,
         })
     }
@@ -94,9 +93,9 @@ impl Workload {
         seed: u64,
         stop: &AtomicBool,
     ) -> Result<Option<f64>, RunError> {
-        let bs = Bytes(SMALL.min(self.span.0));
+        let bs = Bytes(IDLE_BLOCK_BYTES.min(self.span.0));
         let mut stages = Stages::default();
-        let rest = stages.then(Step::Rest, length);
+        let rest = stages.push(Step::Rest, length);
         let watched = self.run(bs, &stages, seed, None, stop)?;
         Ok(watched.span(rest).busy_cpus)
     }
@@ -149,8 +148,7 @@ impl Workload {
             span: self.span,
             seed,
         };
-        let background = Background(self.background.clone());
-        background.plans(&place, &|job| job.activities(stages))
+        Background(self.background.clone()).plans(&place, &|job| job.activities(stages))
     }
 }
 

@@ -39,13 +39,11 @@ impl Step {
 /// A period of time with one way of waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadStage {
-    /// How the foreground lanes wait.
     pub step: Step,
-    /// Length of the stage.
     pub length: Nanos,
 }
 
-/// Identifies a stage of [`Stages`], and its figures in [`Watched`](super::Watched).
+/// Identifies a stage of [`Stages`], and its figures in [`WorkloadRun`](super::WorkloadRun).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StageId(usize);
 
@@ -64,7 +62,7 @@ pub struct Stages {
 
 impl Stages {
     /// Adds a stage at the end.
-    pub fn then(&mut self, step: Step, length: Nanos) -> StageId {
+    pub fn push(&mut self, step: Step, length: Nanos) -> StageId {
         self.all.push(WorkloadStage { step, length });
         StageId(self.all.len() - 1)
     }

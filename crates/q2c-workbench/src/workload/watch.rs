@@ -1,8 +1,8 @@
 //! The machine's counters at the boundaries of stages, and the differences between two boundaries.
 
 use super::StageId;
-use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
-use q2c_engine::{Counters, Observer, RunData, TimeSource};
+use q2c_engine::measure::{PhaseStats, combine_lanes, combine_phases, phase_stats};
+use q2c_engine::{Counters, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
@@ -96,20 +96,9 @@ impl Boundary {
     }
 }
 
-pub(super) struct Watcher<'a> {
-    pub site: &'a Site,
-    pub boundaries: Vec<Boundary>,
-}
-
-impl Observer for Watcher<'_> {
-    fn boundary(&mut self, _phase: usize) {
-        self.boundaries.push(Boundary::read(self.site));
-    }
-}
-
 /// The outcome of a workload: the foreground lanes, and the counters at every boundary.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WorkloadRun {
     /// Data of the foreground lanes only.
     pub data: RunData,
     /// Counters before each stage and after the last; fewer if the run was stopped.
@@ -133,7 +122,7 @@ pub struct StageActivity {
     pub bytes: Option<u64>,
 }
 
-impl Watched {
+impl WorkloadRun {
     /// Statistics of one stage over all foreground lanes. Panics if the run did not reach it.
     pub fn stats(&self, stage: StageId) -> PhaseStats {
         self.stats_over(&[stage])
@@ -147,13 +136,13 @@ impl Watched {
         mean(&walls)
     }
 
-    /// Statistics like [`Watched::stats`] of several stages, joined in time within each lane.
+    /// Statistics like [`WorkloadRun::stats`] of several stages, joined in time within each lane.
     pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
         let of_lane = |lane| {
             let stats = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
-            in_turn(&stats.collect::<Vec<_>>())
+            combine_phases(&stats.collect::<Vec<_>>())
         };
-        combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
+        combine_lanes(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
     }
 
     /// Several stages together: busy CPUs weighted by length, and sums of counts, if all are known.
@@ -162,8 +151,7 @@ impl Watched {
         let spans = spans.map(|&stage| (self.span(stage), self.wall_ns(stage)));
         let spans: Vec<(StageActivity, f64)> = spans.collect();
         let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
-        let sum =
-            |count: fn(&StageActivity) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
+        let sum = |get: fn(&StageActivity) -> Option<u64>| spans.iter().map(|(s, _)| get(s)).sum();
         let average = |cpus: fn(&StageActivity) -> Option<f64>| {
             let weighted = spans.iter().map(|(s, w)| Some(cpus(s)? * w));
             weighted.sum::<Option<f64>>().map(|sum| sum / wall)

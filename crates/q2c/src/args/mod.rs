@@ -4,7 +4,7 @@ mod replay;
 
 use crate::commands;
 use crate::config::ConfigArgs;
-use crate::output::{arrived, say, say_fault};
+use crate::output::{check_written, say, say_fault};
 use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser, Subcommand};
@@ -14,13 +14,13 @@ use q2c_policy::SpecError;
 use q2c_reproduce::ReproduceSettings;
 use q2c_result::Exit;
 use q2c_tune::TuneSettings;
-pub(crate) use replay::{CompareArgs, HowArgs, RecordingArgs, ReplayArgs, temporary};
+pub(crate) use replay::{CompareArgs, HowArgs, RecordingArgs, ReplayArgs, temporary_folder};
 use std::error::Error as _;
 use std::process::ExitCode;
 
 /// A laboratory for the life of a block I/O, from Q (queued) to C (complete).
 #[derive(Debug, Parser)]
-#[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(shortened))]
+#[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(shorten))]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Poll(commands::poll::PollCommand),
     /// Record a device's I/Os, bring recordings of other tools in, look into traces
-    #[command(subcommand, after_help = commands::trace::AFTER)]
+    #[command(subcommand, after_help = commands::trace::HINT)]
     Trace(commands::trace::TraceCommand),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(commands::analyze::AnalyzeArgs),
@@ -91,7 +91,7 @@ pub(crate) enum Command {
 /// Ends a command line that clap refused or answered itself. Help and version are results. Anything
 /// else is wrong usage, reported in one line like every failure. For a mistake in a sleep rule, a
 /// line above shows its place.
-pub(crate) fn refused(error: &clap::Error) -> ExitCode {
+pub(crate) fn end_refused(error: &clap::Error) -> ExitCode {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !is_help {
         let given = std::env::args_os().skip(1);
@@ -101,7 +101,7 @@ pub(crate) fn refused(error: &clap::Error) -> ExitCode {
         let message = one_line(&error.to_string(), given);
         return say_fault(&Fault::usage(message));
     }
-    if let Err(failure) = arrived(error.print()) {
+    if let Err(failure) = check_written(error.print()) {
         return say_fault(&failure);
     }
     let exit = if is_help { Exit::Usage } else { Exit::Done };
@@ -115,19 +115,17 @@ fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
     });
     // No command here needs the parser's tip to pass an unknown option as a value.
     let scratch = message.contains("unexpected argument '--scratch'");
-    let useless =
+    let is_useless =
         |line: &str| line.starts_with("tip: to pass '") || scratch && line.starts_with("tip:");
-    let of_use = |line: &&str| !line.is_empty() && !useless(line);
-    let useful_lines: Vec<&str> = lines.filter(of_use).collect();
-    let sentence = useful_lines.join(" ");
+    let is_useful = |line: &&str| !line.is_empty() && !is_useless(line);
+    let sentence = lines.filter(is_useful).collect::<Vec<_>>().join(" ");
     let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
-    let more = more_of(sentence);
-    let command = command_of(given);
-    format!("understand the command line: {sentence}{more}; see {command} --help")
+    let (advice, command) = (missing_advice(sentence), command_name(given));
+    format!("understand the command line: {sentence}{advice}; see {command} --help")
 }
 
 /// Advice that the parser's message lacks.
-fn more_of(sentence: &str) -> &'static str {
+fn missing_advice(sentence: &str) -> &'static str {
     if sentence.contains("--resume") && sentence.contains("cannot be used with") {
         "; a resumed run keeps its own settings"
     } else if sentence.starts_with("unexpected argument '--scratch'") {
@@ -138,7 +136,7 @@ fn more_of(sentence: &str) -> &'static str {
 }
 
 /// The command at the start of these words, such as `q2c trace import`.
-fn command_of(arguments: impl Iterator<Item = String>) -> String {
+fn command_name(arguments: impl Iterator<Item = String>) -> String {
     let mut command = Cli::command();
     let mut name = "q2c".to_owned();
     for word in arguments {
@@ -161,27 +159,29 @@ fn exit_codes() -> String {
 }
 
 /// Characters of a help text that fit on a line next to the name of its option.
-const LINE: usize = 64;
+const MAX_HELP_CHARS: usize = 64;
 
 /// Shortens the texts of the command and its subcommands for `-h`. Rarely needed options set
 /// `hide_short_help` where they are declared.
-fn shortened(command: clap::Command) -> clap::Command {
-    command.mut_args(with_line).mut_subcommands(shortened)
+fn shorten(command: clap::Command) -> clap::Command {
+    command.mut_args(shorten_arg).mut_subcommands(shorten)
 }
 
 /// Shortens the text of an option for `-h` if it takes several lines. An option with a short and a
 /// long text keeps both.
-fn with_line(arg: Arg) -> Arg {
+fn shorten_arg(arg: Arg) -> Arg {
     let long = arg.get_long_help().is_some();
     let text = arg.get_help().map(StyledStr::to_string).filter(|_| !long);
     match text {
-        Some(text) if text.chars().count() > LINE => arg.help(first_of(&text)).long_help(text),
+        Some(text) if text.chars().count() > MAX_HELP_CHARS => {
+            arg.help(first_clause(&text)).long_help(text)
+        }
         _ => arg,
     }
 }
 
 /// The first clause of a text, and the default at its end if both fit.
-fn first_of(text: &str) -> String {
+fn first_clause(text: &str) -> String {
     let (description, default) = match text.rfind(" [default: ") {
         Some(at) if text.ends_with(']') => text.split_at(at),
         _ => (text, ""),
@@ -191,58 +191,22 @@ fn first_of(text: &str) -> String {
     let clauses = ends.into_iter().filter_map(clause);
     let fits = |clause: &&str| {
         let whole = clause.matches('(').count() == clause.matches(')').count();
-        whole && (SHORTEST..=LINE).contains(&clause.chars().count())
+        whole && (MIN_CLAUSE_CHARS..=MAX_HELP_CHARS).contains(&clause.chars().count())
     };
     let Some(first) = std::iter::once(description).chain(clauses).find(fits) else {
         return text.to_owned();
     };
-    let both = format!("{first}{default}");
-    if both.chars().count() <= LINE {
-        both
-    } else {
-        first.to_owned()
-    }
+    let with_default = format!("{first}{default}");
+    let fits = with_default.chars().count() <= MAX_HELP_CHARS;
+    if fits { with_default } else { first.to_owned() }
 }
 
 /// A clause with fewer characters than this does not describe an option.
-const SHORTEST: usize = 12;
+const MIN_CLAUSE_CHARS: usize = 12;
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::super::Cli;
+mod tests {
     use super::*;
-    use crate::commands::poll::PollCommand;
-    use clap::CommandFactory;
-
-    fn command(line: &str) -> Command {
-        let arguments = std::iter::once("q2c").chain(line.split_whitespace());
-        let cli = Cli::try_parse_from(arguments);
-        cli.unwrap_or_else(|error| panic!("{error}")).command
-    }
-
-    /// The arguments of `q2c compare`, split at whitespace.
-    pub(crate) fn compare(arguments: &str) -> CompareArgs {
-        match command(&format!("compare {arguments}")) {
-            Command::Compare(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// The arguments of `q2c replay`, split at whitespace.
-    pub(crate) fn replay(arguments: &str) -> ReplayArgs {
-        match command(&format!("replay {arguments}")) {
-            Command::Replay(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// The arguments of a command of `q2c poll`, split at whitespace.
-    pub(crate) fn poll(arguments: &str) -> PollCommand {
-        match command(&format!("poll {arguments}")) {
-            Command::Poll(command) => command,
-            other => panic!("{other:?}"),
-        }
-    }
 
     #[test]
     fn a_message_of_the_parser_names_its_help() {
@@ -287,15 +251,15 @@ pub(crate) mod tests {
                 "Interfaces, separated by commas [default: io_uring]",
             ),
         ] {
-            assert_eq!(first_of(text), line);
+            assert_eq!(first_clause(text), line);
         }
     }
 
     /// Visits all commands, including subcommands.
-    fn each(command: &clap::Command, name: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
+    fn walk(command: &clap::Command, name: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
         visit(name, command);
         for below in command.get_subcommands() {
-            each(below, &format!("{name} {}", below.get_name()), visit);
+            walk(below, &format!("{name} {}", below.get_name()), visit);
         }
     }
 
@@ -304,7 +268,7 @@ pub(crate) mod tests {
         let mut program = Cli::command().term_width(100);
         program.build();
         let mut long = Vec::new();
-        each(&program, "q2c", &mut |name, command| {
+        walk(&program, "q2c", &mut |name, command| {
             let lines = command.clone().render_help().to_string().lines().count();
             if lines >= 50 {
                 long.push(format!("{name}: {lines}"));

@@ -63,7 +63,7 @@ impl RecordingArgs {
             bytes: self.bs,
             offset_unit: self.offset_unit,
             read_flag: self.read_flag,
-            sort: self.sort.then(temporary),
+            sort: self.sort.then(temporary_folder),
             columns: self.columns.clone().map_or(Vec::new(), |columns| columns.0),
             delimiter: self.delimiter,
             blkparse_format: self.blkparse_format.clone(),
@@ -74,7 +74,7 @@ impl RecordingArgs {
 }
 
 /// The folder for data that exceeds memory: `$TMPDIR`, else `/var/tmp`.
-pub(crate) fn temporary() -> PathBuf {
+pub(crate) fn temporary_folder() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
@@ -104,7 +104,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 /// Fewest devices of a comparison.
-const TARGETS: usize = 2;
+const MIN_TARGETS: usize = 2;
 
 /// Replay a trace on one target, or on one for each of its devices.
 #[derive(Clone, Debug, Args)]
@@ -196,15 +196,15 @@ impl HowArgs {
     /// The request for a replay in this mode.
     pub(crate) fn request(&self, mode: ModeName) -> ReplayRequest {
         ReplayRequest {
-            wanted: self.wanted(),
+            selection: self.selection(),
             allow_write: self.run.allow_write.clone(),
             seed: self.run.seed,
-            ..self.replay.in_mode(mode)
+            ..self.replay.with_mode(mode)
         }
     }
 
     /// Selects the requests of the trace to replay.
-    pub(crate) fn wanted(&self) -> ReplaySelection {
+    pub(crate) fn selection(&self) -> ReplaySelection {
         ReplaySelection {
             range: self.part.clone().map(|part| (part.start, part.end)),
             process: self.process.clone(),
@@ -230,7 +230,7 @@ impl CompareArgs {
     /// The traces and the targets of a comparison. The first word is a trace. Each further word is
     /// a trace if it names a file recognised as one, as long as two targets are left.
     pub(crate) fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
-        let room = self.targets.len().saturating_sub(TARGETS);
+        let room = self.targets.len().saturating_sub(MIN_TARGETS);
         let leading = self.targets.iter().take(room);
         let trace_count = leading.take_while(|word| is_trace(Path::new(word))).count();
         let (more, targets) = self.targets.split_at(trace_count);
@@ -264,23 +264,27 @@ fn device_map(text: &str) -> Result<DeviceMap, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::tests::{compare, replay};
     use q2c_compare::{OpenSite, PreparedReplay};
     use q2c_host::Roots;
     use q2c_model::CpuId;
     use q2c_model::replay::{Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes};
     use q2c_replay::ReplayFacts;
     use q2c_result::replay::ReplayJob;
+    use q2c_run::arguments::from_words;
+
+    fn compare(arguments: &str) -> CompareArgs {
+        from_words(arguments).unwrap()
+    }
 
     fn asked(arguments: &str) -> ReplayRequest {
-        let args = replay(arguments);
+        let args: ReplayArgs = from_words(arguments).unwrap();
         args.how.request(args.mode)
     }
 
     fn job(options: &str) -> ReplayJob {
         let request = asked(&format!("trace null {options}"));
         let facts = ReplayFacts::default();
-        let site = OpenSite::of_one(&Roots::live(), &request, "null", &facts, 0).unwrap();
+        let site = OpenSite::with_one_target(&Roots::live(), &request, "null", &facts, 0).unwrap();
         PreparedReplay::new(&Roots::live(), &request, &facts, &[site], 1)
             .unwrap()
             .job
@@ -308,7 +312,7 @@ mod tests {
         let typed = asked("t d --capture --cpus 3,1 --part 1s..2s --process fio");
         assert_eq!(typed.wish, CaptureWish::By(None));
         assert_eq!(typed.cpus, Some(vec![CpuId(3), CpuId(1)]));
-        assert!(typed.wanted.range.is_some() && typed.wanted.process.is_some());
+        assert!(typed.selection.range.is_some() && typed.selection.process.is_some());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use q2c_analyze::{LiveAnalysis, Options, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Missing, Recorder};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::{Fault, Nanos, OrFault, parse_duration, time_within};
+use q2c_model::{Fault, Nanos, OrFault, parse_duration, parse_time_in};
 use q2c_report::Reported;
 use q2c_report::prometheus::LiveMetrics;
 use q2c_report::terminal::{LiveView, live, live_head, live_line};
@@ -19,7 +19,7 @@ use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::live::{LiveInterval, SCHEMA};
 use q2c_trace::process::Process;
-use q2c_trace::recording::Recorded;
+use q2c_trace::recording::RecordedIo;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
@@ -80,7 +80,7 @@ impl AnalyzeArgs {
             (_, false) => Some("a command behind --"),
             _ => self.metrics.prometheus.map(|_| "--prometheus"),
         };
-        let Some(option) = other.or(self.capture.given()).filter(|_| !self.live) else {
+        let Some(option) = other.or(self.capture.first_option()).filter(|_| !self.live) else {
             return Ok(());
         };
         Err(Fault::usage(format!(
@@ -94,7 +94,7 @@ const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
     let ms = Nanos::from_millis;
-    time_within(text, ms(10)..=ms(86_400_000))
+    parse_time_in(text, ms(10)..=ms(86_400_000))
 }
 
 /// A part of a trace, from and to, in time since the start of its first I/O.
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     args.check()?;
     let page = NewFile::if_named(args.html.as_ref())?;
     if args.live {
-        return follow(args, page, stop);
+        return run_live(args, page, stop);
     }
     let options = Options {
         format: args.recording.format.clone(),
@@ -135,17 +135,17 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
 }
 
 /// Fewest columns of a terminal that shows the view.
-const NARROWEST: u16 = 60;
+const MIN_VIEW_COLUMNS: u16 = 60;
 /// Intervals in the view's history, more than any terminal has columns.
-const KEPT: usize = 600;
+const MAX_HISTORY: usize = 600;
 
 /// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
 /// the HTML page, if one was requested.
-fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
+fn run_live(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
-    let capture = args.capture.of_ops(args.recording.op);
+    let capture = args.capture.with_ops(args.recording.op);
     let endpoint = listen(args.metrics.prometheus)?;
     // A signal ends the capture, and the data so far is analysed.
     let _orderly = Orderly::begin();
@@ -156,20 +156,23 @@ fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resul
     let names = target.disks().iter().map(|disk| disk.name.as_str());
     let device = names.collect::<Vec<_>>().join(",");
     let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
-    let mut watch = LiveDisplay {
+    // Lines go to stderr if stdout is reserved for the result.
+    let aside = args.json || args.btt;
+    let is_view = !aside && stdout().is_terminal() && screen().width >= MIN_VIEW_COLUMNS;
+    let mut display = LiveDisplay {
         title,
-        face: Face::choose(args),
+        is_view,
+        aside,
         begun: Instant::now(),
         analysis: LiveAnalysis::new(interval),
         history: VecDeque::new(),
         drawn: Redrawn::default(),
         stream: MetricsStream::open(&device, schema, endpoint, metrics, || {})?,
     };
-    watch.begin()?;
-    let (ended, captured) = session.finish(&mut watch, stop)?;
-
+    display.begin()?;
+    let (ended, captured) = session.finish(&mut display, stop)?;
     captured.tell_missing();
-    if captured.recording.taken() == 0 {
+    if captured.recording.ios() == 0 {
         say("no I/O completed meanwhile");
     } else {
         // The signal that ended the capture must not end its analysis, too.
@@ -182,27 +185,11 @@ fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resul
     Ok(ended)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Face {
-    View,
-    Lines,
-    /// Lines to stderr, because stdout is reserved for the result.
-    Talk,
-}
-
-impl Face {
-    fn choose(args: &AnalyzeArgs) -> Face {
-        match (args.json || args.btt, stdout().is_terminal()) {
-            (true, _) => Face::Talk,
-            (false, true) if screen().width >= NARROWEST => Face::View,
-            _ => Face::Lines,
-        }
-    }
-}
-
 struct LiveDisplay {
     title: String,
-    face: Face,
+    /// True if a view is drawn again and again, else there is a line for each interval.
+    is_view: bool,
+    aside: bool,
     begun: Instant,
     analysis: LiveAnalysis,
     history: VecDeque<LiveInterval>,
@@ -212,23 +199,23 @@ struct LiveDisplay {
 
 impl LiveDisplay {
     fn begin(&self) -> Result<bool, Fault> {
-        if self.face == Face::View {
+        if self.is_view {
             return Ok(true);
         }
         say(&self.title);
-        print_line(&live_head(), self.face == Face::Talk)
+        print_line(&live_head(), self.aside)
     }
 
     fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
         let read = self.stream.tell(&interval)?;
-        match self.face {
-            Face::View => self.draw(interval),
-            face => Ok(print_line(&live_line(&interval), face == Face::Talk)? && read),
+        if self.is_view {
+            return self.draw(interval);
         }
+        Ok(print_line(&live_line(&interval), self.aside)? && read)
     }
 
     fn draw(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
-        if self.history.len() == KEPT {
+        if self.history.len() == MAX_HISTORY {
             self.history.pop_front();
         }
         self.history.push_back(interval);
@@ -241,11 +228,11 @@ impl LiveDisplay {
 }
 
 impl CaptureWatcher for LiveDisplay {
-    fn io(&mut self, io: &Recorded) {
+    fn io(&mut self, io: &RecordedIo) {
         self.analysis.take(io);
     }
 
-    fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault> {
+    fn update(&mut self, recorder: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
         if !self.analysis.is_due(now) {
             return Ok(true);

@@ -3,14 +3,16 @@
 use super::diff::RunLimits;
 use super::{restore, run_folder};
 use crate::output::{say, say_service_times, show};
-use crate::progress::of_trials;
-use crate::workbench::{machine, named_cpus, open_for_interfaces, scratch, target, tell_place};
-use q2c_bench::asked::JobFileExtras;
+use crate::progress::trial_progress;
+use crate::workbench::{
+    machine_for_target, make_scratch, named_cpus, open_for_interfaces, target_name, tell_place,
+};
+use q2c_bench::abilities::Abilities;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
+use q2c_bench::job_file::JobFileExtras;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_bench::tuned::tuned;
-use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchOutcome, BenchSettings};
 use q2c_engine::Medium;
 use q2c_host::block::pci_address;
@@ -23,7 +25,6 @@ use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
 use q2c_run::{RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
-use q2c_workbench::workload::Site;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,40 +34,39 @@ use std::sync::atomic::AtomicBool;
 pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let limits = RunLimits::new(&args.limits, SCHEMA)?;
     let mut run = match &args.resume {
-        Some(path) => resumed(path, args, stop)?,
-        None => new(args, stop)?,
+        Some(path) => resume_run(path, args, stop)?,
+        None => start_run(args, stop)?,
     };
     let path = run_folder::announce(&run.folder);
     let measured = run.measure(stop);
     let BenchRun { place, folder, .. } = run;
-    let BenchOutcome {
-        result,
-        state,
-        aborted,
-        blamed,
-    } = match measured {
-        Ok(measured) => measured,
+    let outcome = match measured {
+        Ok(outcome) => outcome,
         Err(failure) => {
             run_folder::keep_for_resume(place, &path);
             return Err(failure);
         }
     };
+    let (result, state, abort_reason) = (outcome.result, outcome.state, outcome.abort_reason);
     run_folder::publish(folder, state, &result)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
-    let exit = aborted.as_ref().map_or(blamed, |_| Exit::Device);
-    if let Some(reason) = aborted.or(nothing) {
+    let exit = abort_reason
+        .as_ref()
+        .map_or(outcome.failure_exit, |_| Exit::Device);
+    if let Some(reason) = abort_reason.or(nothing) {
         // Earlier measurements are in the report; figures of an incomplete run are not printed.
         run_folder::tell_report(&path);
         let mut failed = format!("measure {reason}");
         if state != RunState::Complete {
-            failed += &format!("; mend that and go on with {}", run_folder::resume(&path));
+            let resume = run_folder::resume_command(&path);
+            failed += &format!("; mend that and go on with {resume}");
             run_folder::keep_for_resume(place, &path);
         }
         return Err(Fault::new(exit, failed));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
-    limits.end(run_folder::end(state, place, &path), &path, &result)
+    limits.judge(run_folder::end_run(state, place, &path), &path, &result)
 }
 
 /// The reason why nothing was measured; `None` if anything was.
@@ -74,8 +74,7 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
     let cells = &result.cells;
     let first = cells.first()?;
     let reason = first.failures.first()?;
-    let none = cells.iter().all(|cell| cell.iops.trials == 0);
-    none.then(|| {
+    cells.iter().all(|cell| cell.iops.trials == 0).then(|| {
         let BenchPoint { engine, method, .. } = &first.point;
         format!("anything: every trial failed, the first one ({engine} {method}) to {reason}")
     })
@@ -89,38 +88,38 @@ struct BenchRun {
     folder: RunDir,
 }
 
-fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
+fn start_run(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let mut spec = args.clone();
-    let job = args.fio.as_deref().map(|path| fill(&mut spec, path));
+    let job = args.fio.as_deref().map(|path| fill_in(&mut spec, path));
     let (job_file, extras) = job.transpose()?.unzip();
     let extras: JobFileExtras = extras.unwrap_or_default();
     if let Some(run) = &args.tuned {
         let tuned = tuned(run, &spec.axes.bs, &spec.axes.jobs);
         spec.recommended = Some(tuned.or_exit(Exit::Input)?);
     }
-    let scratch = scratch(args.scratch, &args.run, stop)?;
-    let target = target("bench", spec.target.as_deref(), scratch.as_ref())?;
-    spec.machine = machine(&args.simulated, &target, None)?;
+    let scratch = make_scratch(args.scratch, &args.run, stop)?;
+    let target = target_name("bench", spec.target.as_deref(), scratch.as_ref())?;
+    spec.machine = machine_for_target(&args.simulated, &target, None)?;
     spec.target = Some(target);
     let place = open_for_interfaces(&spec.request(), scratch, stop)?;
-    let cpus = cpus(&spec, extras.helper_cpu, &place)?;
-    let span = spec.part_of(extras.size, place.target.size);
+    let cpus = job_cpus(&spec, extras.helper_cpu, &place)?;
+    let span = spec.used_part(extras.size, place.target.size);
     spec.span = span.or_exit(Exit::Target)?;
     spec.settle(&place.target, &cpus);
     // A job file is an input; without one, a mistake is in the command line.
-    let blamed = job_file.as_ref().map_or(Exit::Usage, |_| Exit::Input);
+    let failure_exit = job_file.as_ref().map_or(Exit::Usage, |_| Exit::Input);
     spec.check()
-        .map_err(|fault| Fault::new(blamed, format!("bench {fault}")))?;
+        .map_err(|fault| Fault::new(failure_exit, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
-    spec.check_simulated(&place.target).or_exit(blamed)?;
+    spec.check_simulated(&place.target).or_exit(failure_exit)?;
     let site = &place.workload.site;
     spec.check_stages(site).or_exit(Exit::Target)?;
     let hw_queues = spec.axes.hw_queues.as_deref().unwrap_or_default();
     let nr_requests = spec.axes.nr_requests.as_deref().unwrap_or_default();
     check_axes(site, hw_queues, nr_requests).or_exit(Exit::Target)?;
-    opens(&spec, &place)?;
+    check_interfaces(&spec, &place)?;
     tell_place(&place);
-    let identity = place.identity(&cpus.cpus, &run_folder::program());
+    let identity = place.identity(&cpus.cpus, &run_folder::program_version());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity)?;
     if let Some(text) = job_file {
         folder.publish("job.fio", |out| out.write_all(&text))?;
@@ -134,18 +133,18 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
 }
 
 /// Resumes the run in the folder at `path`, with the settings of its plan.
-fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
+fn resume_run(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let plan: BenchSettings = read_checked_plan(path).map_err(RunDirError::on_resume)?;
-    let spec = plan.resumed_by(args);
-    let mut place = open_for_interfaces(&spec.request(), None, stop).map_err(Fault::of_plan)?;
+    let spec = plan.with_session(args);
+    let mut place = open_for_interfaces(&spec.request(), None, stop).map_err(Fault::for_plan)?;
     if spec.scratch.is_some() {
-        place.on_scratch();
+        place.mark_scratch();
     }
-    opens(&spec, &place).map_err(Fault::of_plan)?;
+    check_interfaces(&spec, &place).map_err(Fault::for_plan)?;
     let stored = named_cpus(&spec.cpus).unwrap_or_default();
-    let borders = borders(&stored, &place).map_err(Fault::of_plan)?;
-    let identity = place.identity(&stored, &run_folder::program());
-    let folder = run_folder::resumed(path, &identity)?;
+    let borders = current_borders(&stored, &place).map_err(Fault::for_plan)?;
+    let identity = place.identity(&stored, &run_folder::program_version());
+    let folder = run_folder::resume(path, &identity)?;
     Ok(BenchRun {
         spec,
         place,
@@ -156,7 +155,7 @@ fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<Bench
 
 /// Checks that at least one of the interfaces can be opened here. If another one fails, its trials
 /// report that at its points.
-fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
+fn check_interfaces(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     let interfaces = spec.interfaces().or_exit(Exit::Usage)?;
     if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
         return Ok(());
@@ -167,7 +166,7 @@ fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
 
 /// The order in which jobs take CPUs. If the job file names the CPU of a helper thread, a single
 /// job takes the first CPU and its helper the second.
-fn cpus(
+fn job_cpus(
     spec: &BenchSettings,
     helper_cpu: Option<u32>,
     place: &Workbench,
@@ -182,7 +181,7 @@ fn cpus(
 
 /// The borders in the stored CPU order of a resumed run, as the machine has them now. Empty if the
 /// machine would now choose another order.
-fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
+fn current_borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
     let same = today.cpus == stored.cpus;
@@ -191,22 +190,17 @@ fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
 
 impl BenchRun {
     fn measure(&mut self, stop: &AtomicBool) -> Result<BenchOutcome, Fault> {
-        let BenchRun {
-            spec,
-            place,
-            borders,
-            folder,
-        } = self;
+        let (spec, place) = (&self.spec, &self.place);
         let restore_dir = restore::folder(None).ok();
-        let media = media(place, spec.axes.engines())?;
+        let media = find_media(place, spec.axes.engines())?;
         let site = &place.workload.site;
-        let floor = run_folder::floor(&site.time, CpuId(spec.cpus[0]))?;
+        let floor = run_folder::measure_floor(&site.time, CpuId(spec.cpus[0]))?;
         Bench {
             spec,
             media: &media,
             span: spec.span.unwrap_or(place.workload.span),
             site,
-            borders,
+            borders: &self.borders,
             abilities: abilities(place, &media),
             restore_dir: restore_dir.as_deref(),
             machine: &place.machine,
@@ -216,7 +210,7 @@ impl BenchRun {
             harness_bare_ns: floor.bare_ns,
             stop,
         }
-        .run(folder, of_trials().as_mut())
+        .run(&mut self.folder, trial_progress().as_mut())
     }
 }
 
@@ -238,15 +232,14 @@ pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {
 
 /// Fills settings that were not typed from the job file. Reports on stderr which options of the
 /// file change nothing. Returns the bytes of the file, and its requests that are not settings.
-fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
+fn fill_in(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
     let name = path.display();
-    let refused =
-        |reason: &dyn Display| Fault::input(format!("run the fio job file {name}: {reason}"));
-    let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
+    let fault = |error: &dyn Display| Fault::input(format!("run the fio job file {name}: {error}"));
+    let text = whole_file::read_named(path, whole_file::MAX_TEXT).map_err(|e| fault(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
-    let file = q2c_bench::fio::read(&text, &variable).map_err(|e| refused(&e))?;
-    let extras = settings.fill_from(&file).map_err(|e| refused(&e))?;
-    settings.check_times().map_err(|e| refused(&e))?;
+    let file = q2c_bench::fio::read(&text, &variable).map_err(|e| fault(&e))?;
+    let extras = settings.fill_from(&file).map_err(|e| fault(&e))?;
+    settings.check_times().map_err(|e| fault(&e))?;
     for remark in &file.not_needed {
         say(&format!("{name}, {remark}"));
     }
@@ -255,10 +248,10 @@ fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileEx
 
 /// Finds the media for the interfaces in `engines`. Media that none of them needs are not searched
 /// for.
-pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
+pub(crate) fn find_media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
-    let mut media = Media::plain(place.workload.medium.clone());
+    let mut media = Media::without_nvme(place.workload.medium.clone());
     media.simulated = place.workload.simulated.clone();
     for engine in asked.iter().filter_map(Interface::engine) {
         let times = media.simulated.recorded_facts(engine);
@@ -270,29 +263,29 @@ pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Faul
     let path = &place.target.path;
     match place.target.kind {
         TargetKind::NvmeGeneric => {
-            media.plain = Err(format!(
+            media.target = Err(format!(
                 "{path} takes NVMe commands alone; name the namespace's block device to have both"
             ));
         }
         TargetKind::Pci => {
             let other =
                 format!("{path} is a controller's PCI address: name a device of the kernel's");
-            (media.plain, media.commands) = (Err(other.clone()), Err(other));
+            (media.target, media.commands) = (Err(other.clone()), Err(other));
         }
         _ => {}
     }
     if asked.iter().any(Interface::sends_commands) && place.target.kind != TargetKind::Pci {
-        media.commands = commands(place)?;
+        media.commands = probe_commands(place)?;
     }
     if asked.contains(&Interface::Spdk) {
-        media.spdk = spdk(place);
+        media.spdk = find_spdk(place);
     }
     Ok(media)
 }
 
 /// The character device for NVMe commands, or the reason why there is none. If the device fails the
 /// first command, the whole program fails; the interface is not simply left out.
-fn commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
+fn probe_commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
     let device = place.target.device.as_ref();
     let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
     let block = device.and_then(|device| device.logical_block);
@@ -322,13 +315,11 @@ fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> 
     Ok((Medium::File(Arc::new(open.file)), name))
 }
 
-fn spdk(place: &Workbench) -> Result<SpdkSite, String> {
-    let Site {
-        roots, target_disk, ..
-    } = &place.workload.site;
+fn find_spdk(place: &Workbench) -> Result<SpdkSite, String> {
+    let site = &place.workload.site;
     let address = match place.target.kind {
         TargetKind::Pci => Some(place.target.path.clone()),
-        _ => target_disk.as_ref().and_then(pci_address),
+        _ => site.target_disk.as_ref().and_then(pci_address),
     };
-    SpdkSite::find(roots, address.as_deref())
+    SpdkSite::find(&site.roots, address.as_deref())
 }

@@ -1,9 +1,9 @@
 //! The command `q2c calibrate`.
 
 use crate::commands::run_folder;
-use crate::commands::tune::store;
-use crate::output::{print, print_json, say};
-use crate::progress::of_trials;
+use crate::commands::tune::calibration_store;
+use crate::output::{say, show_as};
+use crate::progress::trial_progress;
 use crate::workbench::{open_new, tell_place};
 use clap::Args;
 use q2c_engine::SimMachine;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let (workload, machine) = (&args.workload, &args.machine);
     let bench = open_new("calibrate", workload, Some(machine), args.jobs.jobs, stop)?;
     tell_place(&bench);
-    let mut progress = of_trials();
+    let mut progress = trial_progress();
     let seed = workload.run.seed;
     let calibrations = calibrate(&bench.workload, &workload.bs, seed, progress.as_mut(), stop);
     drop(progress);
@@ -43,13 +43,9 @@ pub(crate) fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault
         Some(world) => keep_simulated(args, &bench, world.machine(), &calibrations)?,
         None => store_for_later(&bench, &calibrations),
     }
-    if workload.run.json {
-        print_json(&calibrations)?;
-    } else {
-        let summaries: Vec<String> = calibrations.iter().map(in_words).collect();
-        print(&summaries.join("\n\n"))?;
-    }
-    Ok(Exit::Done)
+    let texts = calibrations.iter().map(calibration_text);
+    let text = || texts.collect::<Vec<_>>().join("\n\n");
+    show_as(&calibrations, workload.run.json, |_| text())
 }
 
 fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
@@ -58,7 +54,7 @@ fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
         say(&format!("q2c: the next run calibrates anew: {reason}"));
     }
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
-    let Some(store) = store() else {
+    let Some(store) = calibration_store() else {
         return;
     };
     for calibration in calibrations {
@@ -76,21 +72,19 @@ fn keep_simulated(
     machine: &SimMachine,
     calibrations: &[Calibration],
 ) -> Result<(), Fault> {
-    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program_version());
     let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity)?;
     folder.publish_json("calibration.json", &calibrations)?;
     run_folder::announce(&folder);
     folder.finish(RunState::Complete).map_err(Fault::from)
 }
 
-fn in_words(calibration: &Calibration) -> String {
+fn calibration_text(calibration: &Calibration) -> String {
     let ns = |value: f64| Nanos(value.max(0.0) as u64);
     let cost = &calibration.cost;
+    let (bs, cpu, seconds) = (calibration.bs, calibration.cpu, calibration.seconds);
     let mut lines = vec![
-        format!(
-            "{} on {}, in {:.1} s",
-            calibration.bs, calibration.cpu, calibration.seconds
-        ),
+        format!("{bs} on {cpu}, in {seconds:.1} s"),
         format!(
             "  submission {}, interrupt-driven I/O {} of CPU and {} more latency than polling",
             ns(cost.submit_ns),

@@ -1,7 +1,7 @@
 //! The command `q2c diff`; and the limits of `--fail-if`, which are judged after a run's result is
 //! written and printed.
 
-use crate::output::{NewFile, print, print_json, say, screen, unread, write_new};
+use crate::output::{NewFile, print, print_json, read_fault, say, screen, write_new};
 use crate::progress::Line;
 use clap::{Args, ValueEnum};
 use q2c_analyze::Options;
@@ -12,7 +12,7 @@ use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_result::diff::JudgedLimit;
 use q2c_run::arguments::LimitArgs;
-use q2c_run::kept_text;
+use q2c_run::read_result_text;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -57,7 +57,7 @@ pub(crate) enum DiffForm {
 }
 
 pub(crate) fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
+    let (a, b) = (read_side(&args.a, stop)?, read_side(&args.b, stop)?);
     if a.schema != b.schema {
         return Err(Fault::input(format!(
             "compare {} with {}: expected two results of one kind, found {} and {}; name two of one kind, q2c runs lists the \
@@ -70,34 +70,29 @@ pub(crate) fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
     let result = q2c_report::difference::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
     let result = result.or_exit(Exit::Usage)?;
-    let form = if args.json {
-        DiffForm::Json
-    } else {
-        args.format
-    };
-    match form {
-        DiffForm::Json => print_json(&result)?,
-        DiffForm::Md => print(&result.document().markdown())?,
-        DiffForm::Table => {
+    match (args.format, args.json) {
+        (DiffForm::Json, _) | (_, true) => print_json(&result)?,
+        (DiffForm::Md, _) => print(&result.document().markdown())?,
+        (DiffForm::Table, _) => {
             let usual = screen();
             let verbose = usual.verbose || args.all;
             print(&result.document().text(Screen { verbose, ..usual }))?;
         }
     }
-    end(&result.b.path, &result.limits, args.junit.as_deref())
+    report_limits(&result.b.path, &result.limits, args.junit.as_deref())
 }
 
 /// One side of the comparison: a stored result, or a trace, which is analysed.
-fn side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> {
+fn read_side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> {
     let text = if is_trace(path) {
         let _line = Line::reading([path]);
         let analysed = q2c_analyze::recording(path, &Options::default(), stop);
         serde_json::to_string(&analysed?).or_exit(Exit::Internal)?
     } else {
-        kept_text(path)?.1
+        read_result_text(path)?.1
     };
     q2c_report::difference::read(&path.display().to_string(), &text)
-        .map_err(|error| unread(path, error))
+        .map_err(|error| read_fault(path, error))
 }
 
 /// True if a file is a trace; results are JSON files.
@@ -115,7 +110,7 @@ impl<'a> RunLimits<'a> {
     /// reported here, before anything is measured.
     pub(crate) fn new(args: &'a LimitArgs, schema: &str) -> Result<Self, Fault> {
         let baseline = args.baseline.as_deref();
-        let baseline = baseline.map(|run| read(run, schema)).transpose()?;
+        let baseline = baseline.map(|run| read_baseline(run, schema)).transpose()?;
         if let (Some(run), true) = (&args.baseline, args.fail_if.is_empty()) {
             return Err(Fault::usage(format!(
                 "compare with {}: expected a limit such as --fail-if 'p99>+5%', found none; q2c diff compares without limits",
@@ -124,7 +119,7 @@ impl<'a> RunLimits<'a> {
         }
         // The file is written when limits are judged, but an existing file must not cost the run.
         NewFile::if_named(args.junit.as_ref())?;
-        let figures = q2c_report::difference::declared(schema);
+        let figures = q2c_report::difference::declared_figures(schema);
         q2c_report::difference::check(&args.fail_if, &figures, baseline.is_some())
             .or_exit(Exit::Usage)?;
         Ok(RunLimits { args, baseline })
@@ -132,7 +127,7 @@ impl<'a> RunLimits<'a> {
 
     /// Judges the result of a run that ended with `exit`, and reports each limit on stderr. Returns
     /// the exit code of the command. An incomplete run is not judged.
-    pub(crate) fn end(
+    pub(crate) fn judge(
         &self,
         exit: Exit,
         folder: &Path,
@@ -148,25 +143,29 @@ impl<'a> RunLimits<'a> {
         }
         let value = serde_json::to_value(result).or_exit(Exit::Internal)?;
         let name = folder.display().to_string();
-        let measured = q2c_report::difference::measured(&name, &value).or_exit(Exit::Internal)?;
+        let measured = q2c_report::difference::from_json(&name, &value).or_exit(Exit::Internal)?;
         let judged = q2c_report::difference::judge(limits, &measured, self.baseline.as_ref());
         let judged = judged.or_exit(Exit::Usage)?;
         for limit in &judged {
-            say(&format!("limit {}", q2c_report::diff::limit(limit)));
+            say(&format!("limit {}", q2c_report::diff::limit_line(limit)));
         }
-        end(&name, &judged, self.args.junit.as_deref())
+        report_limits(&name, &judged, self.args.junit.as_deref())
     }
 }
 
 /// Reports judged limits to the build system (JUnit, GitHub Actions), if requested. Returns their
 /// exit code. `name` is the name of the run.
-pub(crate) fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<Exit, Fault> {
+pub(crate) fn report_limits(
+    name: &str,
+    judged: &[JudgedLimit],
+    junit: Option<&Path>,
+) -> Result<Exit, Fault> {
     if let Some(file) = junit {
-        let xml = q2c_report::limits::junit(name, judged).or_exit(Exit::Internal)?;
+        let xml = q2c_report::diff::junit(name, judged).or_exit(Exit::Internal)?;
         write_new(file, xml.as_bytes())?;
     }
     if std::env::var("GITHUB_ACTIONS").is_ok_and(|set| set == "true") {
-        let lines = q2c_report::limits::annotations(judged);
+        let lines = q2c_report::diff::annotations(judged);
         lines.iter().for_each(|line| say(line));
     }
     let kept = judged.iter().all(|limit| limit.broken.is_empty());
@@ -174,8 +173,8 @@ pub(crate) fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> R
 }
 
 /// Reads the run to compare with; its result must have this schema.
-fn read(run: &Path, schema: &str) -> Result<ComparableResult, Fault> {
-    let (path, text) = kept_text(run)?;
+fn read_baseline(run: &Path, schema: &str) -> Result<ComparableResult, Fault> {
+    let (path, text) = read_result_text(run)?;
     let reason = match q2c_report::difference::read(&path.display().to_string(), &text) {
         Ok(read) if read.schema == schema => return Ok(read),
         Ok(read) => format!(
@@ -184,8 +183,6 @@ fn read(run: &Path, schema: &str) -> Result<ComparableResult, Fault> {
         ),
         Err(error) => error.to_string(),
     };
-    Err(Fault::input(format!(
-        "compare with {}: {reason}",
-        run.display()
-    )))
+    let run = run.display();
+    Err(Fault::input(format!("compare with {run}: {reason}")))
 }

@@ -13,12 +13,12 @@ use q2c_host::doctor::{self, Ability, DoctorFacts, FixPlan, MachineAbilities, Ma
 use q2c_host::ramdisk::{check_ublk, module};
 use q2c_host::restore::{Guard, UndoOutcome};
 use q2c_host::signals::{Orderly, Signals};
-use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
+use q2c_host::target::{OpenTarget, TargetRequirements, WriteLeave, open};
 use q2c_model::{Bytes, Fault};
 use q2c_place::scheduler::scx::{self, ScxError};
 use q2c_report::terminal::Screen;
 use q2c_report::{Reported, count_settings};
-use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged, Use};
+use q2c_result::doctor::{ChangeState, FIX_SCHEMA, RefusedReason, Use};
 use q2c_result::{Check, CheckVerdict, DoctorFix, Exit, Target};
 use q2c_run::config::Config;
 use q2c_sys::Clock;
@@ -55,12 +55,12 @@ pub(crate) struct DoctorArgs {
     pub json: bool,
     /// With --fix: put the settings back when this command has ended; q2c ends with its exit code
     #[arg(last = true, value_name = "COMMAND", requires = "fix")]
-    #[arg(conflicts_with_all = ["dry_run", "json"])]
+    #[ arg ( conflicts_with_all = [ "dry_run" , "json" ] ) ]
     pub command: Vec<OsString>,
 }
 
 /// Time for which the machine is observed at rest.
-const REST: Duration = Duration::from_millis(500);
+const REST_LENGTH: Duration = Duration::from_millis(500);
 
 /// Examines the machine, and the target if one is named; or changes settings. Returns the exit
 /// code, which may be that of the command that was run.
@@ -68,23 +68,23 @@ pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> 
     let roots = Roots::live();
     let named = args.target.as_deref();
     if args.fix {
-        let target = named.map(|path| opened(&roots, path)).transpose()?;
-        let facts = facts(&roots, target.as_ref().map(|open| &open.facts), args);
+        let target = named.map(|path| open_target(&roots, path)).transpose()?;
+        let facts = gather(&roots, target.as_ref().map(|open| &open.facts), args);
         return fix(args, &roots, &facts, signals);
     }
     let stop = signals.stop();
-    let busy = busy_at_rest(&roots, REST);
-    let target = named.map(|path| target(&roots, path, &stop)).transpose()?;
-    let mut facts = facts(&roots, target.as_ref(), args);
+    let busy = busy_at_rest(&roots, REST_LENGTH);
+    let target = named.map(|path| examine(&roots, path, &stop)).transpose()?;
+    let mut facts = gather(&roots, target.as_ref(), args);
     facts.abilities = Some(abilities(&roots));
     facts.busy_at_rest = busy;
     let mut report = doctor::run(&facts);
-    report.checks.push(configuration(config));
-    let report = doctor::by_use(report);
+    report.checks.push(check_config(config));
+    let report = doctor::sort_by_use(report);
     show(&report, args.json).map(Exit::code)
 }
 
-fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
+fn gather<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
     let mut facts = doctor_facts(roots, target, &[], &Clock::new().into());
     // Without a folder there can be no leftover journal.
     facts.journal = restore::folder(args.journal.as_deref()).ok();
@@ -92,10 +92,10 @@ fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) ->
 }
 
 /// The check of the configuration file: its path, and its settings.
-fn configuration(args: &ConfigArgs) -> Check {
-    let (verdict, finding) = match config::look(args) {
+fn check_config(args: &ConfigArgs) -> Check {
+    let (verdict, finding) = match config::read_file(args) {
         Ok(None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
-        Ok(Some(Ok(config))) => (CheckVerdict::Pass, in_force(&config)),
+        Ok(Some(Ok(config))) => (CheckVerdict::Pass, config_text(&config)),
         Ok(Some(Err((path, faults)))) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             let finding = format!("{}: {}", path.display(), faults.join("; "));
@@ -119,8 +119,8 @@ fn configuration(args: &ConfigArgs) -> Check {
     }
 }
 
-fn in_force(config: &Config) -> String {
-    let mut settings = config::what_it_sets(&config.targets, config.settings.iter());
+fn config_text(config: &Config) -> String {
+    let mut settings = config::settings_text(&config.targets, config.settings.iter());
     if settings.is_empty() {
         "nothing".clone_into(&mut settings);
     }
@@ -128,19 +128,14 @@ fn in_force(config: &Config) -> String {
 }
 
 /// The facts of the target, which several CPUs read for a moment.
-fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Fault> {
-    let OpenTarget {
-        file,
-        mut facts,
-        target_disk,
-        ..
-    } = opened(roots, path)?;
-    try_cpus(roots, file, &mut facts, target_disk, stop)?;
-    Ok(facts)
+fn examine(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Fault> {
+    let mut open = open_target(roots, path)?;
+    try_cpus(roots, open.file, &mut open.facts, open.target_disk, stop)?;
+    Ok(open.facts)
 }
 
-fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
-    let wanted = Wanted {
+fn open_target(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
+    let wanted = TargetRequirements {
         path: path.to_owned(),
         write: false,
         block: Bytes(4096),
@@ -159,7 +154,7 @@ fn abilities(roots: &Roots) -> MachineAbilities {
     MachineAbilities {
         bpf: ability(LatencyProbe::try_to_load(roots)),
         scx: ability(scheduler(roots)),
-        ramdisk_module: module::lacking(roots, None).map_or(Ok(()), Err),
+        ramdisk_module: module::obstacle(roots, None).map_or(Ok(()), Err),
         ublk: ability(check_ublk()),
         spdk: SpdkPerf::find().map(drop),
         makers: makers.collect(),
@@ -187,7 +182,7 @@ fn fix(
     facts: &DoctorFacts,
     signals: &Signals,
 ) -> Result<u8, Fault> {
-    let plan = doctor::plan(facts).only(&args.only).map_err(|name| {
+    let plan = doctor::plan(facts).for_checks(&args.only).map_err(|name| {
         Fault::usage(format!(
             "understand --only: there is no check {name}; q2c doctor lists them"
         ))
@@ -195,7 +190,7 @@ fn fix(
     let foreseen = DoctorFix {
         schema: FIX_SCHEMA.to_owned(),
         dry_run: args.dry_run,
-        changes: plan.foreseen(),
+        changes: plan.preview(),
         left: plan.left.clone(),
     };
     if args.dry_run {
@@ -206,8 +201,8 @@ fn fix(
         dry_run: true,
         ..foreseen.clone()
     });
-    possible(args, &foreseen)?;
-    change(args, roots, &plan, foreseen, signals)
+    check_possible(args, &foreseen)?;
+    apply_changes(args, roots, &plan, foreseen, signals)
 }
 
 /// Prints the report on stderr, without colour like all messages.
@@ -219,7 +214,7 @@ fn say_document(fix: &DoctorFix) {
     fix.document().text(plain).lines().for_each(say);
 }
 
-fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
+fn check_possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
     let all_refused = fix.refused().count() == fix.changes.len();
     let Some(first) = fix.changes.first().filter(|_| all_refused) else {
         return Ok(());
@@ -229,11 +224,11 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
     };
     let root = rustix::process::geteuid().is_root();
     let todo = match (why, root) {
-        (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
-        (NotChanged::Permission | NotChanged::ReadOnly, _) => {
+        (RefusedReason::Permission, false) => format!("run `sudo {}`", own_command(args)),
+        (RefusedReason::Permission | RefusedReason::ReadOnly, _) => {
             "run q2c outside of this container".to_owned()
         }
-        _ => format!("look with `{} --dry-run`", own_words(args)),
+        _ => format!("look with `{} --dry-run`", own_command(args)),
     };
     let settings = count_settings(fix.changes.len());
     Err(Fault::environment(format!(
@@ -243,15 +238,12 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
 }
 
 /// This command's own line, without the command that it runs.
-fn own_words(args: &DoctorArgs) -> String {
-    let target = args
-        .target
-        .as_ref()
-        .map(|target| format!(" {}", target.display()));
-    format!("q2c doctor --fix{}", target.unwrap_or_default())
+fn own_command(args: &DoctorArgs) -> String {
+    let target = args.target.iter().map(|p| format!(" {}", p.display()));
+    format!("q2c doctor --fix{}", target.collect::<String>())
 }
 
-fn change(
+fn apply_changes(
     args: &DoctorArgs,
     roots: &Roots,
     plan: &FixPlan,
@@ -274,9 +266,9 @@ fn change(
     guard.leave();
     show(&fix, args.json)?;
     if fix.refused().count() < fix.changes.len() {
-        let named = args.journal.as_ref();
-        let named = named.map_or(String::new(), |f| format!(" --journal {}", f.display()));
-        say(&format!("`q2c restore{named}` puts back what was changed"));
+        let option = args.journal.as_ref();
+        let option = option.map_or(String::new(), |f| format!(" --journal {}", f.display()));
+        say(&format!("`q2c restore{option}` puts back what was changed"));
     }
     Ok(Exit::requirements(fix.refused().next().is_none()).code())
 }

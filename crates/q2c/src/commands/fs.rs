@@ -2,10 +2,10 @@
 
 use super::{restore, run_folder};
 use crate::output::{say, show};
-use crate::progress::of_trials;
+use crate::progress::trial_progress;
 use crate::workbench::{cpus_without_target, named_cpus};
 use clap::Subcommand;
-use q2c_fs::{Done, FsBench, FsSettings};
+use q2c_fs::{FsBench, FsOutcome, FsSettings};
 use q2c_host::target::WriteLeave;
 use q2c_host::{Roots, machine};
 use q2c_model::Fault;
@@ -43,12 +43,12 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
         let out = args.run.out.display();
         Fault::environment(format!("make the folder of --out, {out}: {error}"))
     })?;
-    let mut progress = of_trials();
+    let mut progress = trial_progress();
     let made = bench.make(&args.run.out, progress.as_mut())?;
-    let identity = run_folder::identity(&machine);
+    let identity = run_folder::machine_identity(&machine);
     let mut folder = RunDir::create(&args.run.out, "fs", &spec, &identity)?;
     let path = run_folder::announce(&folder);
-    let Done { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
+    let FsOutcome { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
     drop(made);
     run_folder::publish(folder, state, &result)?;
     if let Some(reason) = nothing_measured(&result).filter(|_| state == RunState::Complete) {

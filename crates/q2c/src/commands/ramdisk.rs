@@ -1,7 +1,7 @@
 //! The commands of `q2c ramdisk`.
 
 use crate::commands::restore;
-use crate::output::{print, print_json, say, show};
+use crate::output::{print, say, show, show_as};
 use clap::{Args, Subcommand, ValueEnum};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::Service;
@@ -13,7 +13,6 @@ use q2c_host::ramdisk::{
 use q2c_host::signals::Orderly;
 use q2c_model::{Bytes, Fault, OrFault, parse_size};
 use q2c_result::Exit;
-use q2c_result::ramdisk::RamDevice;
 use q2c_service::ServiceTimes;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader};
@@ -102,7 +101,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Started {
+pub(crate) enum StartReport {
     /// The device of this name exists.
     Ready(String),
     /// The device does not exist; holds the exit code and the message.
@@ -110,24 +109,24 @@ pub(crate) enum Started {
 }
 
 fn serve(args: &ServeArgs, stop: &AtomicBool) -> Exit {
-    match served(args, stop) {
+    match run_server(args, stop) {
         Ok(()) => Exit::Done,
         Err(failure) => {
             let (exit, message) = (failure.exit(), failure.message().to_owned());
-            tell(&Started::Failed(exit.code(), message));
+            report(&StartReport::Failed(exit.code(), message));
             exit
         }
     }
 }
 
-fn tell(started: &Started) {
+fn report(started: &StartReport) {
     if let Ok(line) = serde_json::to_string(started) {
         // The process that started the server may be gone.
         print(&line).ok();
     }
 }
 
-fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
+fn run_server(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
     let work = match (&args.recover, &args.wanted) {
         (Some(name), _) => ServerWork::Recover(name.clone()),
         (None, wanted) => {
@@ -142,7 +141,7 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
         journal: args.journal.clone(),
         folder: default_folder(),
     };
-    let ready = |record: &Record| tell(&Started::Ready(record.name()));
+    let ready = |record: &Record| report(&StartReport::Ready(record.name()));
     q2c_host::ramdisk::serve(&request, stop, ready)
 }
 
@@ -223,29 +222,20 @@ pub(crate) struct CreateArgs {
 /// Creates a device, or takes over one whose server was killed.
 fn create(args: &CreateArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
-    let device = match &args.recover {
+    let name = match &args.recover {
         Some(name) => recover(args, name)?,
         None => make(&roots, args)?,
     };
     let mut devices = list(&roots, &default_folder())?.devices.into_iter();
-    let lost = || Fault::environment(format!("find {device}, which was just made"));
-    let ram_device = devices.find(|d| d.name == device).ok_or_else(lost)?;
-    show_device(args, &ram_device)?;
-    Ok(Exit::Done)
-}
-
-fn show_device(args: &CreateArgs, device: &RamDevice) -> Result<(), Fault> {
-    if args.recover.is_none() && args.queues.is_some_and(|asked| asked != device.queues) {
+    let lost = || Fault::environment(format!("find {name}, which was just made"));
+    let device = devices.find(|d| d.name == name).ok_or_else(lost)?;
+    let queues = device.queues;
+    if args.recover.is_none() && args.queues.is_some_and(|asked| asked != queues) {
         say(&format!(
-            "{} has {} hardware queues: the kernel took other than were asked for",
-            device.name, device.queues
+            "{name} has {queues} hardware queues: the kernel took other than were asked for"
         ));
     }
-    if args.json {
-        print_json(device)
-    } else {
-        print(&format!("/dev/{}", device.name))
-    }
+    show_as(&device, args.json, |_| format!("/dev/{name}"))
 }
 
 fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
@@ -270,7 +260,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     // Recorded times are read here too, so that a mistake is reported at once.
     let times = text.as_deref().map(service_times).transpose()?;
     let asked = times.as_ref().map(|(times, servers)| (times, *servers));
-    match choose(roots, args, &wanted, asked)? {
+    match choose_maker(roots, args, &wanted, asked)? {
         ViaArg::Module => {
             let time = match asked {
                 Some((ServiceTimes::Constant(time), _)) => Some(*time),
@@ -281,20 +271,20 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
         }
         ViaArg::Ublk => {
             let wanted = serde_json::to_string(&wanted).or_exit(Exit::Internal)?;
-            start(args, ["--wanted", &wanted], text)
+            launch(args, ["--wanted", &wanted], text)
         }
     }
 }
 
 /// Chooses what creates the device, and gives the reason on stderr.
-fn choose(
+fn choose_maker(
     roots: &Roots,
     args: &CreateArgs,
     wanted: &RamdiskShape,
     times: Option<(&ServiceTimes, usize)>,
 ) -> Result<ViaArg, Fault> {
-    let reason = module::unfit(wanted, times);
-    let reason = reason.or_else(|| module::lacking(roots, args.module.as_deref()));
+    let reason = module::misfit(wanted, times);
+    let reason = reason.or_else(|| module::obstacle(roots, args.module.as_deref()));
     let lacking = |reason: &str| Fault::environment(format!("make a RAM device: {reason}"));
     match (args.via, reason) {
         (Some(ViaArg::Module), None) => Ok(ViaArg::Module),
@@ -323,11 +313,11 @@ fn choose(
 fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     check_ublk()?;
     let service = service_of(&default_folder(), name)?;
-    start(args, ["--recover", name], service)
+    launch(args, ["--recover", name], service)
 }
 
 /// Starts the server, waits for its report, and returns the device's name.
-fn start(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Result<String, Fault> {
+fn launch(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Result<String, Fault> {
     let journal = restore::folder(args.journal.as_deref())?;
     let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
     let program = std::env::current_exe().or_exit(Exit::Environment)?;
@@ -348,11 +338,11 @@ fn start(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Resul
     let read = BufReader::new(stdout).read_line(&mut line);
     read.map_err(failed)?;
     let started = serde_json::from_str(&line);
-    if let Ok(Started::Ready(name)) = started {
+    if let Ok(StartReport::Ready(name)) = started {
         return Ok(name);
     }
     server.wait().ok();
-    let Ok(Started::Failed(code, message)) = started else {
+    let Ok(StartReport::Failed(code, message)) = started else {
         let message = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
         return Err(Fault::environment(message));
     };

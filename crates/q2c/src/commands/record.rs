@@ -1,7 +1,7 @@
 //! The command `q2c trace record`.
 
-use super::capture::{CaptureCounter, Child, FinishedCapture, OfCommand, RunningCapture};
-use super::trace::info_of;
+use super::capture::{CaptureCounter, Child, CommandIos, FinishedCapture, RunningCapture};
+use super::trace::show_info;
 use crate::commands::capture::CaptureArgs;
 use crate::commands::run_folder;
 use crate::output::say;
@@ -45,7 +45,7 @@ pub(crate) struct RecordArgs {
 pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
-    let capture = args.capture.of_ops(args.op.iter().copied());
+    let capture = args.capture.with_ops(args.op.iter().copied());
     // A signal ends the recording, and the I/Os so far are stored.
     let _orderly = Orderly::begin();
     let create = |path: &Path| TraceWriter::create(path, TraceMeta::default());
@@ -56,45 +56,42 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let (trace, folder) = output(args, &capture)?;
     let writer = named.map_or_else(|| create(&trace), Ok)?;
     say(&capturing.message(args.command.is_empty()));
-    let of_command = child.id().map(|first| OfCommand::new(&roots, first));
+    let command_ios = child.id().map(|first| CommandIos::new(&roots, first));
     capturing.child = child;
-    let mut counted = CaptureCounter::new(capture.seconds, args.command.is_empty(), of_command);
+    let mut counted = CaptureCounter::new(capture.seconds, args.command.is_empty(), command_ios);
     let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
     if let Some(pid) = capture.pid.filter(|_| counted.ios == 0) {
         say(&format!(
             "no I/O of process {pid} was seen; its children have numbers of their own"
         ));
     }
-    let of_command = counted.of_command;
-    if let Some(of_command) = &of_command {
-        captured.description.ios_of_command(of_command.ios());
+    let command_ios = counted.command_ios;
+    if let Some(command_ios) = &command_ios {
+        captured.description.ios_of_command(command_ios.ios());
     }
     captured.tell_missing();
-    Line::working("writing the trace").during(|| write(captured, writer))?;
+    Line::with_elapsed("writing the trace").during(|| write(captured, writer))?;
     if let Some(folder) = folder {
         folder.finish(RunState::Complete)?;
     }
     // The signal that ended the recording must not end the reading of the trace, too.
-    info_of(&trace, args.json, &AtomicBool::new(false))?;
-    if let Some(of_command) = of_command {
-        say(&of_command.message(&trace));
+    show_info(&trace, args.json, &AtomicBool::new(false))?;
+    if let Some(command_ios) = command_ios {
+        say(&command_ios.message(&trace));
     }
     Ok(ended)
 }
 
 /// Writes the I/Os of a capture and returns their description.
-pub(super) fn write(
-    captured: FinishedCapture,
-    mut writer: TraceWriter,
-) -> Result<TraceMeta, Fault> {
-    let origin = captured.recording.finish(&mut writer)?;
-    let meta = captured.description.meta(origin);
+pub(super) fn write(capture: FinishedCapture, mut writer: TraceWriter) -> Result<TraceMeta, Fault> {
+    let origin = capture.recording.finish(&mut writer)?;
+    let meta = capture.description.meta(origin);
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
     Ok(meta)
 }
 
-const RUNS: &str = "runs";
+const RUNS_FOLDER: &str = "runs";
 
 #[derive(Serialize)]
 struct RecordPlan {
@@ -111,12 +108,12 @@ fn output(args: &RecordArgs, capture: &CaptureArgs) -> Result<(PathBuf, Option<R
     }
     let plan = RecordPlan {
         target: args.target.clone(),
-        filter: capture.filter(),
+        filter: capture.filter_text(),
         seconds: capture.seconds,
-        command: run_folder::in_words(&args.command),
+        command: run_folder::command_words(&args.command),
     };
     let identity = Identity::default().with("target", &args.target);
-    let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity)?;
+    let folder = RunDir::create(Path::new(RUNS_FOLDER), "record", &plan, &identity)?;
     let trace = run_folder::announce(&folder).join("trace.parquet");
     Ok((trace, Some(folder)))
 }

@@ -1,15 +1,15 @@
 //! The commands `q2c replay` and `q2c compare`.
 
 use super::diff::RunLimits;
-use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
+use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary_folder};
 use crate::commands::run_folder;
 use crate::output::{say, say_service_times, show};
-use crate::progress::{Line, of_trials};
+use crate::progress::{Line, trial_progress};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Begin, Capturing, Compared, OpenSite, PreparedReplay, PreparedVariant, Profiled,
-    Profiling, ReplayRequest, ReplayTrials, Replaying, RunStart, SourceRequest, TraceSource,
-    Variant, capturing,
+    self, Capture, ComparedVariant, OpenSite, PreparedReplay, PreparedVariant, ProfiledTrace,
+    Profiler, ReplayRequest, ReplayRun, ReplayTrials, RunStart, SourceRequest, Start, TraceSource,
+    Variant, capture_for,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
@@ -20,7 +20,7 @@ use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, Comparison, NotCaptured, Profile};
 use q2c_result::replay::{ReplayJob, ReplayTrial, SCHEMA};
-use q2c_run::runner::spoken;
+use q2c_run::runner::time_text;
 use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
 use serde::Serialize;
@@ -30,27 +30,27 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Memory for the rows of `--record`, bytes; further rows go to an unnamed file.
-const MEMORY: Bytes = Bytes(256 << 20);
+/// Memory for the rows of `--record`; further rows go to an unnamed file.
+const RECORD_MEMORY: Bytes = Bytes(256 << 20);
 
 pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     if let Some(record) = &args.record {
-        can_record(record, args.trials)?;
+        check_record(record, args.trials)?;
     }
     let limits = RunLimits::new(&args.limits, SCHEMA)?;
     let request = args.how.request(args.mode);
-    let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
+    let source = open_source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request)?;
-    let open = site(args, &request, &source.facts)?;
+    let open = open_site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&open);
-    let capture = match capturing(&roots, request.wish, sites)? {
-        Capturing::By(by) => Some(by),
-        Capturing::Not(_) => None,
+    let capture = match capture_for(&roots, request.wish, sites)? {
+        Capture::By(by) => Some(by),
+        Capture::Not(_) => None,
     };
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
-    let begin = Begin::look(begun, &roots);
+    let begin = Start::measure(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
     let variant = Variant {
@@ -60,7 +60,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         sites: vec![open.site.clone()],
     };
     let variants = [variant];
-    let replaying = Replaying {
+    let replaying = ReplayRun {
         trials: args.trials,
         record: args.record.as_deref(),
         ..replaying(&variants, &request, &args.how, begin, capture, stop)
@@ -70,18 +70,22 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let ran = run_trials(replaying, request.seed, &mut folder)?;
     let path = folder.path().to_owned();
     let Some(result) = q2c_compare::replay(&start, &variants[0], &ran) else {
-        return Err(nothing(&ran, &variants));
+        return Err(no_result_fault(&ran, &variants));
     };
-    run_folder::publish(folder, ran.state(), &result)?;
+    run_folder::publish(folder, ran.summary.state(), &result)?;
     show(&result, args.how.run.json)?;
     if let Some(record) = &args.record {
         say(&format!("recorded: {}", record.display()));
     }
     run_folder::tell_report(&path);
-    limits.end(exit(ran.state(), result.trials.iter()), &path, &result)
+    limits.judge(
+        judge(ran.summary.state(), result.trials.iter()),
+        &path,
+        &result,
+    )
 }
 
-fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
+fn check_record(path: &Path, trials: u32) -> Result<(), Fault> {
     let message = if trials > 1 {
         format!("record the replay: expected one trial, found {trials}; a trace holds one")
     } else if path.symlink_metadata().is_ok() {
@@ -96,8 +100,8 @@ fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
 }
 
 /// The reason why nothing was measured, as a failure.
-fn nothing(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
-    if let Some(reason) = ran.aborted() {
+fn no_result_fault(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
+    if let Some(reason) = ran.abort_reason() {
         return Fault::new(Exit::Device, format!("replay on {reason}"));
     }
     let Some(reason) = keys(variants).find_map(|key| ran.cell_outcomes(&key).1.into_iter().next())
@@ -116,7 +120,7 @@ fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
 
 /// The exit code. A failed device counts more than a late replayer. An incomplete run was stopped
 /// by a signal, or failed in between.
-fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
+fn judge<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
     let failed = trials.clone().any(|trial| trial.errors > 0);
     match (state, failed, trials.all(|trial| trial.valid)) {
         (RunState::Complete, true, _) => Exit::Device,
@@ -127,7 +131,7 @@ fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> +
 }
 
 /// Opens one of `traces`, and shows progress.
-fn source<P: AsRef<Path>>(
+fn open_source<P: AsRef<Path>>(
     path: &Path,
     traces: &[P],
     how: &HowArgs,
@@ -137,37 +141,37 @@ fn source<P: AsRef<Path>>(
         path,
         format: how.recording.format.as_deref(),
         import: &how.recording.options().for_recordings(traces),
-        temporary: &temporary(),
+        temporary: &temporary_folder(),
     };
-    Line::reading([path]).during(|| TraceSource::open(&asked, &how.wanted(), stop, &say))
+    Line::reading([path]).during(|| TraceSource::open(&asked, &how.selection(), stop, &say))
 }
 
-fn site(
+fn open_site(
     args: &ReplayArgs,
     request: &ReplayRequest,
     facts: &ReplayFacts,
 ) -> Result<OpenSite, Fault> {
     let roots = Roots::live();
     let open = match &args.target {
-        Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
+        Some(target) => OpenSite::with_one_target(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
             let message = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
             return Err(Fault::usage(message));
         }
-        None => OpenSite::of_maps(&roots, request, &args.map, facts),
+        None => OpenSite::from_maps(&roots, request, &args.map, facts),
     };
-    let open = open.map_err(not_opened)?;
+    let open = open.map_err(suggest_simulated)?;
     say_simulated(&open);
     Ok(open)
 }
 
 /// The failure of a target. These commands make no scratch file, so none is suggested.
-fn not_opened(fault: Fault) -> Fault {
+fn suggest_simulated(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
-    fault.followed_by(", or a simulated device such as sim:50us")
+    fault.with_advice(", or a simulated device such as sim:50us")
 }
 
 fn say_simulated(open: &OpenSite) {
@@ -176,15 +180,11 @@ fn say_simulated(open: &OpenSite) {
 }
 
 /// Runs all trials. The targets' sites must stay open until it returns.
-fn run_trials(
-    replaying: Replaying<'_>,
-    seed: u64,
-    folder: &mut RunDir,
-) -> Result<ReplayTrials, Fault> {
+fn run_trials(plan: ReplayRun<'_>, seed: u64, folder: &mut RunDir) -> Result<ReplayTrials, Fault> {
     run_folder::announce(folder);
-    let beyond = replaying.beyond_estimate();
-    beyond.iter().for_each(|what| say(what));
-    replaying.run(seed, folder, of_trials().as_mut())
+    let delays = plan.possible_delays();
+    delays.iter().for_each(|delay| say(delay));
+    plan.run(seed, folder, trial_progress().as_mut())
 }
 
 /// One trial of each of `variants`, which is neither repeated nor recorded.
@@ -192,11 +192,11 @@ fn replaying<'a>(
     variants: &'a [Variant<'a>],
     request: &ReplayRequest,
     how: &HowArgs,
-    begin: Begin,
+    begin: Start,
     capture: Option<Option<CapturedBy>>,
     stop: &'a AtomicBool,
-) -> Replaying<'a> {
-    Replaying {
+) -> ReplayRun<'a> {
+    ReplayRun {
         variants,
         trials: 1,
         all_trials: how.all_trials,
@@ -207,8 +207,8 @@ fn replaying<'a>(
         capture,
         precondition: request.precondition,
         record: None,
-        memory: MEMORY,
-        spill: temporary(),
+        memory: RECORD_MEMORY,
+        spill: temporary_folder(),
         roots: Roots::live(),
         clock: Clock::new(),
         stop,
@@ -218,34 +218,34 @@ fn replaying<'a>(
 }
 
 /// Most repetitions of a trial in which the replayer was late by its own fault.
-const REPEATS: u32 = 3;
+const MAX_REPEATS: u32 = 3;
 
 /// Replays the traces on several devices in turns.
 pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     let requests = args.requests();
     let (traces, targets) = args.traces_and_targets();
-    let open = |path| source(path, &traces, &args.how, stop);
+    let open = |path| open_source(path, &traces, &args.how, stop);
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
-    let opens = opened(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens)? {
-        Capturing::By(by) => (Some(by), None),
-        Capturing::Not(reason) => (None, Some(reason)),
+    let opens = open_targets(&requests[0], targets, &sources[0])?;
+    let (capture, not_captured) = match capture_for(&Roots::live(), requests[0].wish, &opens)? {
+        Capture::By(by) => (Some(by), None),
+        Capture::Not(reason) => (None, Some(reason)),
     };
     match &not_captured {
         None | Some(NotCaptured::NotAsked) => {}
         Some(reason) => say(&q2c_report::not_captured(reason)),
     }
-    let begin = Begin::look(begun, &Roots::live());
-    let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
-    let rows = rows(&sources, &profiles, &requests);
+    let begin = Start::measure(begun, &Roots::live());
+    let profiles = make_profiles(&sources, &requests, &opens[0], &begin, stop)?;
+    let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {
         let name = row.name.clone();
         PreparedVariant::new(name, row.trace, &row.request, &opens, args.trials)
     });
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
-    let mut folder = folder(args, &prepared)?;
+    let mut folder = create_folder(args, &prepared)?;
     let _orderly = Orderly::begin();
     let starts = rows.iter().zip(&prepared).map(|(row, ready)| {
         let TraceSource { name, made_by, .. } = row.trace;
@@ -253,38 +253,38 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     });
     let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
-    let replaying = Replaying {
+    let replaying = ReplayRun {
         trials: args.trials,
-        repeats: REPEATS,
+        repeats: MAX_REPEATS,
         ..replaying(&variants, &requests[0], &args.how, begin, capture, stop)
     };
     let ran = run_trials(replaying, requests[0].seed, &mut folder)?;
     if keys(&variants).all(|key| ran.cell_outcomes(&key).0.is_empty()) {
-        return Err(nothing(&ran, &variants));
+        return Err(no_result_fault(&ran, &variants));
     }
     let compared = starts.into_iter().zip(&variants).zip(&rows);
-    let compared = compared.map(|((start, variant), row)| Compared {
+    let compared = compared.map(|((start, variant), row)| ComparedVariant {
         start,
         variant,
         profile: row.profile.cloned(),
     });
-    let compared: Vec<Compared<'_>> = compared.collect();
+    let compared: Vec<ComparedVariant<'_>> = compared.collect();
     let result = q2c_compare::compare(&compared, &ran, not_captured.as_ref());
     let path = folder.path().to_owned();
-    run_folder::publish(folder, ran.state(), &result)?;
+    run_folder::publish(folder, ran.summary.state(), &result)?;
     show(&result, args.how.run.json)?;
     run_folder::tell_report(&path);
     let devices = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = devices.flat_map(|device| &device.trials);
-    Ok(match exit(ran.state(), trials) {
-        Exit::Done if !result.comparisons.iter().all(compares) => Exit::Requirements,
+    Ok(match judge(ran.summary.state(), trials) {
+        Exit::Done if !result.comparisons.iter().all(did_same_work) => Exit::Requirements,
         other => other,
     })
 }
 
 /// True if all devices did the same work. False if a device has no valid trial, or its requests
 /// differ from those of the first device.
-fn compares(one: &Comparison) -> bool {
+fn did_same_work(one: &Comparison) -> bool {
     let unlike = |finding: &CompareFinding| {
         use CompareFinding::{NoValidTrial, WorkDiffers};
         matches!(finding, NoValidTrial { .. } | WorkDiffers { .. })
@@ -293,7 +293,7 @@ fn compares(one: &Comparison) -> bool {
 }
 
 /// Opens the targets. Block devices stay open as long as the sites exist.
-fn opened(
+fn open_targets(
     request: &ReplayRequest,
     targets: &[String],
     trace: &TraceSource,
@@ -301,27 +301,27 @@ fn opened(
     let roots = Roots::live();
     let opens = targets.iter().enumerate().map(|(nth, target)| {
         let before = targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
+        OpenSite::with_one_target(&roots, request, target, &trace.facts, before.count())
     });
     let opens: Result<Vec<OpenSite>, Fault> = opens.collect();
-    let opens = opens.map_err(not_opened)?;
+    let opens = opens.map_err(suggest_simulated)?;
     opens.iter().for_each(say_simulated);
     Ok(opens)
 }
 
 /// For each trace, its recording with completions if one of the modes needs it, else `None`.
-fn profiles(
+fn make_profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
     first: &OpenSite,
-    begin: &Begin,
+    begin: &Start,
     stop: &AtomicBool,
-) -> Result<Vec<Option<Profiled>>, Fault> {
-    let profiling = Profiling {
+) -> Result<Vec<Option<ProfiledTrace>>, Fault> {
+    let profiling = Profiler {
         request: &requests[0],
         first,
-        memory: MEMORY,
-        temporary: &temporary(),
+        memory: RECORD_MEMORY,
+        temporary: &temporary_folder(),
         busy_cpus: begin.disturbing_cpus(),
         stop,
     };
@@ -334,7 +334,7 @@ fn profiles(
              replayer is late; this recording is replayed on all devices",
             source.name,
             profiling.device(source),
-            spoken(source.facts.time_to_last_end().as_secs_f64())
+            time_text(source.facts.time_to_last_end().as_secs_f64())
         ));
         profiling.profile(source).map(Some)
     };
@@ -349,9 +349,9 @@ struct ReplayVariant<'a> {
 }
 
 /// All traces in all modes. Each has its own name if there are several.
-fn rows<'a>(
+fn replay_variants<'a>(
     sources: &'a [TraceSource],
-    profiles: &'a [Option<Profiled>],
+    profiles: &'a [Option<ProfiledTrace>],
     requests: &[ReplayRequest],
 ) -> Vec<ReplayVariant<'a>> {
     let several = sources.len() * requests.len() > 1;
@@ -360,14 +360,14 @@ fn rows<'a>(
         for request in requests {
             let needs = matches!(request.mode, Mode::Outstanding { .. });
             let profiled = profiled.as_ref().filter(|_| needs);
-            let name = several.then(|| name(&rows, source, &request.mode));
+            let name = several.then(|| free_name(&rows, source, &request.mode));
             rows.push(ReplayVariant {
                 name: name.unwrap_or_default(),
                 trace: profiled.map_or(source, |profiled| &profiled.trace),
-                profile: profiled.map(|profiled| &profiled.told),
+                profile: profiled.map(|profiled| &profiled.profile),
                 request: ReplayRequest {
                     // The profile already holds only the requested part of the trace.
-                    wanted: profiled.map_or(request.wanted.clone(), |_| Default::default()),
+                    selection: profiled.map_or(request.selection.clone(), |_| Default::default()),
                     ..request.clone()
                 },
             });
@@ -377,7 +377,7 @@ fn rows<'a>(
 }
 
 /// A name that no row has yet: trace and mode, with a number if the trace is given twice.
-fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String {
+fn free_name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String {
     let plain = format!("{}, {}", source.name, mode.name());
     let is_free = |name: &String| rows.iter().all(|row| row.name != *name);
     let mut numbered = (2..).map(|number| format!("{plain} ({number})"));
@@ -392,7 +392,7 @@ struct PlannedReplay<'a> {
 }
 
 /// Creates the run's folder with its plan: the job, or a list of jobs with their names.
-fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
+fn create_folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
     let out = &args.how.run.out;
     if let [one] = prepared {
         return Ok(RunDir::create(out, "compare", &one.job, &one.identity)?);

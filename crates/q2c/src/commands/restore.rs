@@ -23,14 +23,14 @@ pub(crate) struct RestoreArgs {
 /// Restores the settings that killed runs left changed, or lists them with `--dry-run`.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
-    let folder = folder(args.journal.as_deref())?;
+    let journals = folder(args.journal.as_deref())?;
     if args.dry_run {
-        let left = pending(&roots, &folder).or_exit(Exit::Environment)?;
+        let left = pending(&roots, &journals).or_exit(Exit::Environment)?;
         let changes = left.changes.iter();
         print_changes(changes.map(|(change, _)| change.to_string()), &left.faults)?;
         return Ok(Exit::requirements(left.faults.is_empty()));
     }
-    let report = restore_all(&roots, &folder).or_exit(Exit::Environment)?;
+    let report = restore_all(&roots, &journals).or_exit(Exit::Environment)?;
     let items = report.items.iter();
     let items = items.map(|item| format!("{}: {}", item.change, item.outcome));
     print_changes(items, &report.faults)?;
@@ -38,13 +38,10 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
 }
 
 /// Prints the restored or pending settings, and the damaged lines of journals.
-fn print_changes(
-    changes: impl Iterator<Item = String>,
-    faults: &[DamagedLine],
-) -> Result<(), Fault> {
+fn print_changes(texts: impl Iterator<Item = String>, faults: &[DamagedLine]) -> Result<(), Fault> {
     let damaged = |fault: &DamagedLine| format!("damaged journal: {fault}");
     let faults = faults.iter().map(damaged);
-    let mut lines: Vec<String> = changes.chain(faults).collect();
+    let mut lines: Vec<String> = texts.chain(faults).collect();
     if lines.is_empty() {
         lines.push("nothing to restore".to_owned());
     }

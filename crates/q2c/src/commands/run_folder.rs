@@ -2,9 +2,8 @@
 //! folder, and the end of a run.
 
 use crate::config;
-use crate::output::{say, unread};
-use q2c_engine::TimeSource;
-use q2c_engine::floor;
+use crate::output::{read_fault, say};
+use q2c_engine::{TimeSource, floor};
 use q2c_model::{CpuId, Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::{Exit, Machine};
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// q2c's version, and a checksum of the program if it can be read. In the identity of a run it
 /// tells builds apart.
-pub(crate) fn program() -> String {
+pub(crate) fn program_version() -> String {
     let mut checksum = crc32fast::Hasher::new();
     let mut piece = vec![0; 1 << 20];
     if let Ok(mut program) = std::env::current_exe().and_then(File::open) {
@@ -33,14 +32,14 @@ pub(crate) fn program() -> String {
 }
 
 /// The facts that must not change in a run without a target of its own: kernel and program.
-pub(crate) fn identity(machine: &Machine) -> Identity {
+pub(crate) fn machine_identity(machine: &Machine) -> Identity {
     Identity::default()
         .with("kernel", &machine.kernel)
-        .with("program", program())
+        .with("program", program_version())
 }
 
 /// Reads a command's result from a run folder or a file; it must have this schema.
-pub(crate) fn result<T: DeserializeOwned>(
+pub(crate) fn read_result<T: DeserializeOwned>(
     run: &Path,
     command: &str,
     schema: &str,
@@ -49,19 +48,16 @@ pub(crate) fn result<T: DeserializeOwned>(
     struct SchemaHead {
         schema: String,
     }
-    let path = if run.is_dir() {
-        run.join("result.json")
-    } else {
-        run.to_owned()
-    };
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|error| unread(&path, error))?;
-    let no_result = |e| unread(&path, format!("expected a result of {command}, found {e}"));
+    let in_folder = run.is_dir().then(|| run.join("result.json"));
+    let path = in_folder.unwrap_or_else(|| run.to_owned());
+    let text = whole_file::read_named_text(&path, whole_file::MAX_RESULT);
+    let text = text.map_err(|error| read_fault(&path, error))?;
+    let no_result = |e| read_fault(&path, format!("expected a result of {command}, found {e}"));
     let head: SchemaHead = serde_json::from_str(&text).map_err(no_result)?;
     if head.schema != schema {
         let actual = head.schema.escape_debug();
         let reason = format!("expected schema {schema}, found `{actual}`");
-        return Err(unread(&path, reason));
+        return Err(read_fault(&path, reason));
     }
     serde_json::from_str(&text).map_err(no_result)
 }
@@ -73,16 +69,25 @@ pub(crate) fn announce(folder: &RunDir) -> PathBuf {
 }
 
 /// The words of a command, in the form that plans and results store.
-pub(crate) fn in_words(command: &[OsString]) -> Vec<String> {
+pub(crate) fn command_words(command: &[OsString]) -> Vec<String> {
     let texts = command.iter().map(|word| word.to_string_lossy());
     texts.map(Cow::into_owned).collect()
 }
 
 /// Opens the folder of an interrupted run again. Reports on stderr what was cut off in its files.
-pub(crate) fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
+pub(crate) fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
     let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
+}
+
+/// The state of a run that has a result.
+pub(crate) fn state(complete: bool) -> RunState {
+    if complete {
+        RunState::Complete
+    } else {
+        RunState::Interrupted
+    }
 }
 
 /// Writes result and page into the folder, and what the command took from the configuration file.
@@ -95,8 +100,8 @@ pub(crate) fn publish(
     let page = result.document().page().or_exit(Exit::Internal)?;
     folder.publish_json("result.json", result)?;
     folder.publish("report.html", |out| out.write_all(page.as_bytes()))?;
-    if let Some(taken) = config::taken() {
-        folder.publish("config.toml", |out| out.write_all(taken.as_bytes()))?;
+    if let Some(text) = config::applied_text() {
+        folder.publish("config.toml", |out| out.write_all(text.as_bytes()))?;
     }
     folder.finish(state).map_err(Fault::from)
 }
@@ -107,7 +112,7 @@ pub(crate) fn tell_report(folder: &Path) {
 
 /// Ends a run with a result, and returns its exit code. An incomplete run keeps its scratch file,
 /// and the user is told how to resume.
-pub(crate) fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
+pub(crate) fn end_run(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
         if let Some(scratch) = &bench.kept_scratch {
             tell_no_longer_needed(scratch);
@@ -121,14 +126,13 @@ pub(crate) fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
 
 /// Reports that a run was stopped after some of its trials, and how to resume it.
 pub(crate) fn tell_stopped(folder: &Path) {
-    let resume = resume(folder);
-    say(&format!(
-        "stopped: the finished trials are in the report; {resume} goes on"
-    ));
+    let resume = resume_command(folder);
+    let message = format!("stopped: the finished trials are in the report; {resume} goes on");
+    say(&message);
 }
 
 /// The command line that resumes the run in `folder`.
-pub(crate) fn resume(folder: &Path) -> String {
+pub(crate) fn resume_command(folder: &Path) -> String {
     let name = RunDir::inspect(folder).map_or("COMMAND".to_owned(), |(record, _)| record.name);
     format!("q2c {name} --resume {}", quoted(folder))
 }
@@ -161,10 +165,9 @@ pub(crate) fn tell_no_longer_needed(scratch: &Path) {
 /// Names the scratch file that was kept for the run in `folder`, if there is one.
 pub(crate) fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
     if let Some(scratch) = scratch {
-        let (scratch, resume) = (scratch.display(), resume(folder));
-        say(&format!(
-            "kept {scratch} for {resume}; remove it when it is not wanted"
-        ));
+        let (scratch, resume) = (scratch.display(), resume_command(folder));
+        let message = format!("kept {scratch} for {resume}; remove it when it is not wanted");
+        say(&message);
     }
 }
 
@@ -177,10 +180,10 @@ pub(crate) struct Floor {
 }
 
 /// Measures the floor on `cpu`, with an engine that does nothing.
-pub(crate) fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Fault> {
+pub(crate) fn measure_floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Fault> {
     Ok(Floor {
         recorded_ns: floor::measure(time, cpu).or_exit(Exit::Environment)?,
-        bare_ns: floor::measure_bare(time, cpu).or_exit(Exit::Environment)?,
+        bare_ns: floor::measure_counting(time, cpu).or_exit(Exit::Environment)?,
     })
 }
 
@@ -204,8 +207,7 @@ mod tests {
         let runs = tempfile::tempdir().unwrap();
         let plan = std::collections::BTreeMap::from([("seed", 1)]);
         let folder = RunDir::create(runs.path(), "bench", &plan, &Identity::default()).unwrap();
-        let resume_command = resume(folder.path());
-        let path = folder.path().display();
-        assert_eq!(resume_command, format!("q2c bench --resume {path}"));
+        let command = format!("q2c bench --resume {}", folder.path().display());
+        assert_eq!(resume_command(folder.path()), command);
     }
 }

@@ -1,14 +1,14 @@
 //! The commands `q2c runs` and `q2c report`.
 
-use crate::output::{escaped, print, print_csv, say, screen, show_as, unread, write_new};
+use crate::output::{escape_json, print, print_csv, read_fault, say, screen, show_as, write_new};
 use clap::Args;
 use q2c_model::Fault;
-use q2c_report::kept::{self, StoredResult};
+use q2c_report::stored_results::{self, StoredResult};
 use q2c_report::terminal;
 use q2c_result::Exit;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult, SCHEMA};
 use q2c_run::run_dir::Status;
-use q2c_run::{FoundRun, kept_text, runs};
+use q2c_run::{FoundRun, read_result_text, runs};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -27,13 +27,13 @@ pub(crate) fn list(args: &RunsArgs) -> Result<Exit, Fault> {
     let result = RunsResult {
         schema: SCHEMA.to_owned(),
         folder: args.out.display().to_string(),
-        runs: found(&args.out)?.iter().map(listed).collect(),
+        runs: find_runs(&args.out)?.iter().map(list_entry).collect(),
     };
     show_as(&result, args.json, |screen| terminal::runs(&result, screen))
 }
 
-fn latest(folder: &Path) -> Result<PathBuf, Fault> {
-    let mut runs = found(folder)?.into_iter().map(|run| run.path);
+fn latest_run(folder: &Path) -> Result<PathBuf, Fault> {
+    let mut runs = find_runs(folder)?.into_iter().map(|run| run.path);
     let run = runs.find(|run| run.join("result.json").is_file());
     run.ok_or_else(|| {
         Fault::input(format!(
@@ -44,10 +44,10 @@ fn latest(folder: &Path) -> Result<PathBuf, Fault> {
 }
 
 /// The runs of a folder; empty if the folder does not exist yet.
-fn found(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
+fn find_runs(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
     match runs(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        runs => runs.map_err(|error| unread(folder, error)),
+        runs => runs.map_err(|error| read_fault(folder, error)),
     }
 }
 
@@ -56,8 +56,8 @@ fn has_empty_result(run: &Path) -> bool {
     std::fs::metadata(run.join("result.json")).is_ok_and(|result| result.len() == 0)
 }
 
-fn listed(run: &FoundRun) -> ListedRun {
-    let end = match &run.told {
+fn list_entry(run: &FoundRun) -> ListedRun {
+    let end = match &run.state {
         Ok((_, Status::Running)) => Ok(RunEnd::Running),
         Ok((_, Status::Complete)) if has_empty_result(&run.path) => {
             Err("its result.json is empty".to_owned())
@@ -67,7 +67,7 @@ fn listed(run: &FoundRun) -> ListedRun {
         Ok((_, Status::Crashed)) => Ok(RunEnd::Crashed),
         Err(error) => Err(error.to_string()),
     };
-    let record = run.told.as_ref().ok().map(|(record, _)| record);
+    let record = run.state.as_ref().ok().map(|(record, _)| record);
     ListedRun {
         path: run.path.display().to_string(),
         name: record.map(|record| record.name.clone()),
@@ -94,7 +94,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// Print the report as Markdown, to paste into an issue
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    #[ arg ( long , conflicts_with_all = [ "json" , "csv" ] ) ]
     pub markdown: bool,
     /// Print the result as JSON
     #[arg(long)]
@@ -105,9 +105,9 @@ pub(crate) struct ReportArgs {
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Fault> {
     let run = match &args.run {
         Some(run) => run.clone(),
-        None => latest(&args.out)?,
+        None => latest_run(&args.out)?,
     };
-    let result = result(&run)?;
+    let result = read_result(&run)?;
     if let Some(path) = &args.html {
         let page = result.document().page()?;
         write_new(path, page.as_bytes())?;
@@ -115,7 +115,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Fault> {
     }
     match (args.csv, args.json) {
         (true, _) => print_csv(&result.csv()?)?,
-        (_, true) => print(&escaped(&result.json()?))?,
+        (_, true) => print(&escape_json(&result.json()?))?,
         _ if args.markdown => print(&result.document().markdown())?,
         _ if args.html.is_some() => {}
         _ => print(&result.document().text(screen()))?,
@@ -123,7 +123,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-fn result(run: &Path) -> Result<Box<dyn StoredResult>, Fault> {
-    let (path, text) = kept_text(run)?;
-    kept::read(&text).map_err(|error| unread(&path, error))
+fn read_result(run: &Path) -> Result<Box<dyn StoredResult>, Fault> {
+    let (path, text) = read_result_text(run)?;
+    stored_results::read(&text).map_err(|error| read_fault(&path, error))
 }

@@ -1,7 +1,7 @@
 //! The command `q2c scale`.
 
 use crate::commands::run_folder;
-use crate::output::{NewFile, show, text_of, unix_s, unread};
+use crate::output::{NewFile, read_fault, read_text, show, unix_s};
 use crate::progress::Line;
 use clap::{Args, Subcommand};
 use q2c_engine::Pattern;
@@ -10,8 +10,8 @@ use q2c_policy::Method;
 use q2c_result::Exit;
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::scale::{Parameters, ScaleResult};
-use q2c_scale::predict::Range;
-use q2c_scale::run::Pick;
+use q2c_scale::predict::PredictionRange;
+use q2c_scale::run::CurveSelection;
 use q2c_scale::{ScaleRequest, parameters};
 use std::path::{Path, PathBuf};
 
@@ -29,10 +29,10 @@ pub(crate) struct PredictArgs {
     #[arg(required_unless_present = "parameters")]
     pub run: Option<PathBuf>,
     /// Cores to predict up to, one job on each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1024 ) ) ]
     pub cores: u32,
     /// Predict up to so many jobs, which share the cores [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1024 ) ) ]
     pub jobs: Option<u32>,
     /// Take the parameters of the model from this TOML file; needed when the run was measured on
     /// fewer than four physical cores
@@ -48,7 +48,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub depth: Option<u16>,
     /// The curve with this block size
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size ) ]
     pub bs: Option<Bytes>,
     /// The curve with this pattern
     #[arg(long)]
@@ -67,41 +67,41 @@ pub(crate) struct PredictArgs {
 pub(crate) fn run(command: &ScaleCommand) -> Result<Exit, Fault> {
     let ScaleCommand::Predict(args) = command;
     let page = NewFile::if_named(args.html.as_ref())?;
-    let result = predicted(args)?;
+    let result = predict(args)?;
     page.map(|file| file.write_page(&result)).transpose()?;
     show(&result, args.json)
 }
 
-fn predicted(args: &PredictArgs) -> Result<ScaleResult, Fault> {
-    let measured = |run| run_folder::result(run, "q2c bench", bench::SCHEMA);
+fn predict(args: &PredictArgs) -> Result<ScaleResult, Fault> {
+    let measured = |run| run_folder::read_result(run, "q2c bench", bench::SCHEMA);
     let run: Option<BenchResult> = args.run.as_deref().map(measured).transpose()?;
     let named = |path: &Path| path.display().to_string();
     let run_name = args.run.as_deref().map(named).unwrap_or_default();
     let file_name = args.parameters.as_deref().map(named).unwrap_or_default();
-    let given = args.parameters.as_deref().map(given).transpose()?;
+    let parameters = args.parameters.as_deref().map(read_model).transpose()?;
     let request = ScaleRequest {
         run: run.as_ref().map(|run| (run, run_name.as_str())),
-        parameters: given.map(|given| (given, file_name.as_str())),
-        pick: Pick {
+        parameters: parameters.map(|parameters| (parameters, file_name.as_str())),
+        selection: CurveSelection {
             engine: args.engine.clone(),
             method: args.method.clone(),
             depth: args.depth,
             bs: args.bs,
             rw: args.rw.map(|rw| rw.to_string()),
         },
-        range: Range {
+        range: PredictionRange {
             cores: args.cores,
             jobs: args.jobs.unwrap_or(args.cores),
             seed: args.seed,
         },
     };
-    let _line = Line::working("fitting and predicting");
+    let _line = Line::with_elapsed("fitting and predicting");
     let mut result = q2c_scale::predict(&request)?;
     result.started_unix_s = unix_s();
     Ok(result)
 }
 
-fn given(path: &Path) -> Result<Parameters, Fault> {
-    let read = parameters::read(&text_of(path)?);
-    read.map_err(|e| unread(path, &e).with_exit(e.exit()))
+fn read_model(path: &Path) -> Result<Parameters, Fault> {
+    let read = parameters::read(&read_text(path)?);
+    read.map_err(|e| read_fault(path, &e).with_exit(e.exit()))
 }

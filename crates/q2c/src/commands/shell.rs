@@ -28,8 +28,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "q2c", &mut script);
-    print(&String::from_utf8(script).or_exit(Exit::Internal)?)?;
-    Ok(Exit::Done)
+    print(&String::from_utf8(script).or_exit(Exit::Internal)?).map(|()| Exit::Done)
 }
 
 /// Writes a man page for the program and for each command, such as `q2c.1` and `q2c-poll-sim.1`.
@@ -39,17 +38,15 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit, Fault> {
     // Building gives subcommands their full names.
     let mut program = Cli::command();
     program.build();
-    let written = fs::create_dir_all(folder).and_then(|()| pages(&program, folder));
-    written.map_err(|error| {
+    let written = fs::create_dir_all(folder).and_then(|()| write_pages(&program, folder));
+    written.map(|()| Exit::Done).map_err(|error| {
         let folder = folder.display();
-        Fault::usage(format!(
-            "write the man pages into {folder}: {error}; name a folder"
-        ))
-    })?;
-    Ok(Exit::Done)
+        let message = format!("write the man pages into {folder}: {error}; name a folder");
+        Fault::usage(message)
+    })
 }
 
-fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+fn write_pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let page = clap_mangen::Man::new(command.clone().disable_help_subcommand(true));
     let mut text = Vec::new();
@@ -60,7 +57,7 @@ fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => File::create_new(&path)?.write_all(&text)?,
     }
-    let shown = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
-    let mut below = command.get_subcommands().filter(shown);
-    below.try_for_each(|subcommand| pages(subcommand, folder))
+    let is_shown = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
+    let mut subcommands = command.get_subcommands().filter(is_shown);
+    subcommands.try_for_each(|subcommand| write_pages(subcommand, folder))
 }

@@ -11,27 +11,29 @@ use q2c_report::counted;
 use q2c_report::terminal::{fleet_info, trace_columns, trace_info};
 use q2c_result::Exit;
 use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns, TraceInfo};
-use q2c_trace::export::{self, ExportOptions, Exported, FORMATS as EXPORT_FORMATS, TimelineLanes};
-use q2c_trace::import::{
-    CsvField, DOUBLED, FORMATS, Ids, ImportError, csv_fields, to_fleet, to_trace,
+use q2c_trace::export::{
+    self, ExportCounts, ExportOptions, FORMATS as EXPORT_FORMATS, TimelineLanes,
 };
-use q2c_trace::{Column, Counting, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter};
+use q2c_trace::import::{
+    CsvField, DUPLICATE_RECORD, FORMATS, IdSet, ImportError, csv_fields, to_fleet, to_trace,
+};
+use q2c_trace::{Column, SCHEMA_VERSION, Scan, TraceCounter, TraceError, TraceReader, TraceWriter};
 use std::io::{self, ErrorKind, stdout};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) const AFTER: &str = "A trace is a Parquet file; q2c trace columns lists its columns";
+pub(crate) const HINT: &str = "A trace is a Parquet file; q2c trace columns lists its columns";
 
 /// The last line of `-h`, which fits a screen, with the place of further help.
-const WHERE: &str = "q2c trace import --help describes the formats";
+const FORMATS_HINT: &str = "q2c trace import --help describes the formats";
 
 /// The commands of `q2c trace`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
-    #[command(after_help = WHERE, after_long_help = formats())]
+    #[command(after_help = FORMATS_HINT, after_long_help = formats())]
     Import(ImportArgs),
     /// Record every I/O of a device, from queued to complete, by BPF
     Record(RecordArgs),
@@ -57,17 +59,17 @@ pub(crate) struct InfoArgs {
 }
 
 fn export_formats() -> String {
-    let formats = list(EXPORT_FORMATS.iter().map(|f| (f.name, f.help)));
+    let formats = format_list(EXPORT_FORMATS.iter().map(|f| (f.name, f.help)));
     format!("{formats}\nThe columns of a trace: q2c trace columns")
 }
 
-fn list<'a>(formats: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+fn format_list<'a>(formats: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let lines = formats.map(|(name, help)| format!("  {name:<13} {help}\n"));
     format!("Formats:\n{}", lines.collect::<String>())
 }
 
 fn formats() -> String {
-    let formats = list(FORMATS.iter().map(|f| (f.name, f.help)));
+    let formats = format_list(FORMATS.iter().map(|f| (f.name, f.help)));
     format!(
         "{formats}\nInputs packed with gzip, Zstandard, xz, bzip2, LZ4 or zip are unpacked as they are read, and a tar or\nzip archive of one file is read as that file.\nThe fields that --columns of csv may name: q2c trace columns"
     )
@@ -77,23 +79,22 @@ pub(crate) fn run(command: &TraceCommand, stop: &AtomicBool) -> Result<Exit, Fau
     match command {
         TraceCommand::Import(args) => import(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
-        TraceCommand::Copy(args) => copied(args, stop),
+        TraceCommand::Copy(args) => copy(args, stop),
         TraceCommand::Export(args) => export(args, stop),
         TraceCommand::Columns(args) => columns(args),
-        TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
+        TraceCommand::Info(args) => show_info(&args.trace, args.json, stop),
     }
 }
 
-pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(super) fn show_info(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Fault> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
-    let (mut counting, mut ids, mut doubled) = (Counting::default(), Ids::default(), 0);
+    let (mut counting, mut ids, mut doubled) = (TraceCounter::default(), IdSet::default(), 0);
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
-            return Err(Fault::stopped(format!(
-                "read trace {}: stopped by a signal",
-                path.display()
-            )));
+            let path = path.display();
+            let message = format!("read trace {path}: stopped by a signal");
+            return Err(Fault::stopped(message));
         }
         let mut records = records.or_exit(Exit::Input)?;
         let total = records.len();
@@ -104,12 +105,15 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     drop(line);
     let mut meta = trace.meta().clone();
     if doubled > 0 {
-        *meta.unmatched.entry(DOUBLED.to_owned()).or_default() += doubled;
+        *meta
+            .unmatched
+            .entry(DUPLICATE_RECORD.to_owned())
+            .or_default() += doubled;
     }
-    tell(path, &meta, counting.finish(), json)
+    show(path, &meta, counting.finish(), json)
 }
 
-fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Fault> {
+fn show(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Fault> {
     let info = TraceInfo {
         path: path.display().to_string(),
         schema_version: SCHEMA_VERSION,
@@ -185,35 +189,34 @@ fn fact(text: &str) -> Result<(String, String), String> {
 }
 
 /// Copies a trace or a part of it, with the requested facts in its description.
-fn copied(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+fn copy(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
     let mut writer = TraceWriter::create(&args.output, meta.clone())?;
-    let mut counting = Counting::default();
+    let mut counting = TraceCounter::default();
     let line = Line::reading([args.trace.as_path()]);
-    let mut left = args.first.unwrap_or(u64::MAX);
+    let mut remaining = args.first.unwrap_or(u64::MAX);
     let window = args.span.window("copy trace: expected --from")?;
     let scan = window.map_or(Scan::new(), |window| Scan::new().starting_in(window));
     for records in reader.records(&scan).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
             let path = args.trace.display();
-            return Err(Fault::stopped(format!(
-                "copy trace {path}: stopped by a signal; nothing was kept"
-            )));
+            let message = format!("copy trace {path}: stopped by a signal; nothing was kept");
+            return Err(Fault::stopped(message));
         }
         let mut records = records.or_exit(Exit::Input)?;
-        records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        left -= records.len() as u64;
+        records.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
+        remaining -= records.len() as u64;
         counting.add(&records);
         writer.push(&records)?;
-        if left == 0 {
+        if remaining == 0 {
             break;
         }
     }
     writer.finish()?;
     drop(line);
-    tell(&args.output, &meta, counting.finish(), args.json)
+    show(&args.output, &meta, counting.finish(), args.json)
 }
 
 /// What to import, and what it does not say itself.
@@ -259,19 +262,17 @@ pub(super) fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
     let Some(PartitionBy::Device) = args.partition_by else {
         let made = line.during(|| to_trace(&args.inputs, format, &options, &args.output, stop));
-        let (meta, summary) = made.map_err(failure)?;
-        return tell(&args.output, &meta, summary, args.json);
+        let (meta, summary) = made.map_err(import_fault)?;
+        return show(&args.output, &meta, summary, args.json);
     };
     let out = (args.output.as_path(), args.stretch_rows);
     let fleet = line.during(|| to_fleet(&args.inputs, format, &options, out, stop));
-    let fleet = fleet.map_err(failure)?;
+    let fleet = fleet.map_err(import_fault)?;
     let path = args.output.display().to_string();
-    show_as(&fleet, args.json, |screen| {
-        fleet_info(&path, &fleet, screen)
-    })
+    show_as(&fleet, args.json, |s| fleet_info(&path, &fleet, s))
 }
 
-fn failure(error: ImportError) -> Fault {
+fn import_fault(error: ImportError) -> Fault {
     match error {
         ImportError::Trace(TraceError::Stopped { .. }) => {
             Fault::stopped(format!("{error}; nothing was kept"))
@@ -297,9 +298,8 @@ impl SpanArgs {
         let window = self.from.unwrap_or(Nanos::ZERO)..self.to.unwrap_or(Nanos(u64::MAX));
         if window.is_empty() {
             let Range { start, end } = window;
-            return Err(Fault::usage(format!(
-                "{expected} before --to, found {start} and {end}"
-            )));
+            let message = format!("{expected} before --to, found {start} and {end}");
+            return Err(Fault::usage(message));
         }
         Ok((self.from.is_some() || self.to.is_some()).then_some(window))
     }
@@ -329,9 +329,9 @@ pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let format = export::by_name(&args.format).ok_or("find the format");
     let format = format.or_exit(Exit::Usage)?;
     if args.lanes.is_some() && format.name != "chrome" {
-        let message =
-            "use --lanes: expected --format chrome, found another format; leave --lanes out";
-        return Err(Fault::usage(message));
+        return Err(Fault::usage(
+            "use --lanes: expected --format chrome, found another format; leave --lanes out",
+        ));
     }
     let options = ExportOptions {
         window: args.span.window("use --from and --to: expected a time")?,
@@ -360,7 +360,7 @@ fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe
 }
 
-fn export_summary(exported: &Exported) -> String {
+fn export_summary(exported: &ExportCounts) -> String {
     let mut summary = format!("{} exported", counted(exported.written, "request"));
     for (reason, n) in &exported.left_out {
         summary += &format!(", {n} left out: {reason}");

@@ -6,8 +6,8 @@ mod program;
 use super::diff::RunLimits;
 use crate::commands::{restore, run_folder};
 use crate::output::{say, show};
-use crate::progress::of_trials;
-use crate::workbench::{machine, open, scratch, target, tell_place};
+use crate::progress::trial_progress;
+use crate::workbench::{machine_for_target, make_scratch, open, target_name, tell_place};
 use program::RecordedProgram;
 use q2c_engine::EngineSpec;
 use q2c_host::target::Scratch;
@@ -17,7 +17,7 @@ use q2c_result::{CheckVerdict, DoctorReport, Exit, tune_jobs};
 use q2c_run::run_dir::{PlanFault, RunDirError, read_checked_plan};
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sim::start_threads;
-use q2c_study::LONG_S;
+use q2c_study::LONG_RUN_S;
 use q2c_tune::{ExpectedTrials, Tune, TuneSettings};
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workbench::Workbench;
@@ -30,24 +30,24 @@ pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault>
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
         let plan: TuneSettings = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
-        let limits = limits(args, plan.jobs.len())?;
-        let plan = plan.resumed_by(args);
+        let limits = run_limits(args, plan.jobs.len())?;
+        let plan = plan.with_session(args);
         if plan.jobs.len() > 1 {
             return over_jobs::run(plan, None, Some(folder), &limits, stop);
         }
-        let outcome = tune_job(plan, None, &TuneFolder::Kept(folder), None, stop)?;
-        return tuned(outcome, &limits);
+        let outcome = tune_job(plan, None, &TuneFolder::Existing(folder), None, stop)?;
+        return end_tuned(outcome, &limits);
     }
-    let program = program::recorded(args, stop)?;
+    let program = program::record_or_read(args, stop)?;
     let settings = match &program {
         Some(recorded) => args.for_program(&recorded.program.copied),
         None => args.clone(),
     };
-    begin(settings, program, stop)
+    start_run(settings, program, stop)
 }
 
-fn limits(args: &TuneSettings, numbers: usize) -> Result<RunLimits<'_>, Fault> {
-    let schema = match numbers {
+fn run_limits(args: &TuneSettings, job_counts: usize) -> Result<RunLimits<'_>, Fault> {
+    let schema = match job_counts {
         0 | 1 => SCHEMA,
         _ => tune_jobs::SCHEMA,
     };
@@ -55,39 +55,39 @@ fn limits(args: &TuneSettings, numbers: usize) -> Result<RunLimits<'_>, Fault> {
 }
 
 /// Starts a new run. The settings already contain the workload of `program`, if there is one.
-fn begin(
+fn start_run(
     mut spec: TuneSettings,
     program: Option<RecordedProgram>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    let judged = spec.clone();
-    let limits = limits(&judged, spec.jobs.len())?;
-    let scratch = scratch(spec.workload.scratch, &spec.workload.run, stop)?;
-    let target = target("tune", spec.workload.target.as_deref(), scratch.as_ref())?;
+    let args = spec.clone();
+    let limits = run_limits(&args, spec.jobs.len())?;
+    let scratch = make_scratch(spec.workload.scratch, &spec.workload.run, stop)?;
+    let target = target_name("tune", spec.workload.target.as_deref(), scratch.as_ref())?;
     let engine = spec.workload.engine.as_ref();
-    spec.machine = machine(&spec.simulated, &target, engine)?;
-    spec.policy
-        .extend(spec.own.policies().or_exit(Exit::Usage)?);
+    spec.machine = machine_for_target(&spec.simulated, &target, engine)?;
+    let own_rules = spec.own.policies().or_exit(Exit::Usage)?;
+    spec.policy.extend(own_rules);
     let engine = EngineSpec::for_target(engine, &target);
     spec.workload.engine = Some(engine.or_exit(Exit::Usage)?);
     spec.workload.target = Some(target);
     spec.jobs.sort_unstable();
-    PlanFault::each_once("--bs", &spec.workload.bs)
+    PlanFault::check_unique("--bs", &spec.workload.bs)
         .map_err(|fault| Fault::usage(format!("tune {fault}")))?;
-    worth_it(&spec)?;
+    check_length(&spec)?;
     if spec.jobs.len() > 1 {
         return over_jobs::run(spec, scratch, None, &limits, stop);
     }
     let out = spec.workload.run.out.clone();
     let outcome = tune_job(spec, scratch, &TuneFolder::New(&out), program, stop)?;
-    tuned(outcome, &limits)
+    end_tuned(outcome, &limits)
 }
 
-/// Refuses long trials of the user's own rules without `--yes`: longer than [`LONG_S`], and longer
-/// than those of all other methods.
-fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
-    let ExpectedTrials { own_s, others_s } = spec.expected_trials(spec.jobs.len());
-    if spec.yes || own_s <= LONG_S.max(others_s) {
+/// Refuses long trials of the user's own rules without `--yes`: longer than [`LONG_RUN_S`], and
+/// longer than those of all other methods.
+fn check_length(spec: &TuneSettings) -> Result<(), Fault> {
+    let ExpectedTrials { rules_s, others_s } = spec.expected_trials(spec.jobs.len());
+    if spec.yes || rules_s <= LONG_RUN_S.max(others_s) {
         return Ok(());
     }
     Err(Fault::usage(format!(
@@ -97,21 +97,21 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
             1 => "the rule".to_owned(),
             n => format!("{n} rules"),
         },
-        Nanos::from_secs_f64(own_s),
+        Nanos::from_secs_f64(rules_s),
         Nanos::from_secs_f64(others_s)
     )))
 }
 
-fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
-    let shown = |(result, state)| show(&result, ran.json).map(|_| (result, state));
-    match ran.outcome.and_then(shown) {
+fn end_tuned(tuned: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
+    let show = |(result, state)| show(&result, tuned.json).map(|_| (result, state));
+    match tuned.outcome.and_then(show) {
         Ok((result, state)) => {
-            run_folder::tell_report(&ran.folder);
-            let exit = run_folder::end(state, ran.bench, &ran.folder);
-            limits.end(exit, &ran.folder, &result)
+            run_folder::tell_report(&tuned.folder);
+            let exit = run_folder::end_run(state, tuned.bench, &tuned.folder);
+            limits.judge(exit, &tuned.folder, &result)
         }
         Err(failure) => {
-            run_folder::keep_for_resume(ran.bench, &ran.folder);
+            run_folder::keep_for_resume(tuned.bench, &tuned.folder);
             Err(failure)
         }
     }
@@ -119,7 +119,7 @@ fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
 
 /// The store of calibrations: `$XDG_CACHE_HOME/q2c/calibration`, else
 /// `$HOME/.cache/q2c/calibration`. `None` if neither is set. Only absolute paths count.
-pub(crate) fn store() -> Option<Store> {
+pub(crate) fn calibration_store() -> Option<Store> {
     let absolute = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
         path.is_absolute().then_some(path)
@@ -134,7 +134,7 @@ enum TuneFolder<'a> {
     New(&'a Path),
     /// A new part with this name inside the folder of a larger run.
     Part(&'a RunDir, String),
-    Kept(&'a Path),
+    Existing(&'a Path),
 }
 
 impl TuneFolder<'_> {
@@ -142,7 +142,7 @@ impl TuneFolder<'_> {
         match self {
             TuneFolder::New(runs) => Ok(RunDir::create(runs, "tune", spec, identity)?),
             TuneFolder::Part(whole, name) => Ok(whole.create_part(name, spec, identity)?),
-            TuneFolder::Kept(path) => run_folder::resumed(path, identity),
+            TuneFolder::Existing(path) => run_folder::resume(path, identity),
         }
     }
 }
@@ -163,18 +163,18 @@ fn tune_job(
     program: Option<RecordedProgram>,
     stop: &AtomicBool,
 ) -> Result<TuneOutcome, Fault> {
-    let kept = matches!(place, TuneFolder::Kept(_));
+    let resumed = matches!(place, TuneFolder::Existing(_));
     let bench = open(&spec.request(), scratch, stop);
-    let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
+    let mut bench = bench.map_err(|failure| if resumed { failure.for_plan() } else { failure })?;
     if spec.workload.scratch.is_some() {
-        bench.on_scratch();
+        bench.mark_scratch();
     }
     tell_place(&bench);
     if bench.workload.site.time.world().is_none() {
         say(&doctor_in_a_line(&bench.doctor));
     }
-    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
-    if !kept {
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program_version());
+    if !resumed {
         // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
         // session could choose others.
         spec.workload.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
@@ -187,22 +187,22 @@ fn tune_job(
         program.keep(&folder)?;
     }
     Ok(TuneOutcome {
-        outcome: run_in(folder, &spec, &bench, stop),
+        outcome: tune_in_folder(folder, &spec, &bench, stop),
         json: spec.workload.run.json,
         bench,
         folder: path,
     })
 }
 
-fn run_in(
+fn tune_in_folder(
     mut folder: RunDir,
     spec: &TuneSettings,
     bench: &Workbench,
     stop: &AtomicBool,
 ) -> Result<(TuneResult, RunState), Fault> {
-    let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
+    let floor = run_folder::measure_floor(&bench.workload.site.time, bench.workload.cpus[0])?;
     // Simulated costs come from the plan's machine, never from the store.
-    let store = store().filter(|_| spec.machine.is_none());
+    let store = calibration_store().filter(|_| spec.machine.is_none());
     let restore_dir = restore::folder(None).ok();
     let tune = Tune {
         spec,
@@ -217,7 +217,7 @@ fn run_in(
         harness_bare_ns: floor.bare_ns,
         stop,
     };
-    let (result, state) = tune.run(&mut folder, of_trials().as_mut())?;
+    let (result, state) = tune.run(&mut folder, trial_progress().as_mut())?;
     run_folder::publish(folder, state, &result)?;
     Ok((result, state))
 }

@@ -2,7 +2,7 @@
 //! become defaults of options, before the arguments are parsed.
 
 use crate::args::Cli;
-use crate::output::{say, unread};
+use crate::output::{read_fault, say};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMat
 use q2c_host::own_folder;
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
-use q2c_run::config::{Config, ConfigTable, DEFAULTS, FILE, Setting, WrongSetting, target_name};
+use q2c_run::config::{Config, ConfigTable, DEFAULTS, FILE, Setting, SettingError, target_name};
 use q2c_run::whole_file;
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -34,12 +34,12 @@ pub(crate) struct ConfigArgs {
 
 /// What this process took from the file, in the form of such a file. Like the arguments it belongs
 /// to the command line, and it is stored in the folder of the run.
-static TAKEN: OnceLock<String> = OnceLock::new();
+static APPLIED: OnceLock<String> = OnceLock::new();
 
 /// What the command took from the file. `None` if it took nothing, or resumes a run, whose settings
 /// come from its plan.
-pub(crate) fn taken() -> Option<&'static str> {
-    TAKEN.get().map(String::as_str)
+pub(crate) fn applied_text() -> Option<&'static str> {
+    APPLIED.get().map(String::as_str)
 }
 
 #[derive(Debug)]
@@ -51,39 +51,33 @@ pub(crate) enum CliError {
 }
 
 pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
-    let (typed, cli) = parsed(Cli::command(), &arguments)?;
-    let (command, options) = innermost(&typed);
+    let (typed, cli) = parse(Cli::command(), &arguments)?;
+    let (command, options) = innermost_command(&typed);
     let known = COMMANDS.iter().find(|known| known.command == command);
     let mut before_own = arguments.iter().take_while(|word| *word != "--");
-    let names = before_own.any(|word| {
-        word.to_str()
-            .is_some_and(|word| target_name(word).is_some())
-    });
-    if known.is_none() && !names {
+    let names_target = before_own.any(|word| word.to_str().and_then(target_name).is_some());
+    if known.is_none() && !names_target {
         return Ok(cli);
     }
-    let Some(config) = sound(&cli.config).map_err(CliError::File)? else {
-        return if names {
-            Err(CliError::File(no_names(&cli.config, &arguments)))
-        } else {
-            Ok(cli)
-        };
+    let Some(config) = valid_config(&cli.config).map_err(CliError::File)? else {
+        let fault = names_target.then(|| unknown_target(&cli.config, &arguments));
+        return fault.map_or(Ok(cli), |fault| Err(CliError::File(fault)));
     };
     let file = config.path.display().to_string();
     let targets = q2c_run::config::replace(&mut arguments, &config.targets, &file);
     let targets = targets.or_exit(Exit::Usage).map_err(CliError::File)?;
-    let settings = known.map_or(Vec::new(), |known| held(&config, known, options));
+    let settings = known.map_or(Vec::new(), |keys| applied_settings(&config, keys, options));
     let path: Vec<&str> = command.split(' ').collect();
-    let (_, cli) = parsed(with_settings(Cli::command(), &path, &settings), &arguments)?;
+    let (_, cli) = parse(with_settings(Cli::command(), &path, &settings), &arguments)?;
     tell(&config, &targets, &settings);
     let sets_something = !(targets.is_empty() && settings.is_empty());
-    if sets_something && !goes_on(options) {
-        TAKEN.get_or_init(|| q2c_run::config::taken(&config.path, &targets, &settings));
+    if sets_something && !is_resumed(options) {
+        APPLIED.get_or_init(|| q2c_run::config::to_toml(&config.path, &targets, &settings));
     }
     Ok(cli)
 }
 
-fn parsed(program: Command, arguments: &[OsString]) -> Result<(ArgMatches, Cli), CliError> {
+fn parse(program: Command, arguments: &[OsString]) -> Result<(ArgMatches, Cli), CliError> {
     let matches = program.try_get_matches_from(arguments);
     let matches = matches.map_err(CliError::Words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(CliError::Words)?;
@@ -91,7 +85,7 @@ fn parsed(program: Command, arguments: &[OsString]) -> Result<(ArgMatches, Cli),
 }
 
 /// The words of the given command, and its own options.
-fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
+fn innermost_command(matches: &ArgMatches) -> (String, &ArgMatches) {
     let mut path = Vec::new();
     let mut options = matches;
     while let Some((name, subcommand)) = options.subcommand() {
@@ -102,19 +96,23 @@ fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
 }
 
 /// The settings that apply to a command: those of its options that were not typed.
-fn held<'a>(config: &'a Config, known: &CommandKeys, options: &ArgMatches) -> Vec<&'a Setting> {
+fn applied_settings<'a>(
+    config: &'a Config,
+    known: &CommandKeys,
+    options: &ArgMatches,
+) -> Vec<&'a Setting> {
     let holds = |key: &str| {
         let typed = options.value_source(&id(key)) == Some(ValueSource::CommandLine);
-        let resumed = goes_on(options) && !LIMITS.contains(&key);
-        let in_job_file = is_given(options, "fio") && IN_JOB_FILES.contains(&key);
+        let resumed = is_resumed(options) && !has_key(LIMIT_KEYS, key);
+        let in_job_file = is_given(options, "fio") && has_key(JOB_FILE_KEYS, key);
         !(typed || resumed || in_job_file)
     };
     let keys = known.keys().filter(|key| holds(key));
-    keys.filter_map(|key| config.setting(known.command, key, SHARED.contains(&key)))
+    keys.filter_map(|key| config.setting(known.command, key, has_key(SHARED_KEYS, key)))
         .collect()
 }
 
-fn goes_on(options: &ArgMatches) -> bool {
+fn is_resumed(options: &ArgMatches) -> bool {
     is_given(options, "resume")
 }
 
@@ -124,56 +122,52 @@ fn is_given(options: &ArgMatches, id: &str) -> bool {
 
 /// Reports what was taken from the file, so that no setting of a run is a surprise.
 fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Setting]) {
-    let summary = what_it_sets(targets, settings.iter().copied());
+    let summary = settings_text(targets, settings.iter().copied());
     if !summary.is_empty() {
         say(&format!("from {}: {summary}", config.path.display()));
     }
 }
 
 /// Targets and settings as text: `@disk = sim:50us, tune.seconds = 2s`.
-pub(crate) fn what_it_sets<'a>(
+pub(crate) fn settings_text<'a>(
     targets: &BTreeMap<String, String>,
     settings: impl Iterator<Item = &'a Setting>,
 ) -> String {
     let target = |(name, target): (&String, &String)| format!("@{name} = {target}");
-    let texts = targets.iter().map(target).chain(settings.map(in_words));
+    let texts = targets.iter().map(target).chain(settings.map(setting_text));
     texts.collect::<Vec<_>>().join(", ")
 }
 
-fn in_words(setting: &Setting) -> String {
+fn setting_text(setting: &Setting) -> String {
     let texts: Vec<&str> = setting.texts().collect();
     format!("{} = {}", setting.name(), texts.join(" and "))
 }
 
-fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
-    let config = look(args)?.transpose();
-    config.map_err(|(path, faults)| faulty(&path, &faults))
+fn valid_config(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
+    let config = read_file(args)?.transpose();
+    config.map_err(|(path, faults)| config_fault(&path, &faults))
 }
 
 /// The path of a file, and its mistakes sorted by place.
-type WrongConfig = (PathBuf, Vec<WrongSetting>);
+type WrongConfig = (PathBuf, Vec<SettingError>);
 
 /// Reads the configuration file in force; `None` if there is none.
-pub(crate) fn look(args: &ConfigArgs) -> Result<Option<Result<Config, WrongConfig>>, Fault> {
-    let Some(path) = located(args)? else {
+pub(crate) fn read_file(args: &ConfigArgs) -> Result<Option<Result<Config, WrongConfig>>, Fault> {
+    let Some(path) = find_file(args)? else {
         return Ok(None);
     };
-    let text = whole_file::read_text(&path, whole_file::BY_HAND);
-    let text = text.map_err(|error| unread(&path, error))?;
+    let text = whole_file::read_text(&path, whole_file::MAX_TEXT);
+    let text = text.map_err(|error| read_fault(&path, error))?;
     let config = q2c_run::config::parse(&path, &text, &tables()).and_then(|config| {
-        let mut faults = faults(&config, &Cli::command());
+        let mut faults = find_faults(&config, &Cli::command());
         faults.sort_by_key(|fault| fault.place);
-        if faults.is_empty() {
-            Ok(config)
-        } else {
-            Err(faults)
-        }
+        faults.is_empty().then_some(config).ok_or(faults)
     });
     Ok(Some(config.map_err(|faults| (path, faults))))
 }
 
 /// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
-fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
+fn find_file(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
     let variable = std::env::var_os("Q2C_CONFIG").filter(|path| !path.is_empty());
     let given = args.config.clone().or(variable.map(PathBuf::from));
     let bad = |error| Fault::environment(format!("find {FILE}: {error}"));
@@ -181,33 +175,33 @@ fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
         _ if args.no_config => Ok(None),
         Some(path) => std::path::absolute(path).map(Some).map_err(bad),
         None => q2c_run::config::find(&std::env::current_dir().map_err(bad)?)
-            .map(trusted)
+            .map(check_trust)
             .transpose(),
     }
 }
 
 /// Checks a file that was found and not named, since another user may have put it there.
-fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
-    let refused = |error| {
+fn check_trust(path: PathBuf) -> Result<PathBuf, Fault> {
+    let untrusted = |error| {
         let path = path.display();
         format!(
             "use {path}, which was found and not named: {error}; --config {path} takes it all the same, --no-config none"
         )
     };
-    let checked = own_folder::check_behind_sudo(&path).map_err(refused);
+    let checked = own_folder::check_behind_sudo(&path).map_err(untrusted);
     checked.or_exit(Exit::Input).map(|()| path)
 }
 
-fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
+fn config_fault(path: &Path, faults: &[SettingError]) -> Fault {
     let first = faults.first().map(ToString::to_string);
     let more = match faults.len() {
         0 | 1 => String::new(),
         n => format!("; {} more are told by q2c doctor", n - 1),
     };
-    unread(path, first.unwrap_or_default() + &more)
+    read_fault(path, first.unwrap_or_default() + &more)
 }
 
-fn no_names(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
+fn unknown_target(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
     let mut arguments = arguments.iter().filter_map(|word| word.to_str());
     let name = arguments.find_map(|word| target_name(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
@@ -238,12 +232,12 @@ fn with_settings(command: Command, path: &[&str], settings: &[&Setting]) -> Comm
 fn with_default(arg: Arg, setting: &Setting) -> Arg {
     // Defaults must live as long as the program.
     let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
-    let texts: Vec<&str> = typed(&arg, setting).into_iter().map(kept).collect();
+    let texts: Vec<&str> = typed_texts(&arg, setting).into_iter().map(kept).collect();
     arg.default_values(texts)
 }
 
 /// The texts as they would be typed: one by one if the option may be repeated, else as one list.
-fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
+fn typed_texts(arg: &Arg, setting: &Setting) -> Vec<String> {
     let texts: Vec<&str> = setting.texts().collect();
     match arg.get_action() {
         ArgAction::Append => texts.into_iter().map(str::to_owned).collect(),
@@ -252,25 +246,24 @@ fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
 }
 
 /// The settings whose values do not fit their options.
-fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
-    let commands = COMMANDS.iter();
-    let fault = |setting| {
-        commands
-            .clone()
-            .find_map(|known| fault(setting, known, program))
+fn find_faults(config: &Config, program: &Command) -> Vec<SettingError> {
+    let find = |setting| {
+        COMMANDS
+            .iter()
+            .find_map(|k| find_fault(setting, k, program))
     };
-    config.settings.iter().filter_map(fault).collect()
+    config.settings.iter().filter_map(find).collect()
 }
 
-fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<WrongSetting> {
+fn find_fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<SettingError> {
     if !known.takes(&setting.table, &setting.key) {
         return None;
     }
     let arg = option(program, known.command, &setting.key)?;
-    let texts = typed(arg, setting);
+    let texts = typed_texts(arg, setting);
     let mut texts = texts.iter().enumerate();
-    let (nth, reason) = texts.find_map(|(nth, text)| Some((nth, refused(arg, text)?)))?;
-    Some(WrongSetting {
+    let (nth, reason) = texts.find_map(|(nth, text)| Some((nth, refusal(arg, text)?)))?;
+    Some(SettingError {
         place: setting.values.get(nth)?.place,
         words: format!("{}: {reason}", setting.name()),
     })
@@ -285,7 +278,7 @@ fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg>
 }
 
 /// Why an option refuses a value; `None` if it takes it.
-fn refused(arg: &Arg, text: &str) -> Option<String> {
+fn refusal(arg: &Arg, text: &str) -> Option<String> {
     let parser: ValueParser = arg.get_value_parser().clone();
     let mut alone = Arg::new("value").long("value").value_parser(parser);
     if let Some(delimiter) = arg.get_value_delimiter() {
@@ -305,87 +298,52 @@ fn refused(arg: &Arg, text: &str) -> Option<String> {
 }
 
 /// The keys of the table for all commands.
-const SHARED: &[&str] = &["out", "cpus", "seed", "bs", "seconds", "budget"];
-const REPLAYED: &[&str] = &[
-    "out",
-    "cpus",
-    "seed",
-    "trials",
-    "submitters",
-    "max-lateness",
-];
+const SHARED_KEYS: &str = "out cpus seed bs seconds budget";
+const REPLAY_KEYS: &str = "out cpus seed trials submitters max-lateness";
 /// The keys of commands whose result can be checked against limits. A resumed run takes only these,
 /// since it keeps its own settings.
-const LIMITS: &[&str] = &["fail-if", "baseline"];
+const LIMIT_KEYS: &str = "fail-if baseline";
 /// The keys that are ignored with a fio job file, which states them itself.
-const IN_JOB_FILES: [&str; 7] = [
-    "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
-];
+const JOB_FILE_KEYS: &str = "cpus bs seconds warm-up jobs depth method";
+
+fn has_key(list: &str, key: &str) -> bool {
+    list.split(' ').any(|listed| listed == key)
+}
 
 struct CommandKeys {
     /// The words of the command, such as `poll tune-kernel`.
     command: &'static str,
     /// Its keys, in several lists.
-    lists: &'static [&'static [&'static str]],
+    lists: &'static [&'static str],
 }
 
-const fn known(command: &'static str, lists: &'static [&'static [&'static str]]) -> CommandKeys {
+const fn command_keys(command: &'static str, lists: &'static [&'static str]) -> CommandKeys {
     CommandKeys { command, lists }
 }
 
+const TUNE_KEYS: &str = "trials jobs think policy rule period objective min-iops max-p99 max-cpu";
+const BENCH_KEYS: &str = "trials jobs depth method warm-up precision rating";
+
 /// The commands with their keys. A command of one word has a table of that name.
 const COMMANDS: &[CommandKeys] = &[
-    known(
-        "tune",
-        &[
-            SHARED,
-            &[
-                "trials",
-                "jobs",
-                "think",
-                "policy",
-                "rule",
-                "period",
-                "objective",
-                "min-iops",
-                "max-p99",
-                "max-cpu",
-            ],
-            LIMITS,
-        ],
-    ),
-    known(
-        "bench",
-        &[
-            SHARED,
-            &[
-                "trials",
-                "jobs",
-                "depth",
-                "method",
-                "warm-up",
-                "precision",
-                "rating",
-            ],
-            LIMITS,
-        ],
-    ),
-    known("calibrate", &[&["out", "cpus", "seed", "bs", "jobs"]]),
-    known("replay", &[REPLAYED, LIMITS]),
-    known("compare", &[REPLAYED]),
-    known("diff", &[&["fail-if"]]),
-    known("fs bench", &[&["out", "seed"]]),
-    known("place run", &[&["out"]]),
-    known("poll tune-kernel", &[&["out"]]),
-    known("reproduce", &[&["out", "seed"]]),
-    known("runs", &[&["out"]]),
-    known("report", &[&["out"]]),
+    command_keys("tune", &[SHARED_KEYS, TUNE_KEYS, LIMIT_KEYS]),
+    command_keys("bench", &[SHARED_KEYS, BENCH_KEYS, LIMIT_KEYS]),
+    command_keys("calibrate", &["out cpus seed bs jobs"]),
+    command_keys("replay", &[REPLAY_KEYS, LIMIT_KEYS]),
+    command_keys("compare", &[REPLAY_KEYS]),
+    command_keys("diff", &["fail-if"]),
+    command_keys("fs bench", &["out seed"]),
+    command_keys("place run", &["out"]),
+    command_keys("poll tune-kernel", &["out"]),
+    command_keys("reproduce", &["out seed"]),
+    command_keys("runs", &["out"]),
+    command_keys("report", &["out"]),
 ];
 
 fn tables() -> Vec<ConfigTable> {
     let shared = ConfigTable {
         name: DEFAULTS,
-        keys: SHARED.to_vec(),
+        keys: SHARED_KEYS.split(' ').collect(),
     };
     let commands = COMMANDS.iter().filter(|known| known.has_table());
     let tables = commands.map(|known| ConfigTable {
@@ -397,7 +355,7 @@ fn tables() -> Vec<ConfigTable> {
 
 impl CommandKeys {
     fn keys(&self) -> impl Iterator<Item = &'static str> {
-        self.lists.iter().copied().flatten().copied()
+        self.lists.iter().flat_map(|list| list.split(' '))
     }
 
     /// True if the command has its own table: it has settings other than the common ones.

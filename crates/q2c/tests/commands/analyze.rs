@@ -19,9 +19,9 @@ fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8>
     event.record(sequence)
 }
 
-/// Writes blktrace's files of ten reads, one every 50 us, by a process called `db`. Q, G and D are
-/// on CPU 0, C is on CPU 2. Q2G takes 10 us, G2D 20 us and D2C 70 us.
-fn two_files(folder: &Path) {
+/// A folder with blktrace's files of ten reads, one every 50 us, by a process called `db`. Q, G and
+/// D are on CPU 0, C is on CPU 2. Q2G takes 10 us, G2D 20 us and D2C 70 us.
+fn two_files() -> Place {
     const NOTE: u32 = 0x400 << 16;
     let mut note = record(0, 0, 0, 0, 0);
     note[28..32].copy_from_slice(&NOTE.to_le_bytes());
@@ -38,8 +38,9 @@ fn two_files(folder: &Path) {
     let numbered = (1u32..).zip(events);
     let queued = numbered.flat_map(|(n, (us, action, sector))| record(0, n, us, action, sector));
     let first: Vec<u8> = note.into_iter().chain(queued).collect();
-    fs::write(folder.join("nvme0n1.blktrace.0"), first).unwrap();
-    fs::write(folder.join("nvme0n1.blktrace.2"), ends).unwrap();
+    let folder = Place::with_file("nvme0n1.blktrace.0", first);
+    folder.put("nvme0n1.blktrace.2", ends);
+    folder
 }
 
 fn check(result: &Value) {
@@ -77,14 +78,12 @@ fn check(result: &Value) {
 
 #[test]
 fn blktrace_and_the_trace_imported_from_it_say_the_same() {
-    let folder = Place::new();
-    two_files(folder.path());
+    let folder = two_files();
     let direct = folder.json("analyze nvme0n1 --json");
     check(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
-    let import = "trace import nvme0n1 --format blktrace --out t.parquet";
-    let info = folder.done(import);
+    let info = folder.done("trace import nvme0n1 --format blktrace --out t.parquet");
     has_words(&info, "10 records | 259:0 (10)");
     // `diff` analyses a trace as well, and finds it equal to itself.
     let same = folder.done("diff t.parquet t.parquet");
@@ -126,8 +125,7 @@ fn one_process_is_analysed_alone() {
 
 #[test]
 fn btt_s_tables_hold_the_same_in_seconds() {
-    let folder = Place::new();
-    two_files(folder.path());
+    let folder = two_files();
     let said = folder.done("analyze nvme0n1 --btt");
     for row in [
         "Q2Q 0.000050000 0.000050000 0.000050000 9",
@@ -145,16 +143,13 @@ fn btt_s_tables_hold_the_same_in_seconds() {
 
 #[test]
 fn other_recordings_are_analysed_directly() {
-    let folder = Place::new();
-    folder.put("list", "10\n20\n30\n");
-    let arguments = "analyze list --unit us --op read --bs 4k --json";
-    let result = folder.json(arguments);
+    let folder = Place::with_file("list", "10\n20\n30\n");
+    let result = folder.json("analyze list --unit us --op read --bs 4k --json");
     assert_eq!(result["layer"], "user");
     assert_eq!(number(&result, "/stages/U2C/mean_ns"), 20_000.0);
     assert_eq!(number(&result, "/in_flight/mean"), 1.0);
     assert_eq!(result["bottleneck"], Value::Null);
-    let import = "trace import list --format latency-list --unit us --op read --bs 4k --out t";
-    folder.done(import);
+    folder.done("trace import list --format latency-list --unit us --op read --bs 4k --out t");
     let same = folder.done("diff t t");
     has_words(&same, "▸ Single values, which tell nothing apart\n");
 }
@@ -173,10 +168,8 @@ fn what_cannot_be_analysed_is_said() {
 
 #[test]
 fn a_page_is_written_once_and_drawn_again_from_the_result() {
-    let folder = Place::new();
-    two_files(folder.path());
-    let arguments = "analyze nvme0n1 --json --html a.html --window 120us..130us";
-    let result = folder.json(arguments);
+    let folder = two_files();
+    let result = folder.json("analyze nvme0n1 --json --html a.html --window 120us..130us");
     let page = folder.text("a.html");
     // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
     let window = entry(&result, "excerpts", "what", "window");

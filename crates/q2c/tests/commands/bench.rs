@@ -33,14 +33,14 @@ fn throughput_is_that_of_the_device() {
     for (jobs, depth, wanted) in points {
         let cell = cell(&result, "interrupt", jobs, depth);
         let iops = number(cell, "/iops/median");
-        within(iops, wanted, 0.003);
+        assert_near(iops, wanted, 0.003);
         let little = jobs as f64 * depth as f64 / iops * 1e9;
-        within(number(cell, "/lat_ns/mean/median"), little, 0.003);
+        assert_near(number(cell, "/lat_ns/mean/median"), little, 0.003);
         assert_eq!(cell["iops"]["trials"], 2);
         assert_eq!(cell["effective_mode"]["kind"], "interrupt");
         assert!(number(cell, "/lat_ns/p99/median") >= number(cell, "/lat_ns/p50/median"));
         if depth == 1 {
-            within(number(cell, "/cpu/job_s/median"), iops * 2_087e-9, 1e-6);
+            assert_near(number(cell, "/cpu/job_s/median"), iops * 2_087e-9, 1e-6);
         }
     }
     let curves = result.list("scaling");
@@ -58,16 +58,15 @@ fn jobs_share_the_servers_of_their_device() {
         let axes = "--jobs 1,4 --depth 1 --method interrupt";
         let result = bench(&format!("sim:5ms,servers={servers} --json {axes}")).json();
         let iops = |jobs| number(cell(&result, "interrupt", jobs, 1), "/iops/median");
-        within(iops(1), 200.0, 0.001);
-        within(iops(4), wanted, 0.001);
+        assert_near(iops(1), 200.0, 0.001);
+        assert_near(iops(4), wanted, 0.001);
     }
 }
 
 /// A device takes its times from a recording: U2C of 1 and 3 ms, which are drawn equally often.
 #[test]
 fn a_device_has_the_times_of_a_recording() {
-    let folder = Place::new();
-    folder.put("times.txt", "1000\n3000\n".repeat(250));
+    let folder = Place::with_file("times.txt", "1000\n3000\n".repeat(250));
     let device = "sim:trace=times.txt,unit=us,servers=2";
     let long = "--seconds 20 --warm-up 0.25 --trials 1";
     let how = format!("bench {device} --method interrupt --json");
@@ -82,8 +81,8 @@ fn a_device_has_the_times_of_a_recording() {
     assert_eq!(times["classes"], json!([class]));
     let cell = cell(&result, "interrupt", 1, 1);
     // The mean of 10,000 draws of 1 or 3 ms is 2 ms, with a standard error of 10 us.
-    within(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
-    within(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
+    assert_near(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
+    assert_near(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
     let again = format!("report {} --html again.html", folder.run().display());
     folder.done(again);
     has_words(&folder.text("again.html"), "U2C of 500 recorded I/Os");
@@ -180,8 +179,7 @@ fn a_run_can_be_drawn_again() {
     let printed = folder.q2c(format!("bench sim:5ms --jobs 1,2 {short}"));
     let printed = printed.done();
     has_words(&printed, "4 KiB randread, depth 1 | KIOPS/core");
-    let again = format!("report {} --json", folder.run().display());
-    let result = folder.json(again);
+    let result = folder.json(format!("report {} --json", folder.run().display()));
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     let lines: Vec<&str> = csv.lines().collect();
@@ -204,7 +202,7 @@ fn a_miss_rate_says_how_many_ios_slept() {
         number(cell, "/slept_share/median")
     };
     assert_eq!(share(1), 1.0);
-    within(share(8), 1.0 / 8.0, 0.01);
+    assert_near(share(8), 1.0 / 8.0, 0.01);
     let text = bench(device).done().replace("\n ", "");
     assert_eq!(text.matches("of all I/Os, of which").count(), 1, "{text}");
 }

@@ -17,7 +17,7 @@ fn result(options: &str) -> Value {
 /// Checks a figure, allowing for the I/Os at the edges of a trial.
 #[track_caller]
 fn about(value: f64, wanted: f64) {
-    within(value, wanted, 0.005);
+    assert_near(value, wanted, 0.005);
 }
 
 /// The only server is shared fairly. A job alone has all 200 requests per second. Beside one
@@ -81,10 +81,9 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
     let bench = format!("bench sim:5ms,servers=2 --method {methods} --jobs 1,2 {SHORT}");
     let printed = folder.done(bench);
-    has_words(&flat(&printed), "effective sleep 2.00 ms, slept");
+    has_words(&unwrapped(&printed), "effective sleep 2.00 ms, slept");
     has_words(&printed, "lead:");
-    let again = format!("report {} --json", folder.run().display());
-    let result = folder.json(again);
+    let result = folder.json(format!("report {} --json", folder.run().display()));
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     for (cell, asked) in cells(&result)[2..].iter().zip([2e6, 2e6, 9e6, 9e6]) {

@@ -22,7 +22,7 @@ fn sections_are_the_points_and_flags_win() {
     for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
         assert_eq!(cell["jobs"], jobs);
         assert_eq!(cell["depth"], depth);
-        within(number(cell, "/iops/median"), wanted, 0.003);
+        assert_near(number(cell, "/iops/median"), wanted, 0.003);
     }
     assert_eq!(number(&result, "/job/trial_seconds"), 1.0);
     assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);

@@ -45,8 +45,7 @@ fn stages<'a>(result: &'a Value, engine: &str, jobs: u64) -> &'a Value {
 
 /// The hardware queues that the kernel shows for a device, `major:minor`.
 fn queues_in_sysfs(device: &str) -> usize {
-    let folder = format!("/sys/dev/block/{device}/mq");
-    fs::read_dir(folder).map_or(0, Iterator::count)
+    fs::read_dir(format!("/sys/dev/block/{device}/mq")).map_or(0, Iterator::count)
 }
 
 /// The parts of Q2C add up to it, and their shares to 1.
@@ -57,11 +56,11 @@ fn adds_up(run: &Value) {
     };
     let parts = ["Q2G", "G2I", "I2D", "G2D", "Q2M", "M2D", "D2C"].map(sum);
     let (parts_sum, whole) = (parts.iter().sum::<f64>(), sum("Q2C"));
-    within(parts_sum, whole, 0.01);
+    assert_near(parts_sum, whole, 0.01);
     let shares = run["bottleneck"]["shares"].as_object().unwrap().values();
     let shares: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
     // As above, the capture loses some events on a busy machine.
-    within(shares, 1.0, 0.01);
+    assert_near(shares, 1.0, 0.01);
     let (p50, p99) = ("/stages/D2C/p50_ns", "/stages/D2C/p99_ns");
     assert!(number(run, p50) > 0.0 && number(run, p99) >= number(run, p50));
 }

@@ -32,8 +32,7 @@ impl BlktraceRecord {
 
 /// The file of one CPU: its events in order of time, numbered from 1.
 pub(crate) fn file(events: &[BlktraceRecord], cpu: u32) -> Vec<u8> {
-    let mut cpu_events: Vec<&BlktraceRecord> =
-        events.iter().filter(|event| event.cpu == cpu).collect();
+    let mut cpu_events: Vec<&BlktraceRecord> = events.iter().filter(|e| e.cpu == cpu).collect();
     cpu_events.sort_by_key(|event| event.ns);
     let numbered = (1u32..).zip(cpu_events);
     numbered.flat_map(|(n, event)| event.record(n)).collect()

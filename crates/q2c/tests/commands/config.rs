@@ -79,8 +79,7 @@ fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
 
 #[test]
 fn a_file_with_a_fault_is_refused_where_it_matters() {
-    let folder = Place::new();
-    folder.put("q2c.toml", "[tune]\nsecnds = 3\n");
+    let folder = Place::with_file("q2c.toml", "[tune]\nsecnds = 3\n");
     let said = "q2c.toml: line 2, column 1: expected a key of [tune]";
     let runs = folder.q2c("runs");
     runs.refused(3, &[said, "did you mean `seconds`?"]);
@@ -106,10 +105,8 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
 
 #[test]
 fn no_file_allows_writing() {
-    let folder = Place::new();
-    folder.put("q2c.toml", "[targets]\nx = \"data\"\n");
-    let arguments = "bench @x --rw randwrite --allow-write @x";
-    let named = folder.q2c(arguments);
+    let folder = Place::with_file("q2c.toml", "[targets]\nx = \"data\"\n");
+    let named = folder.q2c("bench @x --rw randwrite --allow-write @x");
     named.refused(2, "--allow-write takes no name of q2c.toml");
     folder.put("q2c.toml", "[bench]\nallow-write = \"data\"\n");
     folder.q2c("bench data").refused(3, "found `allow-write`");
@@ -119,8 +116,7 @@ fn no_file_allows_writing() {
 /// behind sudo is not another user's.
 #[test]
 fn a_strangers_file_is_not_obeyed() {
-    let folder = Place::new();
-    folder.put("q2c.toml", "[defaults]\nout = \"there\"\n");
+    let folder = Place::with_file("q2c.toml", "[defaults]\nout = \"there\"\n");
     if chown(folder.path().join("q2c.toml"), Some(65_534), None).is_err() {
         return skip("not root");
     }

@@ -10,9 +10,9 @@
 //! An intended change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
 
 use crate::program::*;
-use q2c_report::kept;
+use q2c_report::stored_results;
 use q2c_report::terminal::Screen;
-use q2c_testkit::{Packed, pack, unpacked};
+use q2c_testkit::{ArchiveFiles, pack, unpack};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -21,11 +21,9 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus.tar.zst"
 #[test]
 fn what_is_made_of_the_corpus() {
     let path = Path::new(CORPUS);
-    let kept = unpacked(path);
+    let kept = unpack(path);
     let inputs = kept.iter().filter(|(name, _)| name.starts_with("inputs/"));
-    let mut made: Packed = inputs
-        .map(|(n, content)| (n.clone(), content.clone()))
-        .collect();
+    let mut made: ArchiveFiles = inputs.map(|(n, text)| (n.clone(), text.clone())).collect();
     let folder = Place::new();
     write(&made, folder.path());
     let results = of_results(&made);
@@ -51,7 +49,7 @@ fn what_is_made_of_the_corpus() {
     );
 }
 
-fn write(files: &Packed, folder: &Path) {
+fn write(files: &ArchiveFiles, folder: &Path) {
     for (name, content) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -60,8 +58,8 @@ fn write(files: &Packed, folder: &Path) {
 }
 
 /// Draws each stored result in every form, and returns the texts by name.
-fn of_results(inputs: &Packed) -> Packed {
-    let mut made = Packed::new();
+fn of_results(inputs: &ArchiveFiles) -> ArchiveFiles {
+    let mut made = ArchiveFiles::new();
     let mut schemas = BTreeSet::new();
     for (path, text) in inputs {
         let Some(name) = path.strip_prefix("inputs/results/") else {
@@ -71,7 +69,7 @@ fn of_results(inputs: &Packed) -> Packed {
         let mut keep = |layer: &str, form: &str, text: String| {
             made.insert(format!("{layer}/results/{name}.{form}"), text.into_bytes());
         };
-        let result = match kept::read(&String::from_utf8_lossy(text)) {
+        let result = match stored_results::read(&String::from_utf8_lossy(text)) {
             Ok(result) => result,
             Err(refused) => {
                 keep("looks", "refused", refused.to_string());
@@ -107,7 +105,7 @@ fn of_results(inputs: &Packed) -> Packed {
 
 /// The number of schemas, counted in the message of a refusal.
 fn all_schemas() -> usize {
-    let refused = kept::read(r#"{"schema": "none"}"#)
+    let refused = stored_results::read(r#"{"schema": "none"}"#)
         .err()
         .expect("no schema");
     refused.to_string().matches("q2c.").count()
@@ -131,7 +129,7 @@ fn text_of(page: &str) -> String {
 
 /// Runs the command lines one after the other in the folder of the inputs, and returns what they
 /// print.
-fn of_lines(folder: &Path) -> Packed {
+fn of_lines(folder: &Path) -> ArchiveFiles {
     let lines = fs::read_to_string(folder.join("lines.txt")).unwrap();
     let (mut facts, mut looks) = (String::new(), String::new());
     for line in lines.lines() {

@@ -1,7 +1,7 @@
 //! The report of `q2c doctor` for each use, and `--fix` on a loop device that the test creates.
 
 use crate::program::*;
-use q2c_testkit::{busily, random_mib};
+use q2c_testkit::{random_mib, with_busy_cpu};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -55,7 +55,7 @@ fn checks_are_sorted_by_use() {
 #[test]
 fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     let folder = Place::new();
-    let report = busily(|| folder.json("doctor --json"));
+    let report = with_busy_cpu(|| folder.json("doctor --json"));
     let busy = entry(&report, "checks", "id", "busy-at-rest");
     assert_eq!(busy["verdict"], "invalidates", "{busy}");
     for name in ["tune", "bench"] {
@@ -74,8 +74,7 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
 
 #[test]
 fn hints_are_those_of_the_user() {
-    let folder = Place::new();
-    let report = folder.json("doctor --json");
+    let report = Place::new().json("doctor --json");
     let root = rustix::process::geteuid().is_root();
     for check in report.list("checks") {
         let Some(fix) = check["fix"].as_str() else {
@@ -88,7 +87,7 @@ fn hints_are_those_of_the_user() {
 }
 
 /// A loop device with wrong settings; dropping it removes the device.
-struct DoctorLoop {
+struct LoopDisk {
     folder: Place,
     name: String,
     /// Settings that outlive the device, with their values before the test.
@@ -97,9 +96,9 @@ struct DoctorLoop {
 
 const ONLY: &str = "scheduler,nomerges,wbt";
 
-impl DoctorLoop {
+impl LoopDisk {
     /// `None` if there are no loop devices, or their settings cannot be written.
-    fn new() -> Option<DoctorLoop> {
+    fn new() -> Option<LoopDisk> {
         let folder = Place::new();
         let backing = folder.path().join("backing");
         fs::write(&backing, random_mib()).unwrap();
@@ -122,7 +121,7 @@ impl DoctorLoop {
             let value = chosen.unwrap_or(text.trim()).to_owned();
             (file, value)
         });
-        let made = DoctorLoop {
+        let made = LoopDisk {
             folder,
             name,
             before: kept.to_vec(),
@@ -191,7 +190,7 @@ impl DoctorLoop {
     }
 }
 
-impl Drop for DoctorLoop {
+impl Drop for LoopDisk {
     fn drop(&mut self) {
         for (file, value) in &self.before {
             // A kernel without the setting has no such file.
@@ -206,37 +205,33 @@ impl Drop for DoctorLoop {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let Some(device) = DoctorLoop::new() else {
-        return;
-    };
-    let before = device.state();
-    let fix = device.fix("--dry-run --json").json();
+    let Some(disk) = LoopDisk::new() else { return };
+    let before = disk.state();
+    let fix = disk.fix("--dry-run --json").json();
     assert_eq!(fix["schema"], "q2c.doctor-fix/1");
     assert_eq!(fix["dry_run"], true);
     let changes = fix.list("changes");
     let scheduler = &changes[0];
     let planned = ["check", "old", "new", "state"].map(|key| scheduler[key].as_str().unwrap());
     assert_eq!(planned, ["scheduler", "mq-deadline", "none", "planned"]);
-    let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
+    let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&disk.name);
     assert!(changes.iter().all(of_device), "{changes:?}");
-    device.folder.put("fix.json", fix.to_string());
-    let again = device.folder.done("report fix.json");
-    let text = device.fix("--dry-run").done();
+    disk.folder.put("fix.json", fix.to_string());
+    let again = disk.folder.done("report fix.json");
+    let text = disk.fix("--dry-run").done();
     assert_eq!(again, text);
     has_words(&text, "settings to be changed | queue/nomerges");
-    assert_eq!(device.state(), before);
-    assert!(!device.journal().exists());
+    assert_eq!(disk.state(), before);
+    assert!(!disk.journal().exists());
 }
 
 #[test]
 fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
-    let Some(device) = DoctorLoop::new() else {
-        return;
-    };
-    let before = device.state();
-    let [scheduler, merges] = ["scheduler", "nomerges"].map(|name| device.setting(name));
+    let Some(disk) = LoopDisk::new() else { return };
+    let before = disk.state();
+    let [scheduler, merges] = ["scheduler", "nomerges"].map(|name| disk.setting(name));
     let look = format!("cat {} {}; exit 3", scheduler.display(), merges.display());
-    let ended = device.fix(&format!("-- sh -c '{look}'"));
+    let ended = disk.fix(&format!("-- sh -c '{look}'"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     // Standard output belongs to the command alone.
     assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
@@ -244,62 +239,56 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     let (planned, done) = ended.stderr.split_once("changed: ").unwrap();
     has_words(planned, "mq-deadline");
     has_words(done, "put back: ");
-    assert_eq!(device.state(), before);
-    let gone = device.fix("-- /no/such/program");
+    assert_eq!(disk.state(), before);
+    let gone = disk.fix("-- /no/such/program");
     assert_eq!(gone.code, 2, "{}", gone.stderr);
-    assert_eq!(device.state(), before);
-    assert_eq!(device.restore(), "nothing to restore\n");
+    assert_eq!(disk.state(), before);
+    assert_eq!(disk.restore(), "nothing to restore\n");
 }
 
 #[test]
 fn settings_stay_until_they_are_restored() {
-    let Some(device) = DoctorLoop::new() else {
-        return;
-    };
-    let before = device.state();
-    let fix = device.fix("--json");
+    let Some(disk) = LoopDisk::new() else { return };
+    let before = disk.state();
+    let fix = disk.fix("--json");
     has_words(&fix.stderr, "q2c restore --journal");
     let fix = fix.json();
     let changed = |change: &Value| change["state"] == "changed";
     assert!(fix.list("changes").iter().all(changed));
-    assert!(device.is_fixed());
-    let again = device.fix("--json").json();
+    assert!(disk.is_fixed());
+    let again = disk.fix("--json").json();
     assert_eq!(again["changes"], Value::Array(vec![]), "it is well already");
-    has_words(&device.restore(), "nomerges");
-    assert_eq!(device.state(), before);
+    has_words(&disk.restore(), "nomerges");
+    assert_eq!(disk.state(), before);
 }
 
 #[test]
 fn a_signal_is_passed_on_and_settings_are_put_back() {
-    let Some(device) = DoctorLoop::new() else {
-        return;
-    };
-    let before = device.state();
-    let (mut child, _) = device.start("trap 'exit 9' TERM; echo $$; while :; do sleep 0.05; done");
-    assert!(device.is_fixed());
+    let Some(disk) = LoopDisk::new() else { return };
+    let before = disk.state();
+    let (mut child, _) = disk.start("trap 'exit 9' TERM; echo $$; while :; do sleep 0.05; done");
+    assert!(disk.is_fixed());
     let q2c = Pid::from_child(&child);
     kill_process(q2c, Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(9));
-    assert_eq!(device.state(), before);
-    let (mut child, _) = device.start("echo $$; exec sleep 600");
+    assert_eq!(disk.state(), before);
+    let (mut child, _) = disk.start("echo $$; exec sleep 600");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
-    assert_eq!(device.state(), before);
+    assert_eq!(disk.state(), before);
 }
 
 #[test]
 fn what_a_killed_fix_left_is_restored() {
-    let Some(device) = DoctorLoop::new() else {
-        return;
-    };
-    let before = device.state();
-    let (mut child, command) = device.start("echo $$; exec sleep 600");
-    assert!(device.is_fixed());
+    let Some(disk) = LoopDisk::new() else { return };
+    let before = disk.state();
+    let (mut child, command) = disk.start("echo $$; exec sleep 600");
+    assert!(disk.is_fixed());
     child.kill().unwrap();
     child.wait().unwrap();
     kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
-    assert!(device.is_fixed());
-    device.restore();
-    assert_eq!(device.state(), before);
-    assert_eq!(device.restore(), "nothing to restore\n");
+    assert!(disk.is_fixed());
+    disk.restore();
+    assert_eq!(disk.state(), before);
+    assert_eq!(disk.restore(), "nothing to restore\n");
 }

@@ -15,8 +15,7 @@ fn make_files(folder: &Place) {
     folder.put("garbage.bin", [2, 241, 197, 130, 0, 9, 255]);
     let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
     folder.put("latencies.txt", latencies);
-    let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
-    folder.done(import);
+    folder.done("trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet");
     folder.put("other.json", r#"{"schema": "q2c.poll-sim/1"}"#);
     folder.put("object.json", "{}");
     folder.put("list.json", "[]");
@@ -76,13 +75,12 @@ fn names(folder: &Place) -> Vec<PathBuf> {
 fn every_error_says_what_to_do_next() {
     let folder = Place::on_disk();
     make_files(&folder);
-    let kept =
-        || ["file", "taken", "a.txt"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    let kept = || ["file", "taken", "a.txt"].map(|n| fs::read(folder.path().join(n)).unwrap());
     let before = (names(&folder), kept());
     let cases: Vec<&str> = refusals().collect();
     let wrong = std::thread::scope(|scope| {
         let parts = cases.chunks(cases.len() / 4 + 1).map(|part| {
-            let wrong = part.iter().filter_map(|case| not_as_told(&folder, case));
+            let wrong = part.iter().filter_map(|case| mismatch(&folder, case));
             scope.spawn(|| wrong.collect::<Vec<String>>())
         });
         let parts: Vec<_> = parts.collect();
@@ -97,7 +95,7 @@ fn every_error_says_what_to_do_next() {
 }
 
 /// What a command did instead of the expected refusal; `None` if it was refused as expected.
-fn not_as_told(folder: &Place, case: &str) -> Option<String> {
+fn mismatch(folder: &Place, case: &str) -> Option<String> {
     let (code, line, says) = refusal(case);
     let ended = folder.q2c(line);
     let stderr = &ended.stderr;

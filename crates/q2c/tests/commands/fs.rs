@@ -72,12 +72,11 @@ fn a_program_has_its_figures() {
     if let Some(reason) = unable() {
         return skip(reason);
     }
-    let folder = Place::new();
     let command = "touch here && echo made $Q2C_CPUS files";
     let run = |command: &str, trials: u32| {
         let program = format!("--macro '{command}' --metric 'made ([0-9]+)'");
         let how = format!("--jobs 1 --json --trials {trials}");
-        folder.q2c(format!("{SMALL} {how} {program}"))
+        Place::new().q2c(format!("{SMALL} {how} {program}"))
     };
     let result = run(command, 3).json();
     let cell = &result["program"]["cells"][0];

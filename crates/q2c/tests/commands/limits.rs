@@ -45,8 +45,8 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     let diff = folder.q2c(format!("diff {early} {} {limits}", late.display()));
     assert_eq!(diff.code, 7, "{}", diff.stderr);
     has_words(
-        &flat(&diff.stdout),
-        flat(change).trim_start_matches("limit "),
+        &unwrapped(&diff.stdout),
+        unwrapped(change).trim_start_matches("limit "),
     );
 }
 

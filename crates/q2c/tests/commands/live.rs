@@ -84,9 +84,9 @@ fn metrics_are_served_while_it_runs() {
         "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
     let mut command = q2c_command(folder.path(), &split(command_line));
     command.args(["--", "sh", "-c", READER]);
-    let (mut child, stdout) = started(command, Stdio::piped());
+    let (mut child, stdout) = spawn(command, Stdio::piped());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let address = served_at(&mut stderr);
+    let address = read_address(&mut stderr);
     let mut lines = stdout.lines();
     let seen: Vec<String> = lines.by_ref().take(4).map_while(Result::ok).collect();
     if seen.len() < 4 {
@@ -127,7 +127,7 @@ fn a_view_takes_the_place_of_the_one_before() {
             let (_, up) = before.rsplit_once("\u{1b}[")?;
             let view = after
                 .rsplit_once("\u{1b}[")
-                .filter(|(_, up)| up.ends_with('F'));
+                .filter(|(_, s)| s.ends_with('F'));
             Some((up.strip_suffix('F')?.parse().ok()?, view?.0))
         })
         .collect();
@@ -153,7 +153,7 @@ fn a_view_takes_the_place_of_the_one_before() {
 fn a_signal_ends_it() {
     let folder = folder();
     let arguments = ["analyze", "--live", "file", "--interval", "200ms"];
-    let (mut child, stdout) = started(q2c_command(folder.path(), &arguments), Stdio::null());
+    let (mut child, stdout) = spawn(q2c_command(folder.path(), &arguments), Stdio::null());
     let mut lines = stdout.lines();
     let seen = lines.by_ref().take(3).count();
     if seen < 3 {

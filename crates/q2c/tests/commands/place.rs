@@ -99,12 +99,7 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     let look = strict_json(&printed);
     let cpus = look.list("cores").iter().flat_map(|core| core.list("cpus"));
     let tasks: Vec<&Value> = cpus.flat_map(|cpu| cpu.list("tasks")).collect();
-    let task = |name: &str| {
-        *tasks
-            .iter()
-            .find(|task| task["name"] == name)
-            .expect("the task")
-    };
+    let task = |name: &str| *tasks.iter().find(|t| t["name"] == name).expect("the task");
     assert_eq!(task("q2c-polls")["polls"], json!(true));
     assert_eq!(task("q2c-polls")["by"], json!("hint"));
     assert_eq!(task("q2c-computes")["polls"], json!(false));
@@ -117,8 +112,7 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
 }
 
 fn has_smt() -> bool {
-    let active = fs::read_to_string("/sys/devices/system/cpu/smt/active");
-    active.is_ok_and(|text| text.trim() == "1")
+    fs::read_to_string("/sys/devices/system/cpu/smt/active").is_ok_and(|text| text.trim() == "1")
 }
 
 /// On a machine with SMT these commands would run, and `start` would move tasks of other tests.

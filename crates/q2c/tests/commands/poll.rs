@@ -4,12 +4,13 @@ use crate::program::*;
 
 /// Imports three reads of 30 us, with think times of 10 us after the first two: a round takes 110
 /// us.
-fn three_reads(folder: &Path) {
-    fs::write(folder.join("in.csv"), "at,took\n0,30\n40,30\n80,30\n").unwrap();
+fn three_reads() -> Place {
+    let folder = Place::with_file("in.csv", "at,took\n0,30\n40,30\n80,30\n");
     let import = "trace import in.csv --format csv --unit us";
     let map = "--columns submit_ns=at,latency=took --op read";
     let out = "--bs 4k --out three.trace";
-    run_q2c(folder, &format!("{import} {map} {out}")).done();
+    folder.done(format!("{import} {map} {out}"));
+    folder
 }
 
 fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
@@ -19,8 +20,7 @@ fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
 /// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.
 #[test]
 fn a_round_by_hand() {
-    let folder = Place::new();
-    three_reads(folder.path());
+    let folder = three_reads();
     let sim = "poll sim three.trace --policy fixed:20us --policy fixed:29us";
     let how = "--warm-up 0 --measure 1100ms --wake-delay 2us --json";
     let result = folder.json(format!("{sim} {how}"));
@@ -33,32 +33,31 @@ fn a_round_by_hand() {
     for (name, polled, asked) in clear {
         let got = method(&result, name);
         assert_eq!(number(got, "/ios"), 3.0 * rounds);
-        close(number(got, "/iops"), 3.0 / 110e-6);
-        close(number(got, "/cpu_ns_per_io"), polled + thought);
-        close(number(got, "/t_under"), polled / 30_000.0);
+        assert_close(number(got, "/iops"), 3.0 / 110e-6);
+        assert_close(number(got, "/cpu_ns_per_io"), polled + thought);
+        assert_close(number(got, "/t_under"), polled / 30_000.0);
         assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
         assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
         // Percentiles are the middles of classes that are 1.6 % wide.
-        within(number(got, "/p99_ns"), 30_000.0, 0.008);
+        assert_near(number(got, "/p99_ns"), 30_000.0, 0.008);
     }
     // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
     let late = method(&result, "hybrid:fixed:sleep=29us");
     assert_eq!(number(late, "/miss_rate"), 1.0);
-    within(number(late, "/p50_ns"), 31_000.0, 0.008);
-    close(number(late, "/t_over"), 1.0 / 30.0);
+    assert_near(number(late, "/p50_ns"), 31_000.0, 0.008);
+    assert_close(number(late, "/t_over"), 1.0 / 30.0);
     assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
 }
 
 /// A fact in the recording is not reported as assumed.
 #[test]
 fn only_what_was_needed_is_told_as_assumed() {
-    let folder = Place::new();
-    folder.put("times.csv", "at,took\n0,30\n40,30\n80,30\n");
+    let folder = Place::with_file("times.csv", "at,took\n0,30\n40,30\n80,30\n");
     let whole = "at,took,kind,len\n0,30,read,4096\n40,30,read,4096\n80,30,read,4096\n";
     folder.put("whole.csv", whole);
     let taken = |how: &str| {
         let sim = format!("poll sim {how} --policy mean --unit us --format csv");
-        flat(&folder.done(sim))
+        unwrapped(&folder.done(sim))
     };
     let times = "times.csv --columns submit_ns=at,latency=took";
     let both = "requests without operation and length as reads of 4 KiB";
@@ -106,8 +105,8 @@ fn a_public_list_by_a_second_replay() {
         assert!(telling, "{missed} of {ios}: nothing to tell apart");
         let got = &result["methods"][2];
         assert_eq!(number(got, "/ios"), ios as f64);
-        close(number(got, "/miss_rate"), missed as f64 / ios as f64);
-        close(number(got, "/t_over"), late as f64 / device as f64);
+        assert_close(number(got, "/miss_rate"), missed as f64 / ios as f64);
+        assert_close(number(got, "/t_over"), late as f64 / device as f64);
     }
 }
 
@@ -115,8 +114,7 @@ fn a_public_list_by_a_second_replay() {
 /// until the first window (10 ms) is over, which happens in the warm-up.
 #[test]
 fn own_rules_stand_beside_the_others() {
-    let folder = Place::new();
-    three_reads(folder.path());
+    let folder = three_reads();
     let sim = "poll sim three.trace --wake-delay 2us --rule '0.5 * min' --rule 'mean / misses' \
         --rule 'if(p01 > 40us, p01 - 4us, 0)' --rule 'max - 31us' \
         --policy 'rule:period=5ms,if(mean == max, mean - 6us, 1us)'";
@@ -127,8 +125,7 @@ fn own_rules_stand_beside_the_others() {
     assert_eq!(asked(short), 0.0);
     let named = "hybrid:rule:period=5ms,sleep=if(mean == max, mean - 6us, 1us)";
     assert_eq!(asked(named), 24_000.0);
-    let windows =
-        |name: &str, what: &str| number(method(&result, name), &format!("/windows/{what}"));
+    let windows = |name: &str, key: &str| number(method(&result, name), &format!("/windows/{key}"));
     let divided = "hybrid:rule:period=20ms,sleep=mean / misses";
     assert_eq!(asked(divided), 0.0);
     // 2.4 s have up to 120 windows of 20 ms. The first completion after a window opens the next.
@@ -137,7 +134,7 @@ fn own_rules_stand_beside_the_others() {
     assert_eq!(windows(divided, "negative"), 0.0);
     let negative = "hybrid:rule:period=20ms,sleep=max - 31us";
     assert_eq!(windows(negative, "negative"), windows(negative, "all"));
-    let odd = ["negative", "undefined"].map(|what| windows(short, what));
+    let odd = ["negative", "undefined"].map(|key| windows(short, key));
     assert_eq!(odd, [0.0, 0.0]);
     assert!(method(&result, "poll").get("windows").is_none());
 
@@ -154,8 +151,7 @@ fn own_rules_stand_beside_the_others() {
 /// 15 and 15 us, and the thread is never late.
 #[test]
 fn a_rule_of_ones_own_looks_at_the_last_ios() {
-    let folder = Place::new();
-    folder.put("turns.txt", "30\n50\n70\n90\n".repeat(100));
+    let folder = Place::with_file("turns.txt", "30\n50\n70\n90\n".repeat(100));
     let run = |options: &str| {
         let sim = "poll sim turns.txt --unit us --policy mean";
         folder.q2c(format!("{sim} {options}"))
@@ -165,7 +161,7 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let recent = method(&result, "hybrid:recent:ios=3,sleep=0.5 * min");
     let sleeps = [25e3, 15e3, 15e3, 15e3];
     let mean = sleeps.iter().sum::<f64>() / 4.0;
-    close(number(recent, "/effective_sleep_ns"), mean);
+    assert_close(number(recent, "/effective_sleep_ns"), mean);
     assert_eq!(number(recent, "/miss_rate"), 0.0);
     assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
     has_words(&run(rule).done(), "recent:ios=3");
@@ -182,8 +178,7 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
 
 #[test]
 fn a_recording_of_sleeps_is_refused() {
-    let folder = Place::new();
-    folder.put("slept.csv", "at,took,slept\n0,30,20\n");
+    let folder = Place::with_file("slept.csv", "at,took,slept\n0,30,20\n");
     let import =
         "trace import slept.csv --format csv --unit us --op read --bs 4k --out slept.trace";
     let map = "--columns submit_ns=at,latency=took,slept_ns=slept";

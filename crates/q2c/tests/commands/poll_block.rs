@@ -27,10 +27,10 @@ fn event(us: u64, action: u32, sector: u64) -> BlktraceRecord {
     }
 }
 
-/// Writes the blktrace file of one thread at depth 1. Each read has Q, G (0 us later), I (1 us), D
-/// (2 us) and C (32 us). Some are followed by a flush of 20 us, and a read at the end never
+/// A folder with the blktrace file of one thread at depth 1. Each read has Q, G (0 us later), I (1
+/// us), D (2 us) and C (32 us). Some are followed by a flush of 20 us, and a read at the end never
 /// completes.
-fn rounds(folder: &Path) {
+fn rounds() -> Place {
     let (mut events, mut now) = (Vec::new(), 1_000);
     for round in 0..ROUNDS {
         let actions = [(1, 0), (4, 0), (12, 1), (7, 2), (8, 32)];
@@ -47,8 +47,9 @@ fn rounds(folder: &Path) {
         now += ROUND;
     }
     events.push(event(now, 1, 64 * ROUNDS));
-    fs::write(folder.join("sda.blktrace.0"), file(&events, 0)).unwrap();
-    run_q2c(folder, "trace import sda --out block.parquet").done();
+    let folder = Place::with_file("sda.blktrace.0", file(&events, 0));
+    folder.done("trace import sda --out block.parquet");
+    folder
 }
 
 /// From the first Q to the last C, us, without the think time of the last round.
@@ -63,19 +64,18 @@ fn run(folder: &Path, command: &str, more: &str) -> Value {
 /// 29 us is 1 us late in every round, and one of 40 us is 12 us late.
 #[test]
 fn a_trace_of_blktrace_is_swept() {
-    let folder = Place::new();
-    rounds(folder.path());
+    let folder = rounds();
     let result = run(folder.path(), "sweep", "--policy fixed:20us|29us|40us");
     for (sleep, late) in [(20, 0), (29, 1), (40, 12)] {
         let policy = format!("fixed:sleep={sleep}us");
         let cell = entry(&result, "cells", "policy", &policy);
         let wall = (SPAN + ROUNDS * late) as f64 / 1e6;
-        close_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
+        assert_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
         assert_eq!(number(cell, "/miss_rate"), f64::from(u8::from(late > 0)));
-        close(number(cell, "/t_over"), late as f64 / 30.0);
+        assert_close(number(cell, "/t_over"), late as f64 / 30.0);
         // The submission of 2 us runs on the CPU; whether the think time does is unknown.
         let polled = 30_u64.saturating_sub(sleep + 2);
-        close(number(cell, "/cpu_ns_per_io"), (2 + polled) as f64 * 1e3);
+        assert_close(number(cell, "/cpu_ns_per_io"), (2 + polled) as f64 * 1e3);
     }
     assert_eq!(result["schema"], "q2c.sweep/2");
     let input = &result["inputs"][0];
@@ -98,15 +98,14 @@ fn a_trace_of_blktrace_is_swept() {
 /// end after 31 us, are in time only for Q2C.
 #[test]
 fn the_device_time_is_the_named_one() {
-    let folder = Place::new();
-    rounds(folder.path());
+    let folder = rounds();
     for (latency, device, missed) in [("d2c", 30, 1.0), ("i2c", 31, 1.0), ("q2c", 32, 0.0)] {
         let how = format!("--policy fixed:29us --warm-up 0 --measure 1s --latency {latency}");
         let result = run(folder.path(), "sim", &how);
         let sleeper = entry(&result, "methods", "method", "hybrid:fixed:sleep=29us");
         assert_eq!(number(sleeper, "/miss_rate"), missed, "{latency}");
         let over = f64::from(31 - device.min(31)) / f64::from(device);
-        close(number(sleeper, "/t_over"), over);
+        assert_close(number(sleeper, "/t_over"), over);
         let taken = &result["taken_as"];
         assert_eq!(taken["latency"], json!(latency));
         assert_eq!(taken["latency_asked"], json!(latency));
@@ -143,7 +142,7 @@ fn overlapping_requests_get_a_lane_each() {
         for (policy, late) in [("fixed:sleep=20us", 0), ("fixed:sleep=40us", 12)] {
             let wall = f64::from(49 * 100 + 42 + 50 * late) / 1e6;
             let cell = entry(&result, "cells", "policy", policy);
-            close_iops(number(cell, "/iops"), 100.0 / wall);
+            assert_iops(number(cell, "/iops"), 100.0 / wall);
         }
     }
 }
@@ -198,11 +197,10 @@ fn an_import_with_responses_has_q2c() {
     assert_eq!(number(input, "/span_ns"), 950e3);
     assert_eq!(input["taken_as"]["latency"], json!("q2c"));
     assert_eq!(input["taken_as"]["format"], json!("msr"));
-    let said = flat(&sweep("").done());
+    let said = unwrapped(&sweep("").done());
     let phrases = "Q2C of the block layer as device time, since no request has a D";
     has_words(&said, phrases);
-    let phrases = "usr_0.csv | D2C | 10 reads and writes | --latency q2c";
-    sweep("--latency d2c").refused(3, phrases);
+    sweep("--latency d2c").refused(3, "usr_0.csv | D2C | 10 reads and writes | --latency q2c");
 }
 
 #[test]

@@ -20,6 +20,13 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
+    /// A folder with one file.
+    pub(crate) fn with_file(name: &str, content: impl AsRef<[u8]>) -> Self {
+        let folder = Place::new();
+        folder.put(name, content);
+        folder
+    }
+
     /// A folder on a disk, below the build's folder.
     pub(crate) fn on_disk() -> Self {
         Place(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
@@ -121,8 +128,7 @@ impl Lists for Value {
 }
 
 fn test_name() -> String {
-    let thread = std::thread::current();
-    thread.name().unwrap_or("a test").to_owned()
+    std::thread::current().name().unwrap_or("a test").to_owned()
 }
 
 /// Skips with the name of the running test, through `q2c_testkit`.
@@ -131,15 +137,15 @@ pub(crate) fn skip(reason: &str) {
 }
 
 pub(crate) fn alone(body: impl Fn()) {
-    q2c_testkit::alone(&test_name(), body);
+    q2c_testkit::run_timed_alone(&test_name(), body);
 }
 
 pub(crate) fn timed(body: impl Fn()) {
-    q2c_testkit::timed(&test_name(), body);
+    q2c_testkit::run_timed(&test_name(), body);
 }
 
 pub(crate) fn waiting(body: impl Fn()) {
-    q2c_testkit::waiting(&test_name(), body);
+    q2c_testkit::run_timed_waiting(&test_name(), body);
 }
 
 pub(crate) struct Finished {
@@ -223,7 +229,7 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Starts a command, and also returns its stdout.
-pub(crate) fn started(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
+pub(crate) fn spawn(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -241,20 +247,20 @@ pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
 
 /// Checks simulated IOPS: a simulation of 2 s counts whole I/Os, so they come in steps of 0.5.
 #[track_caller]
-pub(crate) fn close_iops(actual: f64, wanted: f64) {
+pub(crate) fn assert_iops(actual: f64, wanted: f64) {
     let off = (actual - wanted).abs();
     assert!(off <= 0.5, "{actual}, expected {wanted}");
 }
 
 /// Checks that two numbers are equal up to the rounding errors of sums of floats.
 #[track_caller]
-pub(crate) fn close(got: f64, wanted: f64) {
+pub(crate) fn assert_close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
 }
 
 /// A text in one line, with one blank between its words.
-pub(crate) fn flat(text: &str) -> String {
+pub(crate) fn unwrapped(text: &str) -> String {
     split(text).join(" ")
 }
 
@@ -311,7 +317,7 @@ pub(crate) fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str>
 
 /// Checks that a number is the expected one within a share of it.
 #[track_caller]
-pub(crate) fn within(actual: f64, expected: f64, share: f64) {
+pub(crate) fn assert_near(actual: f64, expected: f64, share: f64) {
     let off = (actual / expected - 1.0).abs();
     assert!(off <= share, "{actual}, expected {expected}");
 }
@@ -322,7 +328,7 @@ pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) {
 
 /// The address of a command's metrics, from its message on stderr.
 #[track_caller]
-pub(crate) fn served_at(stderr: &mut impl BufRead) -> String {
+pub(crate) fn read_address(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
     while !said.contains("/metrics") {
         said.clear();

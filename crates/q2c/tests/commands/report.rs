@@ -97,8 +97,7 @@ fn simulations_are_drawn_again() {
 #[test]
 fn a_watch_is_drawn_again() {
     let folder = Place::new();
-    let watch = "poll watch sim:50us --seconds 0.6 --interval 100ms --json";
-    let text = folder.done(watch);
+    let text = folder.done("poll watch sim:50us --seconds 0.6 --interval 100ms --json");
     let (_, mut json) = lines(&text);
     json.as_object_mut().unwrap().remove("kind");
     // A result may also be the summary alone, or a document of several lines.

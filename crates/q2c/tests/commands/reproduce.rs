@@ -59,9 +59,7 @@ const LACKS: &str = "it needs more CPUs than anything has";
 
 /// A folder with that experiment.
 fn small() -> Place {
-    let folder = Place::new();
-    folder.put("small.toml", SMALL);
-    folder
+    Place::with_file("small.toml", SMALL)
 }
 
 fn verdict<'a>(result: &'a Value, says: &str) -> &'a str {
@@ -80,7 +78,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     assert_eq!(lacks["needs"][0]["needed"], "100000");
     // After 10 ms of service come 3 us for the interrupt and 0.6 us for the next submission.
     let iops = number(lacks, "/expects/0/measured/median");
-    close(iops, 1e9 / 10_003_600.0);
+    assert_close(iops, 1e9 / 10_003_600.0);
     assert_eq!(lacks["needs"][0]["present"], "8");
     assert_eq!(result["machine"]["kernel"], "simulated");
     let trials = &lacks["expects"][0]["trials"];
@@ -115,8 +113,7 @@ fn files_are_checked_by_line() {
 
 #[test]
 fn the_list_has_every_file_and_its_needs() {
-    let folder = Place::new();
-    let list = folder.json("reproduce --list --json");
+    let list = Place::new().json("reproduce --list --json");
 
     let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -145,7 +142,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
     let whole = whole.json();
     let claim = entry(&whole, "claims", "says", LACKS);
     let iops = number(claim, "/expects/0/measured/median");
-    close(iops, 1e9 / 11_003_100.0);
+    assert_close(iops, 1e9 / 11_003_100.0);
     assert_eq!(claim["needs"][0]["present"], "2");
     let run = folder.run();
     let change = |name: &str, change: fn(String) -> String| {
@@ -168,8 +165,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
 /// A sleep of half of 10 ms costs no IOPS. There are five trials of 40 s.
 #[test]
 fn a_simulated_target_is_measured_in_simulated_time() {
-    let folder = Place::new();
-    let result = folder.json("reproduce poll-vs-hybrid-cpu --target sim:10ms --json");
+    let result = Place::new().json("reproduce poll-vs-hybrid-cpu --target sim:10ms --json");
     let same = "hybrid polling has the IOPS of polling";
     assert_eq!(verdict(&result, same), "holds");
     assert_eq!(result["machine"]["kernel"], "simulated");
@@ -226,8 +222,7 @@ expect = "sum_u2c[device=second] / sum_u2c[device=first] ~ 2 +- 0.4"
 #[test]
 fn a_result_of_compare_is_judged() {
     alone(|| {
-        let folder = Place::new();
-        folder.put("compared.toml", COMPARED);
+        let folder = Place::with_file("compared.toml", COMPARED);
         let reproduce = "reproduce compared.toml --json";
         let without = folder.json(reproduce);
         let claim = &without["claims"][0];
@@ -237,8 +232,7 @@ fn a_result_of_compare_is_judged() {
         let row = |n: u64| format!("0,{},4096,R,0.{:02}\n", n * 8, n * 5);
         let rows: String = (0..20).map(row).collect();
         folder.put("light.spc", rows);
-        let import = "trace import light.spc --format spc --out light.parquet";
-        folder.done(import);
+        folder.done("trace import light.spc --format spc --out light.parquet");
         let judge = |first: &str, second: &str, out: &str| {
             // A few milliseconds of lateness do not matter beside the 20 ms of the faster device.
             let how = format!("--trials 3 --max-lateness 10ms --out {out}");
@@ -293,8 +287,7 @@ over = "rule"
 /// left out.
 #[test]
 fn sleep_rules_are_judged_over_the_library() {
-    let folder = Place::new();
-    folder.put("rules.toml", RULES);
+    let folder = Place::with_file("rules.toml", RULES);
     let args = "reproduce rules.toml --json";
     let result = folder.json(args);
     assert_eq!(result["study"], "rules");
@@ -310,7 +303,7 @@ fn sleep_rules_are_judged_over_the_library() {
         assert_eq!(trials.len(), 4);
         for trial in trials {
             let figures = &trial["figures"];
-            close(number(figures, "/loss"), number(figures, "/left_out"));
+            assert_close(number(figures, "/loss"), number(figures, "/left_out"));
         }
     }
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);

@@ -85,14 +85,14 @@ fn lengths_follow_scale_and_trials() {
         let listing = list(more);
         let experiments = listing.list("experiments").iter();
         let seconds = experiments.filter_map(|experiment| experiment["seconds"].as_f64());
-        close(number(&listing, "/seconds"), seconds.sum());
+        assert_close(number(&listing, "/seconds"), seconds.sum());
         let one = entry(&listing, "experiments", "name", "miss-rate-interference");
         number(one, "/seconds")
     };
     let whole = total_seconds("--trials 4");
     let half = total_seconds("--trials 2");
     let tenth = total_seconds("--trials 4 --scale 0.1");
-    close(whole, 2.0 * half);
+    assert_close(whole, 2.0 * half);
     assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
     let table = Place::new().done("reproduce --list --scale 0.1");
     has_words(table.lines().last().unwrap(), "multiplied by 0.1");
@@ -114,8 +114,7 @@ fn names_are_whole_at_80_columns() {
 
 #[test]
 fn a_reason_for_many_points_is_told_once() {
-    let folder = Place::new();
-    folder.put("failing.toml", FAILING);
+    let folder = Place::with_file("failing.toml", FAILING);
     let run = folder.q2c("reproduce failing.toml --trials 3");
     let reason = "libaio needs a file or device, and the device is simulated";
     let lines = run.stderr.lines().filter(|line| line.contains(reason));

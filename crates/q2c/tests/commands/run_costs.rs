@@ -6,8 +6,7 @@ use q2c_result::Warning;
 
 /// A folder with a recording and a calibration of 4 KiB.
 fn calibrated() -> Place {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let calibration = json!([{
         "bs": 4096, "cpu": 0, "irq_cpu": null, "reused": false, "seconds": 1.0,
         "cost": q2c_model::CostModel::published(), "points": [],
@@ -31,11 +30,11 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     // Without the plan of a run, the file may belong to anything.
     let elsewhere = swept("");
     assert!(warned(&elsewhere), "{}", elsewhere["warnings"]);
-    close(taken(&elsewhere), 8_000.0);
+    assert_close(taken(&elsewhere), 8_000.0);
     assert!(elsewhere["answers"][0]["interrupt"].is_null());
     folder.put("plan.toml", "");
     let of_run = swept("");
-    close(taken(&of_run), 2_563.0 + 8_400.0);
+    assert_close(taken(&of_run), 2_563.0 + 8_400.0);
     assert_eq!(of_run["warnings"], json!([]));
     assert!(number(&of_run, "/answers/0/interrupt/iops") > 0.0);
     let cost = of_run["cost"].as_str().unwrap();
@@ -43,7 +42,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert!(cost.ends_with(source), "{cost}");
     // Named costs win, and a run without the size has no costs for it.
     let named = swept("--wake-delay 2us");
-    close(taken(&named), 8_000.0);
+    assert_close(taken(&named), 8_000.0);
     assert!(!warned(&named));
     let larger = swept("--bs 64k");
     assert!(warned(&larger));
@@ -51,7 +50,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     has_words(warning, "expected a calibration for 64 KiB, found 4 KiB");
     let of_run = folder.json(format!("{SIMULATED} --json"));
     let cpu_ns = number(&of_run, "/methods/2/cpu_ns_per_io");
-    close(cpu_ns, 2_563.0 + 8_400.0);
+    assert_close(cpu_ns, 2_563.0 + 8_400.0);
     let larger = folder.done(format!("{SIMULATED} --bs 64k"));
     has_words(&larger, "warning costs-assumed:");
 }
@@ -72,7 +71,7 @@ fn costs_of_a_disturbed_run_are_told() {
     assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
     let caveat = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
     assert_eq!(disturbed["warnings"][0]["found"], caveat);
-    let table = flat(&folder.done(SWEPT));
+    let table = unwrapped(&folder.done(SWEPT));
     let (before, _) = table.split_once("limits: a floor").unwrap();
     has_words(before, &[format!("caveat: {caveat}").as_str()]);
     let simulated = folder.done(SIMULATED);

@@ -13,8 +13,7 @@ pub(crate) const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_
 
 /// Runs q2c in a new folder.
 fn result(arguments: &str) -> Value {
-    let folder = Place::new();
-    folder.json(arguments)
+    Place::new().json(arguments)
 }
 
 /// The text of a run's `result.json`, without `provenance`, the only object about the run itself.
@@ -54,7 +53,7 @@ fn polling_takes_the_service_time_and_the_steps_around_it() {
     let tuned = result("tune sim:80us --bs 4k --seconds 0.2 --trials 1 --json");
     let mut cells = tuned.list("cells").iter();
     let poll = cells.find(|cell| cell["method"] == "poll").unwrap();
-    within(number(poll, "/measured/iops/median"), 1.0 / 80.6e-6, 1e-3);
+    assert_near(number(poll, "/measured/iops/median"), 1.0 / 80.6e-6, 1e-3);
 }
 
 /// One job leaves the server idle during its own steps; four jobs keep it busy.
@@ -64,8 +63,8 @@ fn one_server_is_the_limit_of_many_jobs() {
     let [(1, single), (4, shared)] = iops(&result)[..] else {
         panic!("{result:#}");
     };
-    within(single, 1.0 / 80.6e-6, 0.01);
-    within(shared, 1.0 / 80e-6, 0.01);
+    assert_near(single, 1.0 / 80.6e-6, 0.01);
+    assert_near(shared, 1.0 / 80e-6, 0.01);
 }
 
 /// An I/O of five seconds exceeds 32 bits of nanoseconds.
@@ -74,7 +73,7 @@ fn a_device_may_take_as_long_as_it_likes() {
     let result = result("bench sim:5s --method interrupt --seconds 60 --trials 1 --json");
     let cell = &result["cells"][0];
     for figure in ["/lat_ns/mean/median", "/lat_ns/p50/median"] {
-        within(number(cell, figure), 5e9, 1e-3);
+        assert_near(number(cell, figure), 5e9, 1e-3);
     }
 }
 
@@ -84,7 +83,7 @@ fn a_background_may_be_a_device_of_its_own() {
     let how = "--method poll --seconds 0.5 --trials 1 --json";
     let result = result(&format!("bench sim:1ms --background engine=sim:2ms {how}"));
     let iops = number(&result, "/cells/0/background_jobs/iops/median");
-    within(iops, 500.0, 0.1);
+    assert_near(iops, 500.0, 0.1);
 }
 
 /// Throughput of a closed network of a delay and a station with exponential service times, for 1 to
@@ -116,7 +115,7 @@ fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
     let points = iops(&result);
     assert_eq!(points.len(), 5);
     for (jobs, iops) in points {
-        within(iops, expected[jobs as usize - 1], 0.02);
+        assert_near(iops, expected[jobs as usize - 1], 0.02);
     }
 }
 
@@ -129,11 +128,11 @@ fn two_jobs_pinned_to_one_cpu_share_it() {
     let [(1, single), (2, shared)] = iops(&result)[..] else {
         panic!("{result:#}");
     };
-    within(single, 1.0 / 80.6e-6, 0.01);
+    assert_near(single, 1.0 / 80.6e-6, 0.01);
     let most = single + 1.0 / 3e-3;
     assert!((single..most).contains(&shared), "{single} {shared}");
     for cell in result.list("cells") {
-        within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
+        assert_near(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
     }
 }
 
@@ -186,11 +185,10 @@ fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
 /// A round of trials takes longer than 10 s, so the run ends after its first round, and soon.
 #[test]
 fn a_budget_is_one_of_simulated_time() {
-    let folder = Place::new();
     let command_line =
         "bench sim:80us --jobs 1..8 --method poll --seconds 10 --trials 5 --budget 10s --json";
     let begun = Instant::now();
-    let ended = folder.q2c(command_line);
+    let ended = Place::new().q2c(command_line);
     let took = begun.elapsed();
     let result = ended.json();
     let cells = result.list("cells").iter();

@@ -3,21 +3,19 @@
 use crate::program::*;
 
 /// Writes a folder with a list of latencies for each device, whose time is constant, us.
-fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
-    let write = |(name, us): &(&str, u32)| {
-        let list = format!("{us}\n").repeat(300);
-        fs::write(folder.join(name), list).expect("a list");
-        (*name).to_owned()
-    };
-    devices.iter().map(write).collect()
+fn lists(devices: &[(&str, u32)]) -> Place {
+    let folder = Place::new();
+    for (name, us) in devices {
+        folder.put(name, format!("{us}\n").repeat(300));
+    }
+    folder
 }
 
 /// Sleeps end 2 us late, and nothing else has a cost. Of 100 us, 80 % leaves 18 us to poll, the
 /// formula 2 us; of 200 us, 38 and 2. The formula has one configuration; `min` takes 80 %.
 #[test]
 fn a_study_is_scored_and_drawn_again() {
-    let folder = Place::new();
-    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let folder = lists(&[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --only --rules min:50%|80%,1ms --wake-delay 2us --unit us \
                  --patterns a.txt b.txt --rule 'min - 4us'";
     let said = folder.done(format!("{study} --json"));
@@ -26,10 +24,10 @@ fn a_study_is_scored_and_drawn_again() {
     let rules = result.list("rules");
     assert_eq!(rules.len(), 2);
     assert_eq!(rules[0]["rule"], "min - 4us");
-    close(number(&rules[0], "/sources_left_out/mean_loss"), 0.0);
+    assert_close(number(&rules[0], "/sources_left_out/mean_loss"), 0.0);
     let min = (1.0 - 2.0 / 18.0 + 1.0 - 2.0 / 38.0) / 2.0;
-    close(number(&rules[1], "/sources_left_out/mean_loss"), min);
-    close(number(&rules[1], "/patterns_left_out/mean_loss"), min);
+    assert_close(number(&rules[1], "/sources_left_out/mean_loss"), min);
+    assert_close(number(&rules[1], "/patterns_left_out/mean_loss"), min);
     assert_eq!(result["patterns"][1]["name"], "b");
     assert_eq!(result["published"]["verdict"], "cannot-judge");
 
@@ -46,8 +44,7 @@ fn a_study_is_scored_and_drawn_again() {
 /// other ranked rules.
 #[test]
 fn a_new_rule_competes_with_the_standard_grid() {
-    let folder = Place::new();
-    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let folder = lists(&[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --unit us --measure 100ms --patterns a.txt b.txt \
                  --html s.html --csv s.csv --json --rule 'min - 4us'";
     let result = folder.json(study);
@@ -81,9 +78,7 @@ fn the_library_is_studied_when_nothing_is_named() {
 /// held-out sources, and its result can be drawn again.
 #[test]
 fn a_search_holds_sources_out_and_is_drawn_again() {
-    let folder = Place::new();
-    let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
-    lists(folder.path(), &devices);
+    let folder = lists(&[("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)]);
     let search = "poll search --patterns a.txt b.txt c.txt d.txt --unit us --measure 50ms \
          --warm-up 20ms --points 4 --rounds 2 --finalists 1";
     let named = format!("{search} --hold-out b --hold-out d");

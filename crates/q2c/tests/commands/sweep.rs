@@ -2,10 +2,11 @@
 
 use crate::program::*;
 
-/// Writes two lists of latencies: one of a constant 30 us, and one of a constant 50 us.
-pub(crate) fn two_lists(folder: &std::path::Path) {
-    fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
-    fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
+/// A folder with two lists of latencies: one of a constant 30 us, and one of a constant 50 us.
+pub(crate) fn two_lists() -> Place {
+    let folder = Place::with_file("a.txt", "30\n".repeat(200));
+    folder.put("b.txt", "50\n".repeat(200));
+    folder
 }
 
 pub(crate) fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
@@ -21,8 +22,7 @@ fn first_answer(report: &str) -> &str {
 /// So a rule that adapts to the device is chosen if there is one.
 #[test]
 fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let args = "poll sweep a.txt --unit us --rule 27us --json";
     let alone = folder.json(args);
     let best = alone["best"]["policy"].as_str().unwrap();
@@ -37,24 +37,22 @@ fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
 /// us, and 8 us are polled. A sleep of 40 us ends at 42 us, so all miss.
 #[test]
 fn constant_latencies_have_closed_forms() {
-    let folder = Place::new();
-    two_lists(folder.path());
-    let args = "poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json";
-    let result = folder.json(args);
+    let folder = two_lists();
+    let result = folder.json("poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json");
     assert_eq!(result.list("cells").len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
-    close_iops(number(clear, "/iops"), 1.0 / 30e-6);
-    close(number(clear, "/t_under"), 8.0 / 30.0);
-    close(number(clear, "/cpu_ns_per_io"), 8_000.0);
+    assert_iops(number(clear, "/iops"), 1.0 / 30e-6);
+    assert_close(number(clear, "/t_under"), 8.0 / 30.0);
+    assert_close(number(clear, "/cpu_ns_per_io"), 8_000.0);
     let late = cell(&result, "fixed:sleep=40us");
-    close_iops(number(late, "/iops"), 1.0 / 42e-6);
-    close(number(late, "/t_over"), 12.0 / 30.0);
-    close(number(late, "/miss_rate"), 1.0);
+    assert_iops(number(late, "/iops"), 1.0 / 42e-6);
+    assert_close(number(late, "/t_over"), 12.0 / 30.0);
+    assert_close(number(late, "/miss_rate"), 1.0);
     // Percentiles are the middles of classes that are 1.6 % wide.
-    within(number(late, "/p99_ns"), 42_000.0, 0.008);
+    assert_near(number(late, "/p99_ns"), 42_000.0, 0.008);
     // The floor excludes the policies that wake late. The longest of the other sleeps is best.
     assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
-    close_iops(number(&result, "/oracle/iops"), 1.0 / 30e-6);
+    assert_iops(number(&result, "/oracle/iops"), 1.0 / 30e-6);
     for field in ["pareto", "speed", "answers", "inputs"] {
         assert!(!result[field].is_null(), "{field}");
     }
@@ -64,13 +62,12 @@ fn constant_latencies_have_closed_forms() {
 /// us. It ends at 22 us and adds 0.4 us to the latency of 30 us, so 8.4 us are polled.
 #[test]
 fn a_sleep_on_the_published_machine_costs_cpu() {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let args = "poll sweep a.txt --unit us --policy fixed:20us --cost published --json";
     let result = folder.json(args);
     let slept = cell(&result, "fixed:sleep=20us");
-    close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
-    close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
+    assert_close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
+    assert_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
     let cost = result["cost"].as_str().unwrap();
     assert!(cost.contains("wake-ups 2 us late, 2.56 us"), "{cost}");
 }
@@ -79,8 +76,7 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
 /// us. A sleep of 40 us is best for 50 us and too long for 30 us.
 #[test]
 fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let policies = "--policy fixed:10us|25us|40us --json";
     let args = "poll sweep a.txt b.txt --unit us";
     let result = folder.json(format!("{args} {policies}"));
@@ -92,14 +88,14 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     assert_eq!(result["best"]["policy"], "fixed:sleep=25us");
     // KIOPS/core is one over the CPU per I/O. The sleep of 25 us takes 3 us of CPU on a, where it
     // is best, and 23 us on b, where the best sleep takes 8 us.
-    close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
-    close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
+    assert_close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
+    assert_close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
     // The shares behind these figures; the sleep of 40 us breaks the floor on a.
     let shares = [Some(1.0), None, Some(8.0 / 23.0), Some(1.0)];
     for (at, share) in [1, 2, 4, 5].into_iter().zip(shares) {
         let actual = cells[at]["share"].as_f64();
         assert_eq!(actual.is_some(), share.is_some(), "{}", cells[at]);
-        close(actual.unwrap_or(0.0), share.unwrap_or(0.0));
+        assert_close(actual.unwrap_or(0.0), share.unwrap_or(0.0));
     }
 }
 
@@ -154,9 +150,8 @@ fn from_files_as_from_memory() {
     assert_eq!((none, bytes), (0, 640_000));
     let sweep = "poll sweep list.txt --unit us --policy pas";
     let table = folder.done(format!("{sweep} {small}"));
-    has_words(&flat(&table), "625 KiB of it in unnamed files");
-    let nowhere = "poll sweep list.txt --unit us --memory 16 --spill missing";
-    let refused = folder.q2c(nowhere);
+    has_words(&unwrapped(&table), "625 KiB of it in unnamed files");
+    let refused = folder.q2c("poll sweep list.txt --unit us --memory 16 --spill missing");
     refused.refused(4, "list.txt | missing | --spill");
 }
 
@@ -181,10 +176,8 @@ fn shapes() -> impl Iterator<Item = (&'static str, String)> {
         399 => 5_000.0,
         _ => 12.0 + noise,
     });
-    let lists = [steady, levels, drift, stalls];
-    ["steady", "levels", "drift", "stalls"]
-        .into_iter()
-        .zip(lists)
+    let names = ["steady", "levels", "drift", "stalls"];
+    names.into_iter().zip([steady, levels, drift, stalls])
 }
 
 /// One rule on one trace has identical figures in both commands.
@@ -223,8 +216,7 @@ fn a_sweep_and_a_simulation_agree() {
 /// polling, and not a baseline.
 #[test]
 fn a_rule_that_never_slept_is_no_baseline() {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let args = "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure 20ms";
     let report = folder.done(args).replace("\n  ", " ");
     let linux = "Linux's rule never slept, so it is not compared with";
@@ -239,8 +231,7 @@ fn a_rule_that_never_slept_is_no_baseline() {
 /// sleep of 20 us takes 8 us of CPU in 30. The sleep of 40 us takes none, at 30/42 of the IOPS.
 #[test]
 fn without_an_answer_the_best_and_the_nearest_are_named() {
-    let folder = Place::new();
-    two_lists(folder.path());
+    let folder = two_lists();
     let args = "poll sweep a.txt --unit us --policy fixed:20us|40us --max-cpu 20 --min-iops 99%";
     let result = folder.json(format!("{args} --json"));
     let answer = &result["answers"][0];
@@ -263,14 +254,13 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     for broken in [". It breaks the floor", ". It breaks the limits"] {
         assert_eq!(line.matches(broken).count(), 1, "{broken}: {said}");
     }
-    has_words(&flat(&said), "most KIOPS/core first in both");
+    has_words(&unwrapped(&said), "most KIOPS/core first in both");
 }
 
 /// On the published machine a sleep takes 2.6 us of CPU, on a device of 3 us.
 #[test]
 fn a_sweep_that_gains_nothing_says_so_first() {
-    let folder = Place::new();
-    folder.put("fast.txt", "3\n".repeat(200));
+    let folder = Place::with_file("fast.txt", "3\n".repeat(200));
     let args = "poll sweep fast.txt --unit us --cost published";
     let said = folder.done(format!("{args} --policy fixed:100ns"));
     let first = "▸ use classic polling: every rule loses to it. The best has 0.";

@@ -44,8 +44,7 @@ fn a_public_list_is_imported_whole() {
 /// Checks descriptions of traces, messages and the lines of a run in a terminal of 80 columns.
 #[test]
 fn nothing_runs_over_the_edge_of_80_columns() {
-    let folder = Place::new();
-    folder.put("in.csv", CSV);
+    let folder = Place::with_file("in.csv", CSV);
     let import =
         format!("trace import in.csv --format csv --unit us --columns {COLUMNS} --out csv.trace");
     let fact = "of many words ".repeat(12);
@@ -93,8 +92,7 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
 
 #[test]
 fn a_csv_is_imported_by_its_column_map() {
-    let folder = Place::new();
-    folder.put("in.csv", CSV);
+    let folder = Place::with_file("in.csv", CSV);
     let import = "trace import in.csv --format csv --unit us";
     let rest = format!("--columns {COLUMNS} --out csv.trace");
     let said = folder.done(format!("{import} {rest}"));
@@ -113,8 +111,7 @@ fn a_csv_is_imported_by_its_column_map() {
 
 #[test]
 fn bad_lines_stop_the_import_or_are_counted() {
-    let folder = Place::new();
-    folder.put("list", "31.2\noops\n-1\n10\n");
+    let folder = Place::with_file("list", "31.2\noops\n-1\n10\n");
     let bad = folder.q2c(format!("trace import list {LIST}"));
     bad.refused(3, "q2c: failed to import list, line 2 | `oops`");
     assert!(!folder.path().join("list.trace").exists());
@@ -125,8 +122,7 @@ fn bad_lines_stop_the_import_or_are_counted() {
 /// A q2c trace accepts these options only beside another tool's recording, which needs them.
 #[test]
 fn a_q2c_trace_takes_no_options_of_imports() {
-    let folder = Place::new();
-    folder.put("in.csv", CSV);
+    let folder = Place::with_file("in.csv", CSV);
     let run = |line: &str| folder.q2c(line);
     let map = format!("--unit us --columns {COLUMNS}");
     run(&format!("trace import in.csv -o a.parquet {map}")).done();
@@ -187,8 +183,7 @@ fn standard_input_is_a_recording() {
 
 #[test]
 fn a_disksim_file_needs_its_unit() {
-    let folder = Place::new();
-    folder.put("rows", "5 0 8 8 0\n6 0 16 8 1\n");
+    let folder = Place::with_file("rows", "5 0 8 8 0\n6 0 16 8 1\n");
     let import = "trace import rows --out rows.trace";
     folder.q2c(import).refused(2, "expected the option unit");
     let how = "--unit ms --read-flag 0 --offset-unit 4k --json";
@@ -202,8 +197,7 @@ fn a_disksim_file_needs_its_unit() {
 /// Copies the first three of five latencies; the description keeps its facts and gets new ones.
 #[test]
 fn a_part_is_copied_with_facts_of_its_own() {
-    let folder = Place::new();
-    folder.put("in.txt", "10\n20\n30\n40\n50\n");
+    let folder = Place::with_file("in.txt", "10\n20\n30\n40\n50\n");
     folder.done(format!("trace import in.txt {LIST}"));
     let copy = "trace copy list.trace --out part.trace --json";
     let facts = "--first 3 --fact 'pattern.source=a disk' --fact terms=a=b";
@@ -217,8 +211,7 @@ fn a_part_is_copied_with_facts_of_its_own() {
     let again = folder.q2c("trace info part.trace --json");
     assert_eq!(again.json(), info);
     // The first latency starts at 0, the second at 10 us.
-    let later = "trace copy list.trace --from 10us --out later.trace --json";
-    let info = folder.json(later);
+    let info = folder.json("trace copy list.trace --from 10us --out later.trace --json");
     assert_eq!(number(&info, "/summary/records"), 4.0);
     folder.q2c(copy).refused(2, "part.trace");
     let nothing = "trace copy list.trace --out x.trace --fact alone";
@@ -246,8 +239,7 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         let csv = "trace import --format csv --unit us";
         folder.q2c(format!("{csv} --columns {map} {how}"))
     };
-    let whole = "all.csv --out fleet --partition-by device --stretch-rows 250 --json";
-    let made = import(whole).json();
+    let made = import("all.csv --out fleet --partition-by device --stretch-rows 250 --json").json();
     assert_eq!(number(&made, "/rows"), 900.0);
     assert_eq!(number(&made, "/volumes"), 3.0);
     assert_eq!(number(&made, "/traces"), 6.0);

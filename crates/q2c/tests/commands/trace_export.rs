@@ -6,8 +6,7 @@ use crate::program::*;
 const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,1577808000002000\n2,R,0,1024,1577808000003000\n1,R,512,512,1577808000004000\n";
 
 fn trace() -> Place {
-    let folder = Place::new();
-    folder.put("rows.csv", ROWS);
+    let folder = Place::with_file("rows.csv", ROWS);
     folder.done("trace import rows.csv --out t");
     folder
 }
@@ -15,8 +14,7 @@ fn trace() -> Place {
 #[test]
 fn a_window_goes_to_standard_output() {
     let folder = trace();
-    let export = "trace export t --format fio-iolog --from 1ms --to 3ms";
-    let said = folder.q2c(export);
+    let said = folder.q2c("trace export t --format fio-iolog --from 1ms --to 3ms");
     assert_eq!(said.stderr, "2 requests exported\n");
     let wanted = "\
 fio version 3 iolog
@@ -69,8 +67,7 @@ fn several_recordings_become_one_trace() {
 
 #[test]
 fn the_text_of_blkparse_is_read_by_its_format() {
-    let folder = Place::new();
-    folder.put("text", "1.000000000 Q R 8 8\n1.000000700 C R 8 8\n");
+    let folder = Place::with_file("text", "1.000000000 Q R 8 8\n1.000000700 C R 8 8\n");
     let import = |out: &str, format: &str| {
         let import = format!("trace import text --format blkparse --out {out} --json");
         folder.q2c(format!("{import} --blkparse-format '{format}'"))

@@ -2,7 +2,7 @@
 //! exists and is right. Time is simulated, except where a calibration of this machine is stored.
 
 use crate::program::*;
-use q2c_testkit::busily;
+use q2c_testkit::with_busy_cpu;
 
 fn tune(folder: &Place, how: &str) -> Value {
     tune_and_stderr(folder, how).0
@@ -91,7 +91,7 @@ fn the_numbers_are_the_devices() {
     ] {
         let cell = cell(&result, method, rule);
         let iops = median(cell, "iops");
-        within(iops, 1e9 / 2_000_600.0, 1e-9);
+        assert_near(iops, 1e9 / 2_000_600.0, 1e-9);
         assert_eq!(median(cell, "p50_ns"), 2_000_500.0, "{cell}");
         assert_eq!(median(cell, "effective_sleep_ns"), asked_ns, "{cell}");
         let cpu_pct = median(cell, "cpu_pct");
@@ -140,13 +140,13 @@ fn think_time_is_predicted() {
     let result = tune(&folder, "sim:100us --think 200us");
     assert_eq!(result["job"]["think_ns"].as_f64(), Some(200e3));
     let iops = median(cell(&result, "poll", ""), "iops");
-    within(iops, 1e6 / 300.6, 0.002);
+    assert_near(iops, 1e6 / 300.6, 0.002);
     let cells = result.list("cells").iter();
     let predicted: Vec<&Value> = cells.filter(|cell| cell["predicted"].is_object()).collect();
     assert!(predicted.len() >= 3);
     for cell in predicted {
         let predicted = |figure: &str| cell["predicted"][figure].as_f64().unwrap();
-        within(predicted("iops"), median(cell, "iops"), 0.005);
+        assert_near(predicted("iops"), median(cell, "iops"), 0.005);
         let cpu_off = predicted("cpu_pct") - median(cell, "cpu_pct");
         assert!(cpu_off.abs() < 0.1, "{cpu_off}: {cell}");
     }
@@ -165,7 +165,7 @@ fn own_rules_run_live() {
     let swept = entry(&result["sweeps"][0], "cells", "policy", &policy_name(half));
     assert_eq!(swept["rule"], "rule");
     assert_eq!(swept["params"]["period"], 50e6);
-    within(number(swept, "/effective_sleep_ns"), 1e6, 0.001);
+    assert_near(number(swept, "/effective_sleep_ns"), 1e6, 0.001);
     // Without a miss the other formula divides by zero, and without a sleep there is no miss.
     for (rule, asked) in [(half, 1e6), (blind, 0.0)] {
         let live = cell(&result, "hybrid", &policy_name(rule));
@@ -244,7 +244,7 @@ fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
 fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
     let folder = Place::new();
     let at = &folder;
-    let stderr = busily(|| calibrate(at));
+    let stderr = with_busy_cpu(|| calibrate(at));
     has_words(&stderr, "the next run calibrates anew: ");
     change_stored(at, |stored| {
         let busy = stored["unfit"]["busy"]["cpus"].as_f64();

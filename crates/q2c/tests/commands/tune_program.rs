@@ -60,7 +60,7 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
     assert_eq!(number(like, "/figures/2/workload"), measured);
     let worth = &program["worth"][0];
     assert_eq!(worth["over"]["method"], "interrupt");
-    close(number(worth, "/ios_share"), 600.0 / 630.0);
+    assert_close(number(worth, "/ios_share"), 600.0 / 630.0);
     is_kept(&folder, &result);
 }
 
@@ -109,16 +109,16 @@ fn think_times_are_copied() {
     let result = folder.json(format!("tune sim:100us --from thinks.parquet {SHORT}"));
     let program = &result["program"];
     let think_ns = number(program, "/copied/think_ns");
-    within(think_ns, 200e3, 0.01);
+    assert_near(think_ns, 200e3, 0.01);
     assert_eq!(number(program, "/copied/jobs"), 1.0);
     assert!((number(&result, "/job/think_ns") - think_ns).abs() < 1.0);
     let like = &program["likeness"][0]["figures"];
     // One read is in flight for a third of the time, with 3,333 per second.
-    within(number(like, "/0/program"), 1.0 / 3.0, 0.03);
-    within(number(like, "/2/program"), 3_333.3, 0.01);
+    assert_near(number(like, "/0/program"), 1.0 / 3.0, 0.03);
+    assert_near(number(like, "/2/program"), 3_333.3, 0.01);
     // By interrupts an I/O of 100 us takes 3,600 ns more. In 0.1 s, whole I/Os are counted.
     let expected = 1e9 / (think_ns + 103_600.0);
-    within(number(like, "/2/workload"), expected, 0.005);
+    assert_near(number(like, "/2/workload"), expected, 0.005);
     let not_copied = program["copied"]["not_copied"].to_string();
     assert!(!not_copied.contains("think"), "{not_copied}");
     let drawn = folder.q2c(format!("report {}", folder.run().display()));

@@ -216,9 +216,7 @@ fn own_rules_are_methods_too() {
 #[test]
 fn a_fault_ends_it_with_what_was_seen() {
     alone(|| {
-        let folder = Place::new();
-        let watch = "poll watch fault:eio@500:sim:1ms --interval 100ms --json";
-        let ended = folder.q2c(watch);
+        let ended = Place::new().q2c("poll watch fault:eio@500:sim:1ms --interval 100ms --json");
         assert_eq!(ended.code, 6, "{}", ended.stderr);
         has_words(&ended.stderr, "failed to do I/O: foreground job 0");
         let (_, result) = lines(&ended.stdout);
@@ -230,7 +228,7 @@ fn a_fault_ends_it_with_what_was_seen() {
 fn watching(more: &str, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
     command.args(words(&format!("{WATCH} {more}")));
-    started(command, stderr)
+    spawn(command, stderr)
 }
 
 #[test]
@@ -275,7 +273,7 @@ fn metrics_are_those_of_the_lines() {
         let more = "--json --policy fixed:1500us --prometheus :0";
         let (mut child, stdout) = watching(more, Stdio::piped());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let address = served_at(&mut stderr);
+        let address = read_address(&mut stderr);
         assert!(address.starts_with("127.0.0.1:"), "{address}");
         let mut lines = stdout.lines().map_while(Result::ok);
         let first: Vec<Value> = lines.by_ref().take(4).map(|l| strict_json(&l)).collect();
@@ -331,8 +329,7 @@ const WATCH: &str = "poll watch sim:1ms --interval 100ms";
 fn keys_on_a_terminal() {
     alone(|| {
         let rules = "--policy poll --policy mean:50%,100ms";
-        let watch = format!("{WATCH} {rules} --background engine=sim:2ms");
-        let mut terminal = Terminal::with(&watch);
+        let mut terminal = Terminal::with(&format!("{WATCH} {rules} --background engine=sim:2ms"));
         terminal.shows(ENTER);
         let raw = tcgetattr(&terminal.slave).unwrap().local_modes;
         assert!(!raw.contains(LocalModes::ICANON) && !raw.contains(LocalModes::ECHO));

@@ -45,12 +45,10 @@ pub(crate) fn split(line: &str) -> Vec<&str> {
 /// The words of a command line, split at blanks except within single quotes.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     let pieces = line.split('\'').enumerate();
-    let lists = pieces.map(|(n, piece)| {
-        if n % 2 == 1 {
-            vec![piece]
-        } else {
-            split(piece)
-        }
-    });
+    let lists = pieces.map(
+        |(n, part)| {
+            if n % 2 == 1 { vec![part] } else { split(part) }
+        },
+    );
     lists.flatten().collect()
 }

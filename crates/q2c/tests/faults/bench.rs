@@ -51,8 +51,7 @@ impl FaultBench {
             return None;
         }
         let made = self.by("losetup", &["--find", "--show", file]);
-        let is_made = made.status.success();
-        is_made.then(|| made.stdout.trim().to_owned())
+        made.status.success().then(|| made.stdout.trim().to_owned())
     }
 
     /// Writes 1 MiB of random data as a target, and returns the path.

@@ -100,7 +100,6 @@ fn a_full_disk() {
         return skip("unshare -m: no root");
     }
     let bench = FaultBench::new();
-    let phrases = "runs | no space left | free some space";
     for (pages, stage) in [(4, "calibration"), (19, ""), (26, "")] {
         let script = format!(
             "mkdir -p runs && mount -t tmpfs -o size={}k none runs || exit 99; \
@@ -109,7 +108,7 @@ fn a_full_disk() {
             4 * pages
         );
         let outcome = bench.mounting(&script);
-        outcome.fails(Exit::Device, phrases);
+        outcome.fails(Exit::Device, "runs | no space left | free some space");
         assert!(outcome.stderr.contains(stage), "{outcome:#?}");
         check_cut_off_runs(&bench, &format!("kept-{pages}"));
     }

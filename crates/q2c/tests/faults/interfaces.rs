@@ -31,11 +31,10 @@ fn left_out(outcome: &CommandOutcome) -> Vec<(String, String)> {
 fn a_file_takes_no_commands_and_is_no_controller() {
     let bench = FaultBench::new();
     let target = bench.target();
-    let engines = "pvsync2,io_uring_cmd,spdk";
     let args = [
         &target,
         "--engine",
-        engines,
+        "pvsync2,io_uring_cmd,spdk",
         "--method",
         "interrupt",
         "--json",
@@ -61,8 +60,7 @@ fn a_controller_that_is_not_there() {
     let phrases = "spdk is absent here | spdk_nvme_perf | no such PCI device";
     short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, phrases);
     let kernel = short(&bench, &[NOWHERE, "--engine", "io_uring,io_uring_cmd"]);
-    let phrases = "PCI address | name a device of the kernel's";
-    kernel.fails(Exit::Usage, phrases);
+    kernel.fails(Exit::Usage, "PCI address | name a device of the kernel's");
 }
 
 /// Writing with SPDK overwrites the device, so `--allow-write` must repeat its address.

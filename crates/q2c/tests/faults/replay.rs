@@ -24,8 +24,7 @@ const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
 fn a_stopped_replay_keeps_what_was_done() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
-    let command_line = format!("replay {trace} sim:1ms {HOW}");
-    let mut running = bench.begin(&split(&command_line));
+    let mut running = bench.begin(&split(&format!("replay {trace} sim:1ms {HOW}")));
     running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);

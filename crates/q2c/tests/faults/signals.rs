@@ -124,9 +124,7 @@ fn interrupted(run: &Path) {
 
 fn trials(run: &Path) -> usize {
     let text = fs::read_to_string(run.join("cells.jsonl")).unwrap();
-    text.lines()
-        .filter(|line| line.contains("\"trial\""))
-        .count()
+    text.lines().filter(|l| l.contains("\"trial\"")).count()
 }
 
 fn complete(run: &Path, kept: &str, printed: &Value) {
@@ -381,7 +379,6 @@ fn a_run_of_very_many_points_ends_all_the_same() {
     // Up to eight numbers of jobs are all measured; of more, only a coarse grid.
     stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
     stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
-    let axes = ["--jobs=1..1001", "--depth=1..100"];
-    let tried = bench.q2c(&[&args[..], &axes].concat());
+    let tried = bench.q2c(&[&args[..], &["--jobs=1..1001", "--depth=1..100"]].concat());
     tried.fails(Exit::Usage, "100000 points | found 100100");
 }

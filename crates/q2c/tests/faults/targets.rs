@@ -35,13 +35,12 @@ fn files_never_written() {
 /// Neither procfs nor sysfs has O_DIRECT.
 #[test]
 fn a_file_system_without_direct_io() {
-    let bench = FaultBench::new();
     for file in ["/proc/version", "/sys/kernel/notes"] {
         if !std::path::Path::new(file).exists() {
             skip(&format!("no {file}"));
             continue;
         }
-        let tried = bench.q2c(&["doctor", file]);
+        let tried = FaultBench::new().q2c(&["doctor", file]);
         tried.refuses(Exit::Target, &[file, "O_DIRECT", "ext4 or xfs"]);
     }
 }

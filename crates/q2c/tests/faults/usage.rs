@@ -24,12 +24,8 @@ fn bad_rules_are_refused_with_their_place() {
     let phrases = "found a number without a unit | 4us";
     bad_rule("tune --scratch 1m --rule", "mean - 4", 7, phrases);
     let sim = "poll sim x.trace";
-    bad_rule(
-        &format!("{sim} --rule"),
-        "min - 4parsec",
-        7,
-        "`parsec` | us",
-    );
+    let rule = format!("{sim} --rule");
+    bad_rule(&rule, "min - 4parsec", 7, "`parsec` | us");
     let (policy, phrases) = (
         "rule:period=1ms,max(min, 3us",
         "--policy | `)` | found the end",

@@ -39,8 +39,7 @@ fn a_mounted_device() {
     if outcome.status.code() == Some(99) {
         return skip("no loop device, or no mkfs.ext4");
     }
-    let phrases = "write to /dev/loop | mounted | free it first";
-    outcome.fails(Exit::Target, phrases);
+    outcome.fails(Exit::Target, "write to /dev/loop | mounted | free it first");
     bench.left_nothing();
 }
 

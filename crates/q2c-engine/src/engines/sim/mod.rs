@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The engine: one submitter of a simulated device.
 pub(crate) struct Sim<T> {
     time: T,
-    device: OpenDevice,
+    device: Arc<SimDevice>,
     draws: Draws,
     /// The submitter's own requests, each with its completion time, ns on the run's clock.
     in_flight: Vec<(u64, RingCompletion)>,
@@ -34,16 +34,21 @@ pub(crate) struct Sim<T> {
 impl<T: Time> Sim<T> {
     /// Opens the device for up to `slots` requests in flight. `seed` draws the service times.
     pub(crate) fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
+        *lock(&device.open) += 1;
         Sim {
             time,
             draws: Draws::new(device.times.clone(), seed),
-            device: OpenDevice::new(device),
+            device,
             in_flight: Vec::with_capacity(slots),
         }
     }
 
     fn start(&mut self, request: &Request, now: u64) {
-        let service = self.draws.next(io(request));
+        let writes = request.operation != Operation::Read;
+        let service = self.draws.next(Io {
+            direction: [Direction::Read, Direction::Write][usize::from(writes)],
+            bytes: request.length,
+        });
         let end = self.device.servers.arrive(Nanos(now), service);
         let done = RingCompletion {
             slot: request.slot,
@@ -60,12 +65,15 @@ impl<T: Time> Sim<T> {
     }
 }
 
-fn io(request: &Request) -> Io {
-    let writes = request.operation != Operation::Read;
-    let direction = [Direction::Read, Direction::Write][usize::from(writes)];
-    Io {
-        direction,
-        bytes: request.length,
+/// When the last engine closes a device, it becomes idle: requests still in flight then delay
+/// nobody who opens the device later.
+impl<T> Drop for Sim<T> {
+    fn drop(&mut self) {
+        let mut open = lock(&self.device.open);
+        *open -= 1;
+        if *open == 0 {
+            self.device.servers.clear();
+        }
     }
 }
 
@@ -146,40 +154,10 @@ pub struct SimDevice {
 
 impl SimDevice {
     /// The recorded times that the device draws from; `None` for a device with another model.
-    pub(crate) fn recorded(&self) -> Option<&Empirical> {
+    pub(crate) fn recorded_times(&self) -> Option<&Empirical> {
         match &self.times {
             ServiceTimes::Empirical(recorded) => Some(recorded),
             _ => None,
-        }
-    }
-}
-
-/// A device that an engine has open. When the last engine closes it, the device becomes idle:
-/// requests still in flight then delay nobody who opens the device later.
-struct OpenDevice(Arc<SimDevice>);
-
-impl OpenDevice {
-    pub(crate) fn new(device: Arc<SimDevice>) -> Self {
-        *locked(&device.open) += 1;
-        OpenDevice(device)
-    }
-}
-
-impl std::ops::Deref for OpenDevice {
-    type Target = SimDevice;
-
-    #[inline]
-    fn deref(&self) -> &SimDevice {
-        &self.0
-    }
-}
-
-impl Drop for OpenDevice {
-    fn drop(&mut self) {
-        let mut open = locked(&self.0.open);
-        *open -= 1;
-        if *open == 0 {
-            self.0.servers.clear();
         }
     }
 }
@@ -189,47 +167,46 @@ impl Drop for OpenDevice {
 /// under the same name.
 #[derive(Clone, Debug)]
 pub struct SimDevices {
-    made: Arc<Mutex<Vec<SimDeviceEntry>>>,
-    read: ReadTimes,
+    devices: Arc<Mutex<Vec<SimDeviceEntry>>>,
+    read_times: ReadTimes,
 }
 
 /// A device, and the specification that it was made for.
 type SimDeviceEntry = (SimSpec, Arc<SimDevice>);
 
 impl SimDevices {
-    /// An empty set of devices. `read` reads recordings for devices that take their times from one.
-    pub fn new(read: ReadTimes) -> Self {
+    /// An empty set of devices. `read_times` reads recordings for devices that draw from one.
+    pub fn new(read_times: ReadTimes) -> Self {
         SimDevices {
-            made: Arc::default(),
-            read,
+            devices: Arc::default(),
+            read_times,
         }
     }
 
     /// The device of this specification; it is created on first use.
     pub fn device_for(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
-        let mut made = locked(&self.made);
-        if let Some((_, device)) = made.iter().find(|(known, _)| known == spec) {
+        let mut devices = lock(&self.devices);
+        if let Some((_, device)) = devices.iter().find(|(key, _)| key == spec) {
             return Ok(Arc::clone(device));
         }
+        let times = match &spec.service {
+            Service::Model(times) => times.clone(),
+            Service::Recorded(recording) => {
+                let times = (self.read_times)(recording);
+                let times = times.map_err(|source| EngineError::ServiceTimes {
+                    path: recording.path.clone(),
+                    source,
+                })?;
+                ServiceTimes::Empirical(Arc::new(times))
+            }
+        };
         let device = Arc::new(SimDevice {
-            times: self.times(spec)?,
+            times,
             servers: Servers::new(spec.servers),
             open: Mutex::default(),
         });
-        made.push((spec.clone(), Arc::clone(&device)));
+        devices.push((spec.clone(), Arc::clone(&device)));
         Ok(device)
-    }
-
-    fn times(&self, spec: &SimSpec) -> Result<ServiceTimes, EngineError> {
-        let wanted = match &spec.service {
-            Service::Model(times) => return Ok(times.clone()),
-            Service::Recorded(wanted) => wanted,
-        };
-        let times = (self.read)(wanted).map_err(|source| EngineError::ServiceTimes {
-            path: wanted.path.clone(),
-            source,
-        })?;
-        Ok(ServiceTimes::Empirical(Arc::new(times)))
     }
 
     /// The facts about the recorded times of `engine`'s device, which is created if needed. `None`
@@ -241,7 +218,8 @@ impl SimDevices {
         let Some(spec) = engine.simulates() else {
             return Ok(None);
         };
-        Ok(self.device_for(spec)?.recorded().map(Empirical::facts))
+        let device = self.device_for(spec)?;
+        Ok(device.recorded_times().map(Empirical::facts))
     }
 
     /// The medium of a target without a file: these devices for an engine that simulates (its
@@ -271,6 +249,6 @@ impl Default for SimDevices {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

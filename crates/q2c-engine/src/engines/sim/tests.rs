@@ -112,7 +112,10 @@ fn recorded_times_are_read_once_and_drawn() {
     let asked = spec("sim:trace=x,servers=9");
     let [device, again] = [0, 1].map(|_| devices.device_for(&asked).unwrap());
     assert!(Arc::ptr_eq(&device, &again));
-    assert_eq!(device.recorded().unwrap().facts().measure, Measure::U2c);
+    assert_eq!(
+        device.recorded_times().unwrap().facts().measure,
+        Measure::U2c
+    );
     let before = monotonic_ns();
     let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
     assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
@@ -132,7 +135,8 @@ fn a_seed_tells_a_submitters_times() {
         let [mut sim, mut other] = [seed, 99].map(|seed| open(&devices, text, 50, seed));
         let submit_both = |n| {
             other.submit(&[request(n)]).unwrap();
-            sim.draws.next(io(&request(n))).0
+            let (direction, bytes) = (Direction::Read, 4096);
+            sim.draws.next(Io { direction, bytes }).0
         };
         (0..50).map(submit_both).collect()
     };

@@ -8,7 +8,7 @@ use q2c_sys::{RingOptions, SqPoll};
 
 impl RingKind {
     /// The engine that polls the device if `iopoll` is set, and else looks at the ring.
-    pub(super) const fn on_path(self, iopoll: bool) -> EngineSpec {
+    pub(super) const fn engine(self, iopoll: bool) -> EngineSpec {
         match self {
             RingKind::File => EngineSpec::IoUring(RingOptions {
                 iopoll,
@@ -21,9 +21,9 @@ impl RingKind {
     }
 
     /// The engine that looks at the ring.
-    pub(super) fn by_ring(self) -> &'static EngineSpec {
+    pub(super) fn ring_engine(self) -> &'static EngineSpec {
         static FILE: EngineSpec = EngineSpec::RING;
-        static COMMANDS: EngineSpec = RingKind::Commands.on_path(false);
+        static COMMANDS: EngineSpec = RingKind::Commands.engine(false);
         match self {
             RingKind::File => &FILE,
             RingKind::Commands => &COMMANDS,
@@ -36,25 +36,27 @@ impl EngineSpec {
     /// `None` if the engine does not have the method. The device and the kernel may still lack it.
     pub fn for_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         match self {
-            EngineSpec::ByDevice(RingKind::File) | EngineSpec::IoUring(_) => match ring(method) {
-                Some(options) => Some((EngineSpec::IoUring(options), LaneMethod::Poll)),
-                None => self.as_it_is(method),
-            },
+            EngineSpec::ByDevice(RingKind::File) | EngineSpec::IoUring(_) => {
+                match ring_options(method) {
+                    Some(options) => Some((EngineSpec::IoUring(options), LaneMethod::Poll)),
+                    None => self.with_lane_method(method),
+                }
+            }
             EngineSpec::Pvsync2(flags) => match method {
                 &Method::POLL | Method::HybridKernel(_) => {
                     let mut flags = *flags;
                     flags.hipri = true;
                     Some((EngineSpec::Pvsync2(flags), LaneMethod::Poll))
                 }
-                &Method::INTERRUPT => self.as_it_is(method),
+                &Method::INTERRUPT => self.with_lane_method(method),
                 _ => None,
             },
-            _ => self.as_it_is(method),
+            _ => self.with_lane_method(method),
         }
     }
 
     /// Interrupts, polling of memory, and sleep rules need no engine options.
-    fn as_it_is(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
+    fn with_lane_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         Some((self.clone(), method.lane()?.clone()))
     }
 
@@ -92,13 +94,13 @@ impl EngineSpec {
     /// else it looks at the ring. An engine that has only one path, or whose path its name sets,
     /// stays as it is.
     #[must_use]
-    pub fn settled(self, iopoll: bool) -> Self {
+    pub fn with_path(self, iopoll: bool) -> Self {
         match self {
-            EngineSpec::ByDevice(kind) => kind.on_path(iopoll),
+            EngineSpec::ByDevice(kind) => kind.engine(iopoll),
             EngineSpec::Fault { kind, nth, inner } => EngineSpec::Fault {
                 kind,
                 nth,
-                inner: Box::new(inner.settled(iopoll)),
+                inner: Box::new(inner.with_path(iopoll)),
             },
             other => other,
         }
@@ -119,8 +121,10 @@ impl EngineSpec {
     #[must_use]
     pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
         let reason = match self.plain() {
-            EngineSpec::Pvsync2(flags) => pvsync2(flags.hipri, depth, wait),
-            EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => polled_asleep(wait),
+            EngineSpec::Pvsync2(flags) => pvsync2_refusal(flags.hipri, depth, wait),
+            EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => {
+                hybrid_ring_refusal(wait)
+            }
             _ => None,
         };
         reason.map(str::to_owned)
@@ -128,7 +132,7 @@ impl EngineSpec {
 }
 
 /// The options of a ring for a method that only rings have; `None` for all other methods.
-fn ring(method: &Method) -> Option<RingOptions> {
+fn ring_options(method: &Method) -> Option<RingOptions> {
     let sqpoll = Some(SqPoll::default());
     let options = RingOptions::default();
     match method {
@@ -147,7 +151,7 @@ fn ring(method: &Method) -> Option<RingOptions> {
     }
 }
 
-fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
+fn pvsync2_refusal(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
     match (wait, hipri) {
         _ if depth > 1 => {
             Some("pvsync2 does one I/O per call: use depth 1 and more jobs, or io_uring or libaio")
@@ -167,7 +171,7 @@ fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
 }
 
 /// The reason for a ring that has HYBRID_IOPOLL but no helper.
-fn polled_asleep(wait: &Wait) -> Option<&'static str> {
+fn hybrid_ring_refusal(wait: &Wait) -> Option<&'static str> {
     match wait {
         Wait::Interrupt => Some(
             "requests on a HYBRID_IOPOLL ring raise no interrupt: poll, or leave hybrid out to have a second ring \

@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
     /// A ring that polls the device if the device can be polled, and else looks at the ring.
-    /// [`EngineSpec::settled`] turns it into one of the next two. Opened as it is, it looks at the
+    /// [`EngineSpec::with_path`] turns it into one of the next two. Opened as it is, it looks at the
     /// ring.
     ByDevice(RingKind),
     /// io_uring on a file or block device.
@@ -80,7 +80,7 @@ impl EngineSpec {
     pub const IO_URING: EngineSpec = EngineSpec::ByDevice(RingKind::File);
 
     /// `io_uring:ring`: io_uring that never polls the device.
-    pub const RING: EngineSpec = RingKind::File.on_path(false);
+    pub const RING: EngineSpec = RingKind::File.engine(false);
 
     /// Opens the engine in the calling thread, for up to `slots` requests in flight of up to `size`
     /// bytes each. `seed` draws the service times of a simulated device.
@@ -121,7 +121,7 @@ impl EngineSpec {
             Medium::Simulated(_) | Medium::None => Err(EngineError::NoTarget(name)),
         };
         Ok(match self {
-            EngineSpec::ByDevice(kind) => kind.by_ring().open_at(time, medium, memory, seed)?,
+            EngineSpec::ByDevice(kind) => kind.ring_engine().open_at(time, medium, memory, seed)?,
             EngineSpec::IoUring(options) => {
                 Box::new(UringEngine::open(file("io_uring")?, memory, *options)?)
             }
@@ -141,13 +141,13 @@ impl EngineSpec {
             }
             EngineSpec::Fault { kind, nth, inner } => {
                 let inner = inner.open_at(time, medium, memory, seed)?;
-                let (kind, countdown, held) = (*kind, *nth, None);
+                let (kind, countdown, delayed) = (*kind, *nth, None);
                 Box::new(FaultEngine {
                     time,
                     inner,
                     kind,
                     countdown,
-                    held,
+                    delayed,
                 })
             }
         })
@@ -200,7 +200,7 @@ impl EngineSpec {
     pub fn plain(&self) -> &EngineSpec {
         match self {
             EngineSpec::Fault { inner, .. } => inner.plain(),
-            EngineSpec::ByDevice(kind) => kind.by_ring(),
+            EngineSpec::ByDevice(kind) => kind.ring_engine(),
             own => own,
         }
     }

@@ -8,14 +8,14 @@ use std::fmt::{self, Display, Formatter};
 
 type EngineSpecResult = Result<EngineSpec, String>;
 
-const BOTH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
+const CLASH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
 
 /// The options between the commas; an empty text has none.
 fn options(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(move |_| !text.is_empty())
 }
 
-fn unknown<T>(option: &str, known: &str) -> Result<T, String> {
+fn unknown_option<T>(option: &str, known: &str) -> Result<T, String> {
     Err(format!("`{option}` is none of its options: {known}"))
 }
 
@@ -35,11 +35,11 @@ pub(super) fn io_uring(text: &str) -> EngineSpecResult {
             Some(("taskrun", "defer")) => ring.taskrun = Some(TaskRun::Deferred),
             Some(("taskrun", "coop")) => ring.taskrun = Some(TaskRun::Cooperative),
             Some(("taskrun", "none")) => ring.taskrun = Some(TaskRun::Default),
-            _ => return unknown(option, KNOWN),
+            _ => return unknown_option(option, KNOWN),
         }
     }
     if never_iopoll && ring.iopoll {
-        return Err(BOTH.to_owned());
+        return Err(CLASH.to_owned());
     }
     match (&mut ring.sqpoll, cpu) {
         (None, Some(_)) => return Err("cpu=N is the SQPOLL thread's: add sqpoll".to_owned()),
@@ -61,10 +61,10 @@ pub(super) fn io_uring_cmd(text: &str) -> EngineSpecResult {
         let iopoll = match option {
             "ring" => false,
             "iopoll" => true,
-            _ => return unknown(option, "ring, iopoll"),
+            _ => return unknown_option(option, "ring, iopoll"),
         };
         if path.replace(iopoll) == Some(!iopoll) {
-            return Err(BOTH.to_owned());
+            return Err(CLASH.to_owned());
         }
     }
     let by_device = EngineSpec::ByDevice(RingKind::Commands);
@@ -77,7 +77,7 @@ pub(super) fn libaio(text: &str) -> EngineSpecResult {
         reap = match option {
             "reap=ring" => ReapFrom::Ring,
             "reap=kernel" => ReapFrom::Kernel,
-            _ => return unknown(option, "reap=ring, reap=kernel"),
+            _ => return unknown_option(option, "reap=ring, reap=kernel"),
         };
     }
     Ok(EngineSpec::Libaio(reap))
@@ -87,7 +87,7 @@ pub(super) fn pvsync2(text: &str) -> EngineSpecResult {
     let mut flags = VectoredFlags::default();
     for option in options(text) {
         let Some((.., flag)) = FLAGS.iter().find(|(name, ..)| *name == option) else {
-            return unknown(option, &FLAGS.map(|(name, ..)| name).join(", "));
+            return unknown_option(option, &FLAGS.map(|(name, ..)| name).join(", "));
         };
         *flag(&mut flags) = true;
     }
@@ -133,11 +133,11 @@ impl Display for EngineSpec {
             EngineSpec::IoUring(options) => write_engine(f, "io_uring", &ring(options)),
             EngineSpec::IoUringCmd { iopoll } => {
                 let path = [(*iopoll, "iopoll"), (!*iopoll, "ring")];
-                write_engine(f, "io_uring_cmd", &switches(&path))
+                write_engine(f, "io_uring_cmd", &enabled_names(&path))
             }
             EngineSpec::Libaio(reap) => {
                 let kernel = *reap == ReapFrom::Kernel;
-                write_engine(f, "libaio", &switches(&[(kernel, "reap=kernel")]))
+                write_engine(f, "libaio", &enabled_names(&[(kernel, "reap=kernel")]))
             }
             EngineSpec::Pvsync2(flags) => write_engine(f, "pvsync2", &call(*flags)),
             EngineSpec::Null => f.write_str("null"),
@@ -155,18 +155,18 @@ fn write_engine(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::R
     f.write_str(name)?;
     match options {
         [] => Ok(()),
-        some => write!(f, ":{}", some.join(",")),
+        options => write!(f, ":{}", options.join(",")),
     }
 }
 
-fn switches(all: &[(bool, &str)]) -> Vec<String> {
+fn enabled_names(all: &[(bool, &str)]) -> Vec<String> {
     let on = all.iter().filter(|(on, _)| *on);
     on.map(|(_, name)| (*name).to_owned()).collect()
 }
 
 fn ring(options: &RingOptions) -> Vec<String> {
     let chosen = *options != RingOptions::default();
-    let mut flags = switches(&[
+    let mut flags = enabled_names(&[
         (!chosen, "ring"),
         (options.iopoll, "iopoll"),
         (options.hybrid, "hybrid"),
@@ -185,7 +185,7 @@ fn ring(options: &RingOptions) -> Vec<String> {
 
 fn call(mut flags: VectoredFlags) -> Vec<String> {
     let options = FLAGS.map(|(name, _, flag)| (*flag(&mut flags), name));
-    switches(&options)
+    enabled_names(&options)
 }
 
-q2c_model::kept_as_text!(EngineSpec);
+q2c_model::serde_as_text!(EngineSpec);

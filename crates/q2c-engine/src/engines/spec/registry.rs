@@ -53,7 +53,7 @@ pub const ENGINES: &[EngineKind] = &[
 
 /// A text that names no engine.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("understand engine `{text}`: {problem}; engines are {known}", known = known())]
+#[error("understand engine `{text}`: {problem}; engines are {known}", known = engine_names())]
 pub struct ParseEngineError {
     /// The text that was given.
     pub text: String,
@@ -61,14 +61,14 @@ pub struct ParseEngineError {
     pub problem: String,
 }
 
-fn known() -> String {
+fn engine_names() -> String {
     let names: Vec<&str> = ENGINES.iter().map(|kind| kind.name).collect();
     names.join(", ")
 }
 
 /// The engine that a text begins with (`None` if there is none of this name), and the text after
 /// its colon.
-fn kind(text: &str) -> (Option<&'static EngineKind>, &str) {
+fn find_kind(text: &str) -> (Option<&'static EngineKind>, &str) {
     let (name, options) = text.split_once(':').unwrap_or((text, ""));
     (ENGINES.iter().find(|kind| kind.name == name), options)
 }
@@ -76,14 +76,14 @@ fn kind(text: &str) -> (Option<&'static EngineKind>, &str) {
 impl FromStr for EngineSpec {
     type Err = ParseEngineError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |problem| ParseEngineError {
+        let error = |problem| ParseEngineError {
             text: text.to_owned(),
             problem,
         };
-        let (kind, options) = kind(text);
+        let (kind, options) = find_kind(text);
         let name = text.split(':').next().unwrap_or(text);
-        let kind = kind.ok_or_else(|| wrong(format!("there is no `{name}`")))?;
-        (kind.parse)(options).map_err(wrong)
+        let kind = kind.ok_or_else(|| error(format!("there is no `{name}`")))?;
+        (kind.parse)(options).map_err(error)
     }
 }
 
@@ -107,6 +107,6 @@ impl EngineSpec {
 }
 
 fn names_an_engine(target: &str) -> bool {
-    let (kind, options) = kind(target);
+    let (kind, options) = find_kind(target);
     kind.is_some() && !options.is_empty()
 }

@@ -9,22 +9,22 @@ use q2c_service::{Measure, RecordedTimes, ServiceTimes};
 use std::fmt::{self, Formatter};
 
 /// The most servers of a device. Each request searches all of them for a free one.
-const MOST_SERVERS: usize = 65_536;
+const MAX_SERVERS: usize = 65_536;
 /// The forms that service times may have, for messages.
 const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA) or trace=FILE";
 /// The options that may follow service times of a model.
-const OPTIONS: [&str; 1] = ["servers"];
+const MODEL_OPTIONS: [&str; 1] = ["servers"];
 /// The options that may follow a recording.
-const RECORDED: [&str; 3] = ["servers", "time", "unit"];
+const RECORDING_OPTIONS: [&str; 3] = ["servers", "time", "unit"];
 
 pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
     let (service, options) = split(text);
     let mut spec = SimSpec {
-        service: self::service(service)?,
+        service: parse_service(service)?,
         servers: 1,
     };
     let mut options = options.split(',').filter(|_| !options.is_empty());
-    options.try_for_each(|option| set(&mut spec, option))?;
+    options.try_for_each(|option| set_option(&mut spec, option))?;
     Ok(EngineSpec::Sim(spec))
 }
 
@@ -37,7 +37,7 @@ fn split(text: &str) -> (&str, &str) {
     }
 }
 
-fn service(text: &str) -> Result<Service, String> {
+fn parse_service(text: &str) -> Result<Service, String> {
     let shape = |name: &str| {
         let rest = text.strip_prefix(name)?;
         rest.strip_prefix('(')?.strip_suffix(')')
@@ -88,15 +88,14 @@ fn recorded(path: &str) -> Result<Service, String> {
     }))
 }
 
-fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
+fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     match (name, &mut spec.service) {
         ("servers", _) => {
             let servers = value.parse().ok();
-            let servers = servers.filter(|n| (1..=MOST_SERVERS).contains(n));
-            spec.servers = servers.ok_or_else(|| {
-                format!("servers must be a whole number from 1 to {MOST_SERVERS}")
-            })?;
+            let servers = servers.filter(|n| (1..=MAX_SERVERS).contains(n));
+            spec.servers = servers
+                .ok_or_else(|| format!("servers must be a whole number from 1 to {MAX_SERVERS}"))?;
         }
         ("time", Service::Recorded(times)) => {
             let known = Measure::ALL.into_iter().find(|known| known.name() == value);
@@ -111,8 +110,8 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
         }
         (_, service) => {
             let known: &[&str] = match service {
-                Service::Recorded(_) => &RECORDED,
-                Service::Model(_) => &OPTIONS,
+                Service::Recorded(_) => &RECORDING_OPTIONS,
+                Service::Model(_) => &MODEL_OPTIONS,
             };
             let (options, nearest) = (known.join(", "), nearest(name, known));
             return Err(format!(

@@ -206,9 +206,9 @@ fn faults_around_an_engine_do_not_change_how_it_polls_and_submits() {
 #[test]
 fn the_device_decides_where_no_path_was_chosen() {
     for text in ["io_uring", "io_uring_cmd", "fault:eio@9:io_uring"] {
-        let settled = |iopoll| spec(text).settled(iopoll).to_string();
-        assert_eq!(settled(true), format!("{text}:iopoll"));
-        assert_eq!(settled(false), format!("{text}:ring"));
+        let name = |iopoll| spec(text).with_path(iopoll).to_string();
+        assert_eq!(name(true), format!("{text}:iopoll"));
+        assert_eq!(name(false), format!("{text}:ring"));
     }
     for text in [
         "io_uring:ring",
@@ -219,8 +219,8 @@ fn the_device_decides_where_no_path_was_chosen() {
         "libaio",
         "fault:eio@9:null",
     ] {
-        assert_eq!(spec(text).settled(true), spec(text));
-        assert_eq!(spec(text).settled(false), spec(text));
+        assert_eq!(spec(text).with_path(true), spec(text));
+        assert_eq!(spec(text).with_path(false), spec(text));
     }
 }
 

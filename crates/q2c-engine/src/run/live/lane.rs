@@ -1,5 +1,5 @@
 use crate::run::crew::LaneWork;
-use crate::run::thread::{PhasesResult, WaitState, mark};
+use crate::run::thread::{PhasesResult, WaitState, read_mark};
 use crate::time::rest_until;
 use crate::{Activity, EngineFacts, EngineLane, JobPlan, Mark, PhaseData, Sample, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,18 +35,18 @@ struct SliceBegin {
 impl LaneWork for LaneChannels<'_> {
     /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The unfinished last
     /// slice is not handed over.
-    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
+    fn run<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
         let facts = lane.engine.facts();
         let mut state = WaitState::default();
         let activities = job.activities.into_iter();
-        activities.for_each(|first| state.take(first));
+        activities.for_each(|first| state.apply(first));
         lane.carries = true;
         rest_until(begin, lane.time, lane.stop);
-        let (at, ios, order) = (mark(lane), 0, 0);
+        let (at, ios, order) = (read_mark(lane), 0, 0);
         let mut open = SliceBegin { at, ios, order };
         while !lane.stop.load(Ordering::Relaxed) {
             let number = self.number(lane, begin);
-            state.go_on(lane, begin + (number + 1) * self.slice_ns)?;
+            state.advance(lane, begin + (number + 1) * self.slice_ns)?;
             if lane.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -55,21 +55,21 @@ impl LaneWork for LaneChannels<'_> {
                 continue;
             };
             let next = self.number(lane, begin);
-            let news = self.board.take(self.lane, open.order, next);
-            if !matches!(news, None | Some((_, Activity::Continue))) {
+            let order = self.board.take(self.lane, open.order, next);
+            if !matches!(order, None | Some((_, Activity::Continue))) {
                 state.drain(lane)?;
             }
             let now = SliceBegin {
-                at: mark(lane),
+                at: read_mark(lane),
                 ios: lane.recorder.ios,
-                order: news.as_ref().map_or(open.order, |&(order, _)| order),
+                order: order.as_ref().map_or(open.order, |&(number, _)| number),
             };
-            let full = lane.recorder.swap(empty);
+            let full = lane.recorder.swap_samples(empty);
             let slice = self.slice(&open, &now, begin, full, facts.clone());
             lane.time.send(&self.out, slice);
             open = now;
-            if let Some((_, activity)) = news {
-                state.take(activity);
+            if let Some((_, activity)) = order {
+                state.apply(activity);
             }
         }
         state.drain(lane)?;
@@ -148,9 +148,9 @@ impl Board {
     }
 
     /// The latest order for `lane`, with its number, if it holds for slice number `next` and is
-    /// newer than `known`, the number of the last order that the lane took.
-    pub(crate) fn take(&self, lane: usize, known: u64, next: u64) -> Option<(u64, Activity)> {
-        if self.latest.load(Ordering::Acquire) == known {
+    /// newer than `taken`, the number of the last order that the lane took.
+    pub(crate) fn take(&self, lane: usize, taken: u64, next: u64) -> Option<(u64, Activity)> {
+        if self.latest.load(Ordering::Acquire) == taken {
             return None;
         }
         let mut orders = self.lock();

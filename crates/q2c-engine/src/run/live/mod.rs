@@ -10,10 +10,10 @@
 
 mod lane;
 
-use super::crew::{SideWork, crew};
-use super::plan::{check_activity, check_jobs, wrong};
-use crate::measure::{PhaseStats, stats_of};
-use crate::sample::touched;
+use super::crew::{SideWork, run_crew};
+use super::plan::{check_activity, check_jobs, invalid};
+use crate::measure::{PhaseStats, stats_from};
+use crate::sample::prefaulted_samples;
 use crate::{
     Activity, EngineFacts, EngineSpec, JobPlan, RunData, RunError, Sample, Time, TimeSource,
 };
@@ -79,11 +79,11 @@ pub struct Live<'a> {
     receive: &'a dyn Fn(u64) -> Result<RawSlice, RecvTimeoutError>,
     start_ns: u64,
     threads: Vec<u32>,
-    wires: Wires<'a>,
+    channels: ListenerChannels<'a>,
 }
 
 /// The listener's ends of the channels to and from the lanes.
-struct Wires<'a> {
+struct ListenerChannels<'a> {
     /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
     slice_ns: u64,
@@ -96,7 +96,7 @@ struct Wires<'a> {
 
 struct Listener<'a, F> {
     cpu: Option<CpuId>,
-    wires: Wires<'a>,
+    channels: ListenerChannels<'a>,
     full: Receiver<RawSlice>,
     listen: F,
 }
@@ -104,19 +104,19 @@ struct Listener<'a, F> {
 impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F> {
     type Out = R;
 
-    fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> R {
+    fn run<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> R {
         if let Some(cpu) = self.cpu {
             // If pinning fails, the listener may disturb the lanes a little, but no figure becomes
             // wrong.
             time.pin(cpu).ok();
         }
-        let halt = self.wires.halt;
+        let halt = self.channels.halt;
         let heard = (self.listen)(&mut Live {
             now: &|| time.now(),
             receive: &|ns| time.receive(&self.full, ns),
             start_ns,
             threads: threads.to_vec(),
-            wires: self.wires,
+            channels: self.channels,
         });
         halt.store(true, Ordering::Relaxed);
         heard
@@ -126,10 +126,10 @@ impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F>
 /// Number of buffers of each lane: one in use, and three in reserve while the listener is busy.
 const BUFFERS: usize = 4;
 /// The longest wait of the listener until it checks `stop`, ns.
-const NAP_NS: u64 = 20_000_000;
+const MAX_LISTEN_NS: u64 = 20_000_000;
 /// An order takes effect at the first cut at least this far away, ns, so that every lane sees it by
 /// then.
-const NOTICE_NS: u64 = 2_000_000;
+const ORDER_LEAD_NS: u64 = 2_000_000;
 
 /// Runs the lanes until `listen` returns, and returns its result. `listen` is informed of the end
 /// when `stop` is raised or a lane fails. The returned data of lanes has no phases, and only
@@ -143,67 +143,67 @@ pub fn live<T: Send>(
 ) -> Result<(T, RunData), RunError> {
     check_jobs(&plan.jobs, 1)?;
     if plan.slice == Nanos::ZERO {
-        return Err(wrong("slices", "the length of a slice must be above 0"));
+        return Err(invalid("slices", "the length of a slice must be above 0"));
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
     let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
-    let (wires, lanes) = wired(&plan, &out, &board, stop, &halt)?;
+    let (channels, lanes) = connect(&plan, &out, &board, stop, &halt)?;
     drop(out);
     let listener = Listener {
         cpu: plan.listener_cpu,
-        wires,
+        channels,
         full,
         listen,
     };
     let jobs = plan.jobs.into_iter().zip(lanes).collect();
-    let crewed = crew(jobs, &plan.time, &halt, "listener", listener)?;
+    let results = run_crew(jobs, &plan.time, &halt, "listener", listener)?;
     let data = RunData {
-        lanes: crewed.lanes,
-        start_ns: crewed.start_ns,
+        lanes: results.lanes,
+        start_ns: results.start_ns,
         stopped: stop.load(Ordering::Relaxed),
     };
-    Ok((crewed.beside, data))
+    Ok((results.side, data))
 }
 
 /// Connects the listener and the lanes with channels; returns both sides.
-fn wired<'a>(
+fn connect<'a>(
     plan: &LivePlan,
     out: &SyncSender<RawSlice>,
     board: &'a Board,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
-) -> Result<(Wires<'a>, Vec<LaneChannels<'a>>), RunError> {
+) -> Result<(ListenerChannels<'a>, Vec<LaneChannels<'a>>), RunError> {
     let slice_ns = plan.slice.0;
     let mut empty = Vec::with_capacity(plan.jobs.len());
     let mut wire = |(lane, job): (usize, &JobPlan)| {
-        let (give, spare) = sync_channel(BUFFERS);
+        let (buffers, spare) = sync_channel(BUFFERS);
         for _ in 1..BUFFERS {
             let buffer = match plan.time {
-                TimeSource::Real(_) => touched(job.capacity).map_err(|source| RunError::Lane {
-                    lane: job.name.clone(),
-                    source,
-                })?,
-                TimeSource::World(_) => Vec::new(),
+                TimeSource::Real(_) => prefaulted_samples(job.capacity),
+                TimeSource::World(_) => Ok(Vec::new()),
             };
-            let given = give.try_send(buffer);
-            given.expect("there is room for every buffer");
+            let buffer = buffer.map_err(|source| RunError::Lane {
+                lane: job.name.clone(),
+                source,
+            })?;
+            let sent = buffers.try_send(buffer);
+            sent.expect("there is room for every buffer");
         }
-        empty.push(give);
-        let out = out.clone();
+        empty.push(buffers);
         Ok(LaneChannels {
             lane,
             slice_ns,
-            out,
+            out: out.clone(),
             spare,
             board,
         })
     };
     let lanes = plan.jobs.iter().enumerate().map(&mut wire);
     let lanes = lanes.collect::<Result<_, RunError>>()?;
-    let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
-    let wires = Wires {
-        plan: plan.jobs.iter().map(known).collect(),
+    let lane_plan = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
+    let channels = ListenerChannels {
+        plan: plan.jobs.iter().map(lane_plan).collect(),
         slice_ns,
         samples: plan.samples,
         board,
@@ -211,7 +211,7 @@ fn wired<'a>(
         stop,
         halt,
     };
-    Ok((wires, lanes))
+    Ok((channels, lanes))
 }
 
 impl Live<'_> {
@@ -232,15 +232,15 @@ impl Live<'_> {
 
     /// Waits for the next slice, for at most `patience`.
     pub fn hear(&mut self, patience: Duration) -> LiveAnswer {
-        let wires = &self.wires;
+        let channels = &self.channels;
         let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         let until = (self.now)().saturating_add(patience_ns);
         loop {
-            if wires.stop.load(Ordering::Relaxed) {
-                wires.halt.store(true, Ordering::Relaxed);
+            if channels.stop.load(Ordering::Relaxed) {
+                channels.halt.store(true, Ordering::Relaxed);
             }
             let left = until.saturating_sub((self.now)());
-            match (self.receive)(left.min(NAP_NS)) {
+            match (self.receive)(left.min(MAX_LISTEN_NS)) {
                 Ok(raw) => return LiveAnswer::Slice(Box::new(self.digest(raw))),
                 Err(RecvTimeoutError::Disconnected) => return LiveAnswer::End,
                 Err(RecvTimeoutError::Timeout) if left == 0 => return LiveAnswer::Nothing,
@@ -250,19 +250,18 @@ impl Live<'_> {
     }
 
     fn digest(&self, raw: RawSlice) -> LiveSlice {
-        let asked = self.wires.samples;
-        let kept = if asked { raw.samples.len() } else { 0 };
+        let samples = self.channels.samples.then(|| raw.samples.clone());
         let slice = LiveSlice {
             lane: raw.lane,
             number: raw.number,
             order: raw.order,
             span: (raw.data.begin.t_ns, raw.data.end.t_ns),
-            stats: stats_of(&raw.data, &raw.samples),
+            stats: stats_from(&raw.data, &raw.samples),
             facts: raw.facts,
-            samples: raw.samples[..kept].to_vec(),
+            samples: samples.unwrap_or_default(),
         };
         // A lane that has ended does not take its buffer back.
-        self.wires.empty[raw.lane].try_send(raw.samples).ok();
+        self.channels.empty[raw.lane].try_send(raw.samples).ok();
         slice
     }
 
@@ -270,15 +269,15 @@ impl Live<'_> {
     /// the number that slices under this order carry. The order replaces an earlier one that a lane
     /// has not yet taken, unless it is [`Activity::Continue`].
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
-        if activities.len() != self.wires.plan.len() {
-            return Err(wrong("order", "every lane needs an activity"));
+        if activities.len() != self.channels.plan.len() {
+            return Err(invalid("order", "every lane needs an activity"));
         }
-        let mut pairs = self.wires.plan.iter().zip(&activities);
+        let mut pairs = self.channels.plan.iter().zip(&activities);
         pairs.try_for_each(|((name, engine, depth), activity)| {
             check_activity(name, engine, *depth, activity)
         })?;
-        let soon = (self.now)() + NOTICE_NS;
-        let from = soon.saturating_sub(self.start_ns) / self.wires.slice_ns + 1;
-        Ok(self.wires.board.post(from, activities))
+        let earliest_ns = (self.now)() + ORDER_LEAD_NS;
+        let from = earliest_ns.saturating_sub(self.start_ns) / self.channels.slice_ns + 1;
+        Ok(self.channels.board.post(from, activities))
     }
 }

@@ -53,7 +53,7 @@ fn a_call_is_submission_and_waiting_in_one() {
         Ok(done) => done,
         Err(reason) => return skip(&reason),
     };
-    assert_eq!(lane.facts.waits, Waits::Not);
+    assert_eq!(lane.facts.waits, Waits::Never);
     let one_call = |s: &Sample| s.is(Sample::ONE_CALL) && s.submit_len_ns == 0 && s.wait_ns > 0;
     assert!(lane.samples.iter().all(one_call));
     assert_switched(&stats);

@@ -2,7 +2,7 @@
 //! for it, and leave no thread behind.
 
 use super::{clock, cpu, here, job};
-use crate::ends::{Breaks, bad_jobs, long, polling, with_bad};
+use crate::ends::{bad_jobs, break_on_purpose, long, polling, with_bad};
 use crate::plan::{plan, run, run_watched};
 use q2c_engine::engine::EngineError;
 use q2c_engine::{Activity, JobPlan, Medium, RunError, Wait};
@@ -36,7 +36,7 @@ fn another_thread_stops_a_run() {
             ..here(long())
         };
         let data = thread::scope(|scope| {
-            let run = scope.spawn(|| q2c_engine::run(plan, &mut (), &stop));
+            let run = scope.spawn(|| q2c_engine::run(plan, &mut |_| {}, &stop));
             thread::sleep(Duration::from_millis(30));
             stop.store(true, Ordering::Relaxed);
             run.join().expect("no panic").expect("no error")
@@ -106,7 +106,7 @@ fn a_lane_that_cannot_be_set_up_or_breaks_leaves_no_thread() {
 #[test]
 fn an_observer_that_panics_ends_the_threads() {
     let plan = here(plan(&[60_000], vec![polling("sim:100us")]));
-    let error = run_watched(plan, &mut Breaks).unwrap_err();
+    let error = run_watched(plan, &mut break_on_purpose).unwrap_err();
     assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 

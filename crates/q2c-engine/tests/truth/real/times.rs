@@ -48,7 +48,7 @@ fn no_sleep_is_short_and_each_gives_up_the_cpu() {
 #[test]
 fn the_floor_is_a_cost_of_the_loop() {
     let time = clock().into();
-    for floor in [floor::measure, floor::measure_bare] {
+    for floor in [floor::measure, floor::measure_counting] {
         let ns = floor(&time, cpu(0)).expect("a CPU of this process");
         assert!((2.0..1e6).contains(&ns), "{ns} ns");
         assert!(floor(&time, CpuId(1023)).is_err());

@@ -1,4 +1,4 @@
-use super::{Applied, Guard};
+use super::{AppliedChange, Guard};
 use crate::cpu_list;
 use crate::restore::entry::RestoreLine;
 use crate::restore::journal::{Journal, SettingLock};
@@ -16,7 +16,7 @@ impl Guard {
         sweep::restore_tasks(&self.roots, &self.dir)?;
         let name = task_affinity::lock_name();
         let lock = SettingLock::take(&self.dir, name)?;
-        self.held.push((name.to_owned(), lock));
+        self.held_locks.push((name.to_owned(), lock));
         Ok(())
     }
 
@@ -29,8 +29,8 @@ impl Guard {
         cpus: &[CpuId],
     ) -> Result<bool, RestoreError> {
         let (folder, value) = (task.folder(), cpu_list::show(cpus));
-        match self.place_of(task) {
-            Some(at) => self.add_value(at, &value)?,
+        match self.index_of(task) {
+            Some(index) => self.add_value(index, &value)?,
             None => {
                 let old = cpu_list::show(old);
                 let mut change = self.change(ChangeKind::TaskAffinity, &folder, &old, &value);
@@ -53,11 +53,11 @@ impl Guard {
 
     /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
     pub fn give_back(&mut self, task: TaskId) -> Result<Option<UndoOutcome>, RestoreError> {
-        let Some(at) = self.place_of(task) else {
+        let Some(index) = self.index_of(task) else {
             return Ok(None);
         };
-        let Applied { change, others, .. } = &self.applied[at];
-        let outcome = task_affinity::put_back(&self.roots, change, others);
+        let AppliedChange { change, values, .. } = &self.applied[index];
+        let outcome = task_affinity::put_back(&self.roots, change, values);
         if outcome.is_final() {
             self.forget(task)?;
         }
@@ -67,20 +67,20 @@ impl Guard {
     /// Notes that a task has ended, or that somebody else gave it other CPUs: nothing is left to
     /// undo.
     pub fn forget(&mut self, task: TaskId) -> Result<(), RestoreError> {
-        let Some(at) = self.place_of(task) else {
+        let Some(index) = self.index_of(task) else {
             return Ok(());
         };
-        let seq = self.applied.remove(at).change.seq;
+        let seq = self.applied.remove(index).change.seq;
         self.log(&RestoreLine::Undone { seq })?;
         self.compact()
     }
 
-    fn place_of(&self, task: TaskId) -> Option<usize> {
+    fn index_of(&self, task: TaskId) -> Option<usize> {
         let folder = task.folder();
-        let same = |applied: &Applied| {
+        let is_of_task = |applied: &AppliedChange| {
             applied.change.file == folder && applied.change.started == Some(task.start_time)
         };
-        self.applied.iter().position(same)
+        self.applied.iter().position(is_of_task)
     }
 
     /// Starts a new journal with only the changes in force, once most lines of the old one are
@@ -91,11 +91,11 @@ impl Guard {
         }
         let old = self.journal.take();
         self.lines = 0;
-        for at in 0..self.applied.len() {
-            let Applied { change, others, .. } = &self.applied[at];
-            let (seq, others) = (change.seq, others.clone());
+        for index in 0..self.applied.len() {
+            let AppliedChange { change, values, .. } = &self.applied[index];
+            let (seq, values) = (change.seq, values.clone());
             self.log(&RestoreLine::Change(change.clone()))?;
-            for value in others {
+            for value in values {
                 self.log(&RestoreLine::Settled { seq, value })?;
             }
         }

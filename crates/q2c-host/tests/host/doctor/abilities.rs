@@ -1,7 +1,7 @@
 use super::{GOOD, find};
 use crate::tree::SysProcTree;
 use CheckVerdict::{Invalidates, Pass, Warn};
-use q2c_host::doctor::{Ability, DoctorFacts, MachineAbilities, MakerAbility, by_use, run};
+use q2c_host::doctor::{Ability, DoctorFacts, MachineAbilities, MakerAbility, run, sort_by_use};
 use q2c_result::doctor::{Ready, Use};
 use q2c_result::{Check, CheckVerdict, DoctorReport};
 
@@ -36,11 +36,11 @@ fn able() -> MachineAbilities {
     }
 }
 
-fn sorted(tree: &SysProcTree, abilities: MachineAbilities) -> DoctorReport {
+fn sorted_report(tree: &SysProcTree, abilities: MachineAbilities) -> DoctorReport {
     let roots = tree.roots();
     let mut facts = DoctorFacts::new(&roots, None);
     facts.abilities = Some(abilities);
-    by_use(run(&facts))
+    sort_by_use(run(&facts))
 }
 
 fn machine(changes: &str) -> SysProcTree {
@@ -64,7 +64,7 @@ const USER: &str = "proc/self/status = Uid: 1000 1000 1000 1000\\nCapEff: 000000
 
 #[test]
 fn a_machine_that_can_do_all_is_ready_for_all() {
-    let report = sorted(&machine(""), able());
+    let report = sorted_report(&machine(""), able());
     for state in &report.uses {
         // The kernel of the good machine has no hybrid polling of its own any more.
         let wanted = match state.of {
@@ -84,7 +84,7 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
 
 #[test]
 fn every_check_has_a_use_and_stands_under_it() {
-    let report = sorted(&machine(""), able());
+    let report = sorted_report(&machine(""), able());
     let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
     let place = |check: &Check| {
         order
@@ -101,7 +101,7 @@ fn a_recording_needs_bpf_or_tracefs() {
         bpf: lacks("failed to load a BPF program: forbidden"),
         ..able()
     };
-    let report = sorted(&machine(""), without());
+    let report = sorted_report(&machine(""), without());
     let (verdict, fix, check) = outcome(&report, "bpf");
     assert_eq!(verdict, Invalidates);
     assert_eq!(fix, None, "root has no better user");
@@ -109,24 +109,24 @@ fn a_recording_needs_bpf_or_tracefs() {
     assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
     let tree = machine("");
     std::fs::remove_dir(tree.path("sys/kernel/tracing/instances")).unwrap();
-    let report = sorted(&tree, without());
+    let report = sorted_report(&tree, without());
     assert_eq!(outcome(&report, "tracefs").0, Pass, "root mounts it");
     assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
     std::fs::remove_dir(tree.path("sys/kernel/tracing")).unwrap();
-    let report = sorted(&tree, without());
+    let report = sorted_report(&tree, without());
     assert_eq!(outcome(&report, "tracefs").0, Invalidates);
     assert_eq!(state(&report, Use::Capture).0, Ready::NotReady);
     let tree = machine(USER);
     std::fs::remove_dir(tree.path("sys/kernel/tracing/instances")).unwrap();
-    let report = sorted(&tree, without());
+    let report = sorted_report(&tree, without());
     let mount = "sudo mount -t tracefs none /sys/kernel/tracing";
     let (verdict, fix, _) = outcome(&report, "tracefs");
     assert_eq!((verdict, fix), (Invalidates, Some(mount)));
     let tree = machine(USER);
-    let report = sorted(&tree, without());
+    let report = sorted_report(&tree, without());
     assert_eq!(outcome(&report, "bpf").1, Some("sudo q2c doctor"));
     std::fs::remove_file(tree.path("sys/kernel/btf/vmlinux")).unwrap();
-    let report = sorted(&tree, without());
+    let report = sorted_report(&tree, without());
     let (verdict, fix, check) = outcome(&report, "btf");
     assert_eq!((verdict, fix), (Invalidates, None));
     assert!(check.means.contains("CONFIG_DEBUG_INFO_BTF"));
@@ -141,28 +141,31 @@ fn a_ram_device_is_made_by_the_module_or_by_ublk() {
     };
     let tree = machine("");
     std::fs::remove_file(tree.path("dev/ublk-control")).unwrap();
-    let report = sorted(&tree, without(true));
+    let report = sorted_report(&tree, without(true));
     assert_eq!(outcome(&report, "ublk").1, Some("modprobe ublk_drv"));
     assert_eq!(state(&report, Use::RamDevices).0, Ready::Limited);
-    let report = sorted(&tree, without(false));
+    let report = sorted_report(&tree, without(false));
     assert_eq!(state(&report, Use::RamDevices).0, Ready::NotReady);
     // Built without ublk: there is no module to load.
     tree.add("boot/config-6.13.0 = CONFIG_HZ=250");
-    assert_eq!(outcome(&sorted(&tree, without(true)), "ublk").1, None);
+    assert_eq!(
+        outcome(&sorted_report(&tree, without(true)), "ublk").1,
+        None
+    );
 }
 
 #[test]
 fn a_file_system_needs_its_program_and_a_mount() {
     let mut abilities = able();
     abilities.makers[1].ability = lacks("mkfs.xfs is not installed");
-    let report = sorted(&machine(""), abilities.clone());
+    let report = sorted_report(&machine(""), abilities.clone());
     let (verdict, fix, check) = outcome(&report, "mkfs-xfs");
     assert_eq!(verdict, Invalidates);
     assert_eq!(fix, Some("apt-get install xfs-tools"));
     assert_eq!(check.columns, ["xfs"]);
     let fs = state(&report, Use::FileSystems);
     assert_eq!(fs, (Ready::Limited, "mkfs-xfs".into()));
-    let report = sorted(&machine(USER), abilities);
+    let report = sorted_report(&machine(USER), abilities);
     let fs = state(&report, Use::FileSystems);
     assert_eq!(fs, (Ready::NotReady, "mounting".into()));
     assert_eq!(outcome(&report, "mounting").1, Some("sudo q2c fs bench"));
@@ -175,7 +178,7 @@ fn spdk_and_placement() {
         scx: lacks("this kernel has no sched_ext"),
         ..able()
     };
-    let report = sorted(&machine("proc/meminfo = HugePages_Total: 0"), abilities);
+    let report = sorted_report(&machine("proc/meminfo = HugePages_Total: 0"), abilities);
     let spdk = state(&report, Use::Spdk);
     assert_eq!(spdk.0, Ready::NotReady);
     assert_eq!(spdk.1, "spdk-program hugepages");
@@ -188,7 +191,7 @@ fn spdk_and_placement() {
 #[test]
 fn who_may_change_settings() {
     let outcome_after = |changes: &str| {
-        let report = sorted(&machine(changes), able());
+        let report = sorted_report(&machine(changes), able());
         let (verdict, fix, check) = outcome(&report, "settings");
         (verdict, fix.map(str::to_owned), check.found.clone())
     };

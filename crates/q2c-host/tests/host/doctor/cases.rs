@@ -8,7 +8,7 @@ const PREFERENCE: &str = "sys/devices/system/cpu/cpu0/cpufreq/energy_performance
 pub(crate) const NVME: &str = "sys/devices/pci0/nvme0";
 
 /// A case's change with its abbreviations expanded.
-fn spelled(change: &str) -> String {
+fn spell_out(change: &str) -> String {
     change
         .replace("QUEUE", super::QUEUE)
         .replace("PREFERENCE", PREFERENCE)
@@ -16,7 +16,7 @@ fn spelled(change: &str) -> String {
 }
 
 /// The good machine with a change.
-pub(crate) fn changed(lines: &str) -> SysProcTree {
+pub(crate) fn tree_with(lines: &str) -> SysProcTree {
     let tree = SysProcTree::new(GOOD);
     tree.add(lines);
     tree
@@ -45,7 +45,7 @@ fn every_verdict() {
             panic!("{line}");
         };
         let tree = SysProcTree::new(GOOD);
-        let change = spelled(change);
+        let change = spell_out(change);
         match change.strip_prefix("- ") {
             Some(path) => remove(&tree.path(path)),
             None => tree.add(&change),

@@ -1,4 +1,4 @@
-use super::cases::{changed, verdict};
+use super::cases::{tree_with, verdict};
 use super::good_target;
 use CheckVerdict::{Pass, Warn};
 use q2c_result::CheckVerdict;
@@ -31,11 +31,11 @@ fn a_clock_that_cannot_move_needs_no_governor() {
                  sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = schedutil
                  sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq = 2400000
                  sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq = 2400000";
-    assert_eq!(verdict(&changed(fixed), &good_target(), "governor"), Pass);
-    let free = changed(&fixed.replace("max_freq = 2400000", "max_freq = 3600000"));
+    assert_eq!(verdict(&tree_with(fixed), &good_target(), "governor"), Pass);
+    let free = tree_with(&fixed.replace("max_freq = 2400000", "max_freq = 3600000"));
     assert_eq!(verdict(&free, &good_target(), "governor"), Warn);
     // If one CPU shows no limits, the frequency of all is not known to be fixed.
-    let unsure = changed(&fixed.replace("online = 0", "online = 0-1"));
+    let unsure = tree_with(&fixed.replace("online = 0", "online = 0-1"));
     assert_eq!(verdict(&unsure, &good_target(), "governor"), Warn);
 }
 
@@ -45,17 +45,20 @@ fn idle_states_that_are_off_do_not_count() {
                 sys/devices/system/cpu/cpu0/cpuidle/state1/name = C6
                 sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 133
                 sys/devices/system/cpu/cpu0/cpuidle/state1/disable = 1";
-    assert_eq!(verdict(&changed(deep), &good_target(), "idle-states"), Pass);
-    let open = changed(&deep.replace("disable = 1", "disable = 0"));
+    assert_eq!(
+        verdict(&tree_with(deep), &good_target(), "idle-states"),
+        Pass
+    );
+    let open = tree_with(&deep.replace("disable = 1", "disable = 0"));
     assert_eq!(verdict(&open, &good_target(), "idle-states"), Warn);
     // The deepest state is off on one CPU only.
-    let half = changed(&deep.replace("online = 0", "online = 0-1"));
+    let half = tree_with(&deep.replace("online = 0", "online = 0-1"));
     assert_eq!(verdict(&half, &good_target(), "idle-states"), Warn);
 }
 
 #[test]
 fn haltpoll_that_does_not_spin() {
-    let tree = changed(
+    let tree = tree_with(
         "sys/devices/system/cpu/cpuidle/current_governor = haltpoll
          sys/module/haltpoll/parameters/guest_halt_poll_ns = 0",
     );

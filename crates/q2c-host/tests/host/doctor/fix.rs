@@ -3,7 +3,7 @@ use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, FixPlan, plan};
 use q2c_host::restore::{Guard, Owner, UndoOutcome, restore_all};
-use q2c_result::doctor::{ChangeState, NotChanged, SettingChange, WhyLeft};
+use q2c_result::doctor::{ChangeState, LeftReason, RefusedReason, SettingChange};
 use q2c_result::{CheckVerdict, Target};
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn bad() -> (SysProcTree, Target) {
     (tree, target)
 }
 
-fn planned(tree: &SysProcTree, target: Option<&Target>) -> FixPlan {
+fn plan_fixes(tree: &SysProcTree, target: Option<&Target>) -> FixPlan {
     plan(&DoctorFacts::new(&tree.roots(), target))
 }
 
@@ -53,15 +53,15 @@ fn shown(changes: &[SettingChange]) -> Vec<String> {
 
 #[test]
 fn nothing_is_changed_on_a_good_machine() {
-    let plan = planned(&SysProcTree::new(GOOD), Some(&good_target()));
-    assert_eq!(plan.foreseen(), []);
+    let plan = plan_fixes(&SysProcTree::new(GOOD), Some(&good_target()));
+    assert_eq!(plan.preview(), []);
     assert_eq!(plan.left, []);
 }
 
 #[test]
 fn what_was_found_wanting_is_changed_and_nothing_else() {
     let (tree, target) = bad();
-    let changes = planned(&tree, Some(&target)).foreseen();
+    let changes = plan_fixes(&tree, Some(&target)).preview();
     let wanted = [
         "governor scaling_governor powersave>performance",
         "governor scaling_governor powersave>performance",
@@ -72,7 +72,7 @@ fn what_was_found_wanting_is_changed_and_nothing_else() {
     assert_eq!(shown(&changes), wanted);
     assert!(changes.iter().all(|c| c.state == ChangeState::Planned));
     assert_eq!(value(&tree, &format!("{QUEUE}/nomerges")), "0");
-    let machine = planned(&tree, None).foreseen();
+    let machine = plan_fixes(&tree, None).preview();
     assert_eq!(shown(&machine), wanted[..3], "without a target");
 }
 
@@ -81,13 +81,13 @@ fn a_part_of_the_plan() {
     let (tree, target) = bad();
     let only = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        planned(&tree, Some(&target)).only(&names)
+        plan_fixes(&tree, Some(&target)).for_checks(&names)
     };
     let part = only(&["nomerges", "poll-queues"]).unwrap();
-    assert_eq!(shown(&part.foreseen()), ["nomerges nomerges 0>2"]);
+    assert_eq!(shown(&part.preview()), ["nomerges nomerges 0>2"]);
     assert_eq!(part.left.len(), 1);
     assert_eq!(only(&["nomerges", "nothing"]).unwrap_err(), "nothing");
-    assert_eq!(only(&[]).unwrap().foreseen().len(), 5);
+    assert_eq!(only(&[]).unwrap().preview().len(), 5);
 }
 
 #[test]
@@ -95,14 +95,14 @@ fn what_no_setting_mends_is_told_with_the_reason() {
     let (tree, target) = bad();
     tree.add("proc/88/comm = irqbalance\n proc/meminfo = HugePages_Total: 0");
     tree.add("proc/interrupts =  CPU0 CPU1\\n 37: 0 6 MSI 1-edge nvme0q1");
-    let plan = planned(&tree, Some(&target));
+    let plan = plan_fixes(&tree, Some(&target));
     let left = plan.left.iter().map(|left| (left.check.as_str(), left.why));
     let wanted = [
-        ("hugepages", WhyLeft::Others),
-        ("irq-cpus", WhyLeft::OneLine),
-        ("irqbalance", WhyLeft::Program),
-        ("poll-queues", WhyLeft::Boot),
-        ("nvme-queues", WhyLeft::Others),
+        ("hugepages", LeftReason::Others),
+        ("irq-cpus", LeftReason::OneLine),
+        ("irqbalance", LeftReason::Program),
+        ("poll-queues", LeftReason::Boot),
+        ("nvme-queues", LeftReason::Others),
     ];
     assert!(left.eq(wanted), "{:?}", plan.left);
 }
@@ -122,7 +122,7 @@ fn as_the_kernel_does(tree: &SysProcTree, requests: &str, expire: Option<&str>) 
 fn everything_is_put_back_with_what_follows_it() {
     let (tree, target) = bad();
     let mut guard = guard(&tree);
-    let changes = planned(&tree, Some(&target)).apply(&mut guard).unwrap();
+    let changes = plan_fixes(&tree, Some(&target)).apply(&mut guard).unwrap();
     let changed = |c: &SettingChange| c.state == ChangeState::Changed;
     assert!(changes.iter().all(changed), "{changes:?}");
     assert_eq!(value(&tree, &format!("{QUEUE}/scheduler")), "none");
@@ -149,7 +149,7 @@ fn journals(tree: &SysProcTree) -> Vec<PathBuf> {
 }
 
 /// The journal of a guard that left its changes, as if its process had ended.
-fn ended(tree: &SysProcTree) {
+fn end_owner(tree: &SysProcTree) {
     let live = Owner::current(&Roots::live()).unwrap().start_time;
     let path = &journals(tree)[0];
     let text = fs::read_to_string(path).unwrap();
@@ -161,23 +161,23 @@ fn ended(tree: &SysProcTree) {
 fn changes_that_were_left_are_restored_later() {
     let (tree, target) = bad();
     let mut guard = guard(&tree);
-    planned(&tree, Some(&target)).apply(&mut guard).unwrap();
+    plan_fixes(&tree, Some(&target)).apply(&mut guard).unwrap();
     guard.leave();
     assert_eq!(value(&tree, &format!("{QUEUE}/nomerges")), "2");
     // The settings are not held any more, but for another change they must be restored first.
     as_the_kernel_does(&tree, "1023", None);
-    ended(&tree);
-    let pending = planned(&tree, Some(&target)).foreseen();
+    end_owner(&tree);
+    let pending = plan_fixes(&tree, Some(&target)).preview();
     assert!(pending.is_empty(), "{pending:?}");
     fs::write(tree.path(&format!("{QUEUE}/nomerges")), "1").unwrap();
     let mut second = self::guard(&tree);
-    let again = planned(&tree, Some(&target)).apply(&mut second).unwrap();
+    let again = plan_fixes(&tree, Some(&target)).apply(&mut second).unwrap();
     let reason = |change: &SettingChange| match &change.state {
         ChangeState::Refused { why, .. } => Some(*why),
         _ => None,
     };
     let reasons: Vec<_> = again.iter().map(reason).collect();
-    assert_eq!(reasons, [Some(NotChanged::Pending)]);
+    assert_eq!(reasons, [Some(RefusedReason::Pending)]);
     drop(second);
     fs::write(tree.path(&format!("{QUEUE}/nomerges")), "2").unwrap();
     let report = restore_all(&Roots::live(), &tree.path("journal")).unwrap();
@@ -193,13 +193,15 @@ fn changes_that_were_left_are_restored_later() {
 fn what_follows_a_setting_of_somebody_else_is_left() {
     let (tree, target) = bad();
     let mut guard = guard(&tree);
-    planned(&tree, Some(&target)).apply(&mut guard).unwrap();
+    plan_fixes(&tree, Some(&target)).apply(&mut guard).unwrap();
     fs::write(tree.path(&format!("{QUEUE}/scheduler")), "kyber").unwrap();
     as_the_kernel_does(&tree, "512", None);
     let ends = guard.undo();
     let end_of = |name: &str| ends.iter().find(|(file, _)| file.ends_with(name)).unwrap();
     for name in ["scheduler", "nr_requests"] {
-        assert!(matches!(&end_of(name).1, UndoOutcome::Foreign(present) if present == "kyber"));
+        assert!(
+            matches ! ( & end_of ( name ) . 1 , UndoOutcome :: Foreign ( present ) if present == "kyber" )
+        );
     }
     assert_eq!(end_of("read_expire").1, UndoOutcome::Gone);
     assert_eq!(value(&tree, &format!("{QUEUE}/nr_requests")), "512");
@@ -214,13 +216,13 @@ fn a_refused_setting_does_not_keep_the_others() {
     fs::remove_file(&nomerges).unwrap();
     std::os::unix::fs::symlink("/proc/version", &nomerges).unwrap();
     let mut guard = guard(&tree);
-    let changes = planned(&tree, Some(&target)).apply(&mut guard).unwrap();
+    let changes = plan_fixes(&tree, Some(&target)).apply(&mut guard).unwrap();
     let (last, others) = changes.split_last().unwrap();
     let ChangeState::Refused { why, error } = &last.state else {
         panic!("{last:?}")
     };
     // A user may not open it to write; root may, and the kernel refuses the value.
-    let refused = [NotChanged::Kernel, NotChanged::Permission];
+    let refused = [RefusedReason::Kernel, RefusedReason::Permission];
     assert!(refused.contains(why) && !error.is_empty(), "{last:?}");
     assert!(others.iter().all(|c| c.state == ChangeState::Changed));
 }
@@ -241,17 +243,17 @@ fn interrupts_of_one_cpu_are_spread() {
         for irq in [36, 37] {
             tree.add(&format!("sys/kernel/debug/irq/irqs/{irq} = {text}"));
         }
-        planned(&tree, Some(&target))
+        plan_fixes(&tree, Some(&target))
     };
     let plan = managed("IRQD_AFFINITY_MANAGED");
-    assert_eq!(plan.foreseen(), []);
-    assert_eq!(plan.left[0].why, WhyLeft::Managed);
+    assert_eq!(plan.preview(), []);
+    assert_eq!(plan.left[0].why, LeftReason::Managed);
     let plan = managed("IRQD_ACTIVATED");
     let wanted = [
         "irq-cpus smp_affinity_list 0-1>0",
         "irq-cpus smp_affinity_list 0-1>1",
     ];
-    assert_eq!(shown(&plan.foreseen()), wanted);
+    assert_eq!(shown(&plan.preview()), wanted);
     let checks = report(&tree, &target, None);
     let check = find(&checks, "irq-cpus");
     let line = "echo 0 > /proc/irq/36/smp_affinity_list; echo 1 > /proc/irq/37/smp_affinity_list";
@@ -270,7 +272,7 @@ fn deep_idle_states_are_switched_off_on_every_cpu() {
             ));
         }
     }
-    let changes = planned(&tree, None).foreseen();
+    let changes = plan_fixes(&tree, None).preview();
     let files: Vec<&str> = changes.iter().map(|c| c.file.as_str()).collect();
     assert_eq!(files.len(), 2, "{files:?}");
     assert!(files.iter().all(|file| file.ends_with("state2/disable")));

@@ -1,4 +1,4 @@
-use super::cases::changed;
+use super::cases::tree_with;
 use super::{find, good_target, report};
 use CheckVerdict::{Pass, Unknown, Warn};
 use q2c_result::CheckVerdict;
@@ -39,7 +39,7 @@ pub(crate) const CASES: &str = "
 
 #[test]
 fn a_model_that_can_change_is_the_one_booted_or_built() {
-    let tree = changed("proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Fri");
+    let tree = tree_with("proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Fri");
     std::fs::remove_dir_all(tree.path("sys/kernel/debug/sched")).unwrap();
     let preempt_check = || {
         let checks = report(&tree, &good_target(), None);

@@ -1,4 +1,4 @@
-use super::cases::changed;
+use super::cases::tree_with;
 use super::{find, good_target};
 use crate::tree::SysProcTree;
 use CheckVerdict::{Pass, Unknown, Warn};
@@ -21,7 +21,7 @@ fn two_nodes() -> SysProcTree {
             "sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list = {siblings}\n"
         );
     }
-    changed(&lines)
+    tree_with(&lines)
 }
 
 #[test]

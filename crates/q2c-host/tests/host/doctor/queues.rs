@@ -1,4 +1,4 @@
-use super::cases::{NVME, changed};
+use super::cases::{NVME, tree_with};
 use super::{GOOD, find, good_target, report};
 use crate::tree::SysProcTree;
 use CheckVerdict::{Invalidates, Warn};
@@ -33,7 +33,7 @@ pub(crate) const CASES: &str = "
 
 #[test]
 fn polled_columns_need_queues_of_their_own() {
-    let both = changed(&format!(
+    let both = tree_with(&format!(
         "sys/module/nvme/parameters/poll_queues = 0\n{NVME}/nvme0n1/queue/io_poll = 0"
     ));
     let checks = report(&both, &good_target(), None);

@@ -1,4 +1,4 @@
-use super::cases::{NVME, changed, verdict};
+use super::cases::{NVME, tree_with, verdict};
 use super::{GOOD, good_target, report};
 use crate::tree::SysProcTree;
 use CheckVerdict::{Pass, Unknown, Warn};
@@ -24,7 +24,7 @@ pub(crate) const CASES: &str = "
 
 #[test]
 fn a_mounted_partition_counts() {
-    let tree = changed(&format!(
+    let tree = tree_with(&format!(
         "{NVME}/nvme0n1/nvme0n1p1/partition = 1
          {NVME}/nvme0n1/nvme0n1p1/dev = 259:1
          proc/self/mountinfo = 30 22 259:1 / /data rw - xfs /dev/nvme0n1p1 rw"

@@ -50,25 +50,26 @@ impl ScalingShape {
     /// The shape of the points, which may be in any order.
     ///
     /// # Errors
-    /// See [`Bad`].
-    pub fn from_points(points: &[ScalingPoint]) -> Result<ScalingShape, Bad> {
-        let steps = steps(&in_order(points)?);
-        let at = peak(&steps);
-        let (first, top) = (&steps[0], &steps[at].x);
-        let one_job = first.x.median / f64::from(first.jobs);
-        let behind = &steps[at + 1..];
-        let share = |s: &ScalingStep| s.x.median / top.median;
-        let fallen: Vec<bool> = behind.iter().map(|s| fell(&s.x, top)).collect();
-        let confirmed = fallen.windows(2).position(|w| w[0] && w[1]);
-        let alone = confirmed.is_none() && fallen.last() == Some(&true);
-        let (peak, peak_x) = (steps[at].jobs, *top);
+    /// See [`CurveError`].
+    pub fn from_points(points: &[ScalingPoint]) -> Result<ScalingShape, CurveError> {
+        let steps = steps(&sorted_points(points)?);
+        let one_job = steps[0].x.median / f64::from(steps[0].jobs);
+        let peak_index = peak_index(&steps);
+        let (peak, peak_x) = (steps[peak_index].jobs, steps[peak_index].x);
+        let behind = &steps[peak_index + 1..];
+        let share = |s: &ScalingStep| s.x.median / peak_x.median;
+        let collapse_median = (1.0 - COLLAPSE_DROP) * peak_x.median;
+        let is_collapsed = |s: &ScalingStep| peak_x.is_above(&s.x) && s.x.median <= collapse_median;
+        let collapsed: Vec<bool> = behind.iter().map(is_collapsed).collect();
+        let confirmed = collapsed.windows(2).position(|w| w[0] && w[1]);
+        let only_last = confirmed.is_none() && collapsed.last() == Some(&true);
         Ok(ScalingShape {
             one_job,
             knee: knee(&steps, one_job),
             peak,
             peak_x,
             collapse: confirmed.map(|i| behind[i].jobs),
-            unconfirmed: behind.last().filter(|_| alone).map(|s| s.jobs),
+            unconfirmed: behind.last().filter(|_| only_last).map(|s| s.jobs),
             retained: behind.last().map_or(1.0, share),
             lowest: behind.iter().map(share).fold(1.0, f64::min),
             steps,
@@ -86,8 +87,8 @@ fn steps(points: &[ScalingPoint]) -> Vec<ScalingStep> {
     let mut steps: Vec<ScalingStep> = Vec::with_capacity(points.len());
     for point in points {
         let x = point.interval();
-        let gain = |before: &ScalingStep| {
-            (x.median - before.x.median) / f64::from(point.jobs - before.jobs)
+        let gain = |previous: &ScalingStep| {
+            (x.median - previous.x.median) / f64::from(point.jobs - previous.jobs)
         };
         steps.push(ScalingStep {
             jobs: point.jobs,
@@ -99,26 +100,19 @@ fn steps(points: &[ScalingPoint]) -> Vec<ScalingStep> {
     steps
 }
 
-fn peak(steps: &[ScalingStep]) -> usize {
-    let higher = |best: usize, i: usize| {
-        if steps[i].x.median > steps[best].x.median {
-            i
-        } else {
-            best
-        }
-    };
-    (0..steps.len()).fold(0, higher)
+/// The first of the steps with the highest median.
+fn peak_index(steps: &[ScalingStep]) -> usize {
+    let median = |i: &usize| steps[*i].x.median;
+    let indices = (0..steps.len()).rev();
+    indices
+        .max_by(|a, b| median(a).total_cmp(&median(b)))
+        .unwrap_or(0)
 }
 
 fn knee(steps: &[ScalingStep], one_job: f64) -> Option<u32> {
-    let least = KNEE_SHARE * one_job;
-    let flat = |s: &&ScalingStep| s.gain_per_job.is_some_and(|gain| gain < least);
-    steps.iter().find(flat).map(|s| s.jobs)
-}
-
-/// True if the interval is below the peak's, and the median [`COLLAPSE_DROP`] below the peak's.
-fn fell(x: &Interval, peak: &Interval) -> bool {
-    peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
+    let min_gain = KNEE_SHARE * one_job;
+    let is_flat = |s: &&ScalingStep| s.gain_per_job.is_some_and(|gain| gain < min_gain);
+    steps.iter().find(is_flat).map(|s| s.jobs)
 }
 
 /// The trials at one number of jobs.
@@ -147,7 +141,7 @@ impl ScalingPoint {
 
 /// Why points are not a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Bad {
+pub enum CurveError {
     /// There is no point.
     #[error("analyse scaling: no point was measured")]
     Empty,
@@ -167,18 +161,18 @@ pub enum Bad {
     },
 }
 
-pub(super) fn in_order(points: &[ScalingPoint]) -> Result<Vec<ScalingPoint>, Bad> {
-    let good = |p: &ScalingPoint| {
+pub(super) fn sorted_points(points: &[ScalingPoint]) -> Result<Vec<ScalingPoint>, CurveError> {
+    let is_valid = |p: &ScalingPoint| {
         p.jobs > 0 && !p.trials.is_empty() && p.trials.iter().all(|&x| x > 0.0 && x.is_finite())
     };
-    if let Some(p) = points.iter().find(|p| !good(p)) {
-        return Err(Bad::NotPositive { jobs: p.jobs });
+    if let Some(p) = points.iter().find(|p| !is_valid(p)) {
+        return Err(CurveError::NotPositive { jobs: p.jobs });
     }
     let mut sorted = points.to_vec();
     sorted.sort_by_key(|p| p.jobs);
     match sorted.windows(2).find(|w| w[0].jobs == w[1].jobs) {
-        Some(w) => Err(Bad::Twice { jobs: w[0].jobs }),
-        None if sorted.is_empty() => Err(Bad::Empty),
+        Some(w) => Err(CurveError::Twice { jobs: w[0].jobs }),
+        None if sorted.is_empty() => Err(CurveError::Empty),
         None => Ok(sorted),
     }
 }

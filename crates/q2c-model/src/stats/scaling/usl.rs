@@ -13,10 +13,10 @@
 
 mod curve;
 
-use super::shape::{Bad, ScalingPoint, ScalingShape, in_order};
-use crate::stats::samples::drawn_median;
+use super::shape::{CurveError, ScalingPoint, ScalingShape, sorted_points};
+use crate::stats::samples::resampled_median;
 use crate::stats::{ResampledRange, Rng, mean};
-use curve::curve;
+use curve::fit_curve;
 use serde::{Deserialize, Serialize};
 
 /// The law's parameters.
@@ -31,12 +31,6 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// The law's throughput X at `jobs`, in the unit of lambda.
-    pub(crate) fn throughput_at(&self, jobs: f64) -> f64 {
-        let waits = self.sigma * (jobs - 1.0) + self.kappa * jobs * (jobs - 1.0);
-        self.lambda * jobs / (1.0 + waits)
-    }
-
     /// The jobs at which the law is highest: sqrt((1 - sigma) / kappa), at least 1. `None` if kappa
     /// is 0.
     pub fn peak(&self) -> Option<f64> {
@@ -46,17 +40,17 @@ impl Usl {
 }
 
 /// Fewest points for a fit; fewer cannot determine three parameters.
-pub(crate) const FIT_POINTS: usize = 6;
+pub(crate) const MIN_POINTS: usize = 6;
 
 /// Why no fit was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum FitError {
     /// The points are not a valid curve.
     #[error(transparent)]
-    Bad(#[from] Bad),
+    Curve(#[from] CurveError),
     /// There are too few points.
     #[error(
-        "fit the scalability law: {found} points, and it needs {FIT_POINTS}; measure more numbers of jobs"
+        "fit the scalability law: {found} points, and it needs {MIN_POINTS}; measure more numbers of jobs"
     )]
     FewPoints {
         /// Number of points.
@@ -89,7 +83,7 @@ pub enum Refused {
 
 /// A point of the curve beside the fitted law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fitted {
+pub struct FittedPoint {
     /// Number of jobs.
     pub jobs: u32,
     /// The law's throughput X at this number of jobs.
@@ -106,7 +100,7 @@ pub struct Fit {
     /// The law's own peak in jobs, possibly between points; `None` if kappa is 0.
     pub peak: Option<f64>,
     /// Every point used, with its residual.
-    pub points: Vec<Fitted>,
+    pub points: Vec<FittedPoint>,
     /// Root mean square of the relative residuals. If it is far above the spread of the trials, the
     /// curve has a step and the parameters mean nothing.
     pub rms_relative: f64,
@@ -119,66 +113,55 @@ pub struct Fit {
 /// Fits the law to the medians of the points. Ranges come from resampling the trials with `seed`.
 ///
 /// # Errors
-/// See [`Refused`].
-pub fn fit(points: &[ScalingPoint], seed: u64) -> Result<Fit, Refused> {
-    if points.len() < FIT_POINTS {
-        return Err(Refused::FewPoints {
-            found: points.len(),
-        });
+/// See [`FitError`].
+pub fn fit(points: &[ScalingPoint], seed: u64) -> Result<Fit, FitError> {
+    let found = points.len();
+    if found < MIN_POINTS {
+        return Err(FitError::FewPoints { found });
     }
-    let points = in_order(points)?;
+    let points = sorted_points(points)?;
     let peak = ScalingShape::from_points(&points)?.peak;
-    identified(&points, peak)?;
+    if peak == points[found - 1].jobs {
+        return Err(FitError::NothingBehindPeak { peak });
+    }
+    // A point at one job gives lambda by itself, so a peak there needs no point before it.
+    if peak == points[0].jobs && peak > 1 {
+        return Err(FitError::NothingBeforePeak { peak });
+    }
     let median = |p: &ScalingPoint| (f64::from(p.jobs), p.interval().median);
     let medians: Vec<(f64, f64)> = points.iter().map(median).collect();
-    let usl = curve(&medians).ok_or(Refused::NoSolution)?;
-    let intervals = intervals(&points, seed);
-    Ok(judged(usl, &medians, intervals))
+    let usl = fit_curve(&medians).ok_or(FitError::NoSolution)?;
+    Ok(evaluate(usl, &medians, intervals(&points, seed)))
 }
 
-/// Checks that there are points on both sides of the peak. A point at one job gives lambda by
-/// itself, so a peak there needs no point before it.
-fn identified(points: &[ScalingPoint], peak: u32) -> Result<(), Refused> {
-    let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
-    match peak {
-        _ if peak == last => Err(Refused::NothingBehindPeak { peak }),
-        _ if peak == first && first > 1 => Err(Refused::NothingBeforePeak { peak }),
-        _ => Ok(()),
-    }
-}
-
-fn judged(usl: Usl, medians: &[(f64, f64)], intervals: Option<Intervals>) -> Fit {
+fn evaluate(usl: Usl, medians: &[(f64, f64)], intervals: Option<Intervals>) -> Fit {
     let point = |&(jobs, x): &(f64, f64)| {
-        let law = usl.throughput_at(jobs);
-        Fitted {
+        let waits = usl.sigma * (jobs - 1.0) + usl.kappa * jobs * (jobs - 1.0);
+        let law = usl.lambda * jobs / (1.0 + waits);
+        FittedPoint {
             jobs: jobs as u32,
             x: law,
             relative_residual: (x - law) / x,
         }
     };
-    let fitted: Vec<Fitted> = medians.iter().map(point).collect();
+    let fitted: Vec<FittedPoint> = medians.iter().map(point).collect();
     let squares: Vec<f64> = fitted.iter().map(|f| f.relative_residual.powi(2)).collect();
     let medians: Vec<f64> = medians.iter().map(|(_, x)| *x).collect();
+    let mean_median = mean(&medians);
+    let variation: f64 = medians.iter().map(|x| (x - mean_median).powi(2)).sum();
+    let residuals = fitted.iter().zip(&medians).map(|(f, x)| (x - f.x).powi(2));
     Fit {
         peak: usl.peak(),
         rms_relative: mean(&squares).sqrt(),
-        r_squared: r_squared(&fitted, &medians),
+        r_squared: 1.0 - residuals.sum::<f64>() / variation,
         points: fitted,
         usl,
         intervals,
     }
 }
 
-fn r_squared(fitted: &[Fitted], medians: &[f64]) -> f64 {
-    let middle = mean(medians);
-    let total: f64 = medians.iter().map(|x| (x - middle).powi(2)).sum();
-    let off = fitted.iter().zip(medians).map(|(f, x)| (x - f.x).powi(2));
-    let left: f64 = off.sum();
-    1.0 - left / total
-}
-
 /// Fewest trials of each point; with fewer, ranges would be too narrow (see [`Intervals`]).
-const LEAST_TRIALS: usize = 3;
+const MIN_TRIALS: usize = 3;
 /// Number of resampled curves from which the ranges follow.
 const RESAMPLES: usize = 1_000;
 
@@ -198,14 +181,17 @@ pub struct Intervals {
     pub peak: Option<ResampledRange>,
 }
 
-/// The ranges of the parameters; `None` if a point has fewer than [`LEAST_TRIALS`] trials.
+/// The ranges of the parameters; `None` if a point has fewer than [`MIN_TRIALS`] trials.
 fn intervals(points: &[ScalingPoint], seed: u64) -> Option<Intervals> {
-    if points.iter().any(|p| p.trials.len() < LEAST_TRIALS) {
+    if points.iter().any(|p| p.trials.len() < MIN_TRIALS) {
         return None;
     }
     let mut rng = Rng::new(seed);
-    let laws = (0..RESAMPLES).filter_map(|_| curve(&drawn(points, &mut rng)));
-    let laws: Vec<Usl> = laws.collect();
+    let resample = |_| {
+        let draw = |p: &ScalingPoint| (f64::from(p.jobs), resampled_median(&p.trials, &mut rng));
+        fit_curve(&points.iter().map(draw).collect::<Vec<_>>())
+    };
+    let laws: Vec<Usl> = (0..RESAMPLES).filter_map(resample).collect();
     let peaks: Option<Vec<f64>> = laws.iter().map(Usl::peak).collect();
     let range = |values: &[f64]| ResampledRange::from_draws(values).unwrap_or_default();
     let range_of = |value: fn(&Usl) -> f64| range(&laws.iter().map(value).collect::<Vec<_>>());
@@ -215,9 +201,4 @@ fn intervals(points: &[ScalingPoint], seed: u64) -> Option<Intervals> {
         kappa: range_of(|l| l.kappa),
         peak: peaks.map(|p| range(&p)),
     })
-}
-
-fn drawn(points: &[ScalingPoint], rng: &mut Rng) -> Vec<(f64, f64)> {
-    let mut point = |p: &ScalingPoint| (f64::from(p.jobs), drawn_median(&p.trials, rng));
-    points.iter().map(&mut point).collect()
 }

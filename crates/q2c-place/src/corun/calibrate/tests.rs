@@ -57,7 +57,7 @@ fn the_truth_of_a_machine_is_found() {
     let shared = pairs.iter().find(|pair| pair.same_cpu).unwrap();
     close(shared.speed.median, 0.5);
     assert_eq!(machine.turn as usize, 5 * cells(&Work::POLLING).len());
-    assert_eq!(machine.turn as usize, trials_of_all(&machine, 5));
+    assert_eq!(machine.turn as usize, trial_count(&machine, 5));
 }
 
 #[test]

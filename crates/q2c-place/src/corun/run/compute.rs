@@ -17,9 +17,8 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// The name of the threads, by which the daemon knows them.
-pub(crate) const NAME: &str = "q2c-computes";
+pub(crate) const THREAD_NAME: &str = "q2c-computes";
 
-/// The computing tasks of a trial.
 pub(crate) struct ComputeTasks<'a> {
     /// The CPUs of each task.
     pub cpus: &'a [Vec<CpuId>],
@@ -37,12 +36,12 @@ impl ComputeTasks<'_> {
     /// A task cannot be run, a program fails, or `stop` was raised.
     pub(crate) fn run(&self, task: &ComputeTask) -> Result<Vec<f64>, CellError> {
         match task {
-            ComputeTask::Own(work) => self.own_work(*work),
-            ComputeTask::Program(command) => self.programs(command),
+            ComputeTask::Own(work) => self.run_own_work(*work),
+            ComputeTask::Program(command) => self.run_programs(command),
         }
     }
 
-    fn own_work(&self, work: Work) -> Result<Vec<f64>, CellError> {
+    fn run_own_work(&self, work: Work) -> Result<Vec<f64>, CellError> {
         let start = &Start::for_members(self.cpus.len());
         let halt = &AtomicBool::new(false);
         let body = |nth: usize, cpus: &[CpuId]| -> io::Result<u64> {
@@ -60,7 +59,7 @@ impl ComputeTasks<'_> {
             let starter = Starter::new(start);
             let spawn = |(nth, cpus): (usize, &Vec<CpuId>)| {
                 let cpus = cpus.clone();
-                let thread = Builder::new().name(NAME.to_owned());
+                let thread = Builder::new().name(THREAD_NAME.to_owned());
                 thread.spawn_scoped(scope, move || body(nth, &cpus))
             };
             let threads: io::Result<Vec<_>> = self.cpus.iter().enumerate().map(spawn).collect();
@@ -72,10 +71,10 @@ impl ComputeTasks<'_> {
             } else {
                 drop(starter);
             }
-            let threads = threads?.into_iter().map(joined);
+            let threads = threads?.into_iter().map(join);
             threads.collect::<io::Result<Vec<u64>>>()
         });
-        let blocks = blocks.map_err(|error| failed("run a computing task", &error))?;
+        let blocks = blocks.map_err(|error| trial_error("run a computing task", &error))?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(CellError::Cancelled);
         }
@@ -89,7 +88,7 @@ impl ComputeTasks<'_> {
     }
 
     /// Lets the counted time pass without a computing task.
-    pub(crate) fn wait_for_nothing(&self) {
+    pub(crate) fn wait_counted_time(&self) {
         let begin = self.window.clock.now() + self.settle.0;
         let end = begin + self.counted.0;
         self.window.begin_at(begin);
@@ -114,78 +113,72 @@ impl ComputeTasks<'_> {
     }
 
     /// Runs programs; each starts again until all have ended once, so that the load stays.
-    fn programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
-        let over = AtomicBool::new(false);
+    fn run_programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
+        let stop = AtomicBool::new(false);
         let ended = AtomicUsize::new(0);
         self.window.begin_at(self.window.clock.now());
         let times = thread::scope(|scope| {
             let place = |cpus: &Vec<CpuId>| {
-                let (cpus, over, ended) = (cpus.clone(), &over, &ended);
-                scope.spawn(move || again(command, &cpus, over, ended))
+                let (cpus, stop, ended) = (cpus.clone(), &stop, &ended);
+                scope.spawn(move || repeat_program(command, &cpus, stop, ended))
             };
             let threads: Vec<_> = self.cpus.iter().map(place).collect();
             let all_ended = || ended.load(Ordering::Acquire) >= threads.len();
             while !all_ended() && !self.stop.load(Ordering::Relaxed) {
                 sleep_until(monotonic_ns() + 5_000_000);
             }
-            over.store(true, Ordering::Release);
+            stop.store(true, Ordering::Release);
             self.window.end_at(self.window.clock.now());
-            let times = threads.into_iter().map(joined);
+            let times = threads.into_iter().map(join);
             times.collect::<io::Result<Vec<Option<f64>>>>()
         });
-        let times = times.map_err(|error| failed(&format!("run `{command}`"), &error))?;
+        let times = times.map_err(|error| trial_error(&format!("run `{command}`"), &error))?;
         let times: Option<Vec<f64>> = times.into_iter().collect();
         times.ok_or(CellError::Cancelled)
     }
 }
 
-/// Runs a program until `over`; seconds of its first run, `None` if stopped before its end.
-fn again(
+/// Runs a program until `stop`; seconds of its first run, `None` if stopped before its end.
+fn repeat_program(
     command: &str,
     cpus: &[CpuId],
-    over: &AtomicBool,
+    stop: &AtomicBool,
     ended: &AtomicUsize,
 ) -> io::Result<Option<f64>> {
-    let mut first = None;
+    let mut first_s = None;
     loop {
         let began = Instant::now();
-        let run = once(command, cpus, over);
-        if let Ok(false) = run {
-            return Ok(first);
+        let run = run_silently(command, cpus, stop);
+        if let Ok(None) = run {
+            return Ok(first_s);
         }
-        if first.is_none() {
-            first = Some(began.elapsed().as_secs_f64());
+        if first_s.is_none() {
+            first_s = Some(began.elapsed().as_secs_f64());
             // A failure counts as an end, so that nobody waits for it.
             ended.fetch_add(1, Ordering::AcqRel);
         }
-        run?;
+        if let Some(status) = run?.filter(|status| !status.success()) {
+            return Err(io::Error::other(format!("it ended with {status}")));
+        }
     }
 }
 
-fn once(command: &str, cpus: &[CpuId], over: &AtomicBool) -> io::Result<bool> {
-    match run_silently(command, cpus, over)? {
-        None => Ok(false),
-        Some(status) if status.success() => Ok(true),
-        Some(status) => Err(io::Error::other(format!("it ended with {status}"))),
-    }
-}
-
-/// Runs a program until it ends; `None` if it was stopped because `over` was set.
+/// Runs a program until it ends; `None` if it was stopped because `stop` was set.
 pub(crate) fn run_silently(
     command: &str,
     cpus: &[CpuId],
-    over: &AtomicBool,
+    stop: &AtomicBool,
 ) -> io::Result<Option<ExitStatus>> {
     let mut shell = shell(command);
     shell.stdout(Stdio::null()).stderr(Stdio::null());
-    wait(start_on(cpus, &mut shell)?, over)
+    wait(start_on(cpus, &mut shell)?, stop)
 }
 
-pub(crate) fn failed(what: &str, error: &io::Error) -> CellError {
+pub(crate) fn trial_error(what: &str, error: &io::Error) -> CellError {
     CellError::Trial(format!("{what}: {error}"))
 }
 
-pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
     let panicked = |_| Err(io::Error::other("a thread of the trial panicked"));
     thread.join().unwrap_or_else(panicked)
 }
@@ -230,7 +223,7 @@ mod tests {
     fn two_tasks_of_a_cpu_share_its_time() {
         let sum = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         let task = ComputeTask::Own(Work::Integer);
-        q2c_testkit::timed("two tasks of a CPU", || {
+        q2c_testkit::run_timed("two tasks of a CPU", || {
             let alone = sum(on_one_cpu(&task, 1).expect("a time"));
             let shared = sum(on_one_cpu(&task, 2).expect("times"));
             let ratio = shared / alone;
@@ -242,8 +235,8 @@ mod tests {
     fn programs_are_timed_to_their_end_and_a_failure_is_told() {
         let times = on_one_cpu(&ComputeTask::Program("sleep 0.2".to_owned()), 2).expect("times");
         assert!(times.iter().all(|time| *time >= 0.2), "{times:?}");
-        let failed = on_one_cpu(&ComputeTask::Program("exit 7".to_owned()), 2).unwrap_err();
-        assert!(failed.to_string().contains("exit status: 7"), "{failed}");
+        let error = on_one_cpu(&ComputeTask::Program("exit 7".to_owned()), 2).unwrap_err();
+        assert!(error.to_string().contains("exit status: 7"), "{error}");
     }
 
     #[test]

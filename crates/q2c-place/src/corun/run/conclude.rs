@@ -35,8 +35,8 @@ pub fn classes(
     trials: &Trials,
 ) -> Vec<ClassRun> {
     let class = |task: &ComputeTask| {
-        let placed = |policy: &PolicyName| (*policy, slowdowns(trials, *policy, task));
-        let slowdowns: Vec<_> = policies.iter().map(placed).collect();
+        let policy_slowdowns = |policy: &PolicyName| (*policy, slowdowns(trials, *policy, task));
+        let slowdowns: Vec<_> = policies.iter().map(policy_slowdowns).collect();
         let figures = |(policy, slowdown): &(PolicyName, BTreeMap<u32, f64>)| {
             placement(trials, *policy, task, slowdown, bs)
         };
@@ -51,15 +51,15 @@ pub fn classes(
 
 /// The P task alone; `None` where that was not measured.
 pub fn polling_alone(bs: Option<Bytes>, trials: &Trials) -> Option<PollFigures> {
-    polls(cell(trials, &RunCell::PollingAlone)?, bs?)
+    poll_figures(find_cell(trials, &RunCell::PollingAlone)?, bs?)
 }
 
-fn cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell, RunTrial>> {
+fn find_cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell, RunTrial>> {
     trials.cells.iter().find(|runs| runs.plan.cell == *wanted)
 }
 
 fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTrial> {
-    let runs = cell(trials, wanted).into_iter();
+    let runs = find_cell(trials, wanted).into_iter();
     let trials = runs.flat_map(|runs| &runs.trials);
     let outcomes = trials.filter_map(|trial| Some((trial.trial, trial.result.ok()?)));
     outcomes.collect()
@@ -67,12 +67,12 @@ fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTr
 
 fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
     let alone = outcomes(trials, &RunCell::ComputeAlone(task.clone()));
-    let placed = outcomes(trials, &RunCell::Placed(policy, task.clone()));
+    let policy_slowdowns = outcomes(trials, &RunCell::Placed(policy, task.clone()));
     let ratio = |(round, trial): (u32, &RunTrial)| {
         let alone = mean(&alone.get(&round)?.compute_s);
         Some((round, mean(&trial.compute_s) / alone))
     };
-    placed.into_iter().filter_map(ratio).collect()
+    policy_slowdowns.into_iter().filter_map(ratio).collect()
 }
 
 fn placement(
@@ -82,7 +82,7 @@ fn placement(
     slowdown: &BTreeMap<u32, f64>,
     bs: Option<Bytes>,
 ) -> PlacementRun {
-    let runs = cell(trials, &RunCell::Placed(policy, task.clone()));
+    let runs = find_cell(trials, &RunCell::Placed(policy, task.clone()));
     let done = runs.into_iter().flat_map(CellRuns::outcomes);
     let moves = done.filter_map(|trial| trial.moves.map(f64::from));
     let moves: Vec<f64> = moves.collect();
@@ -90,26 +90,26 @@ fn placement(
     PlacementRun {
         policy,
         c_slowdown: interval(slowdown.values().copied()),
-        polls: runs.and_then(|runs| polls(runs, bs?)),
+        polls: runs.and_then(|runs| poll_figures(runs, bs?)),
         moves: (!moves.is_empty()).then(|| Interval::from_samples(&moves)),
         failures: failures.map(str::to_owned).collect(),
     }
 }
 
-fn polls(runs: &CellRuns<RunCell, RunTrial>, bs: Bytes) -> Option<PollFigures> {
+fn poll_figures(runs: &CellRuns<RunCell, RunTrial>, bs: Bytes) -> Option<PollFigures> {
     let trials: Vec<PollTrial> = runs.outcomes().filter_map(|trial| trial.polls).collect();
     if trials.is_empty() {
         return None;
     }
-    let over = |get: fn(&PollTrial) -> f64| interval(trials.iter().map(get));
+    let interval_of = |get: fn(&PollTrial) -> f64| interval(trials.iter().map(get));
     Some(PollFigures {
-        iops: over(|trial| trial.iops),
+        iops: interval_of(|trial| trial.iops),
         bytes_per_s: interval(trials.iter().map(|trial| trial.iops * bs.0 as f64)),
         latency: Latencies {
-            mean_ns: over(|trial| trial.latency.mean_ns),
-            p50_ns: over(|trial| trial.latency.p50_ns),
-            p99_ns: over(|trial| trial.latency.p99_ns),
-            p999_ns: over(|trial| trial.latency.p999_ns),
+            mean_ns: interval_of(|trial| trial.latency.mean_ns),
+            p50_ns: interval_of(|trial| trial.latency.p50_ns),
+            p99_ns: interval_of(|trial| trial.latency.p99_ns),
+            p999_ns: interval_of(|trial| trial.latency.p999_ns),
         },
     })
 }

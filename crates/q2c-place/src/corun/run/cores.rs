@@ -3,7 +3,7 @@
 use super::compute::{self, ComputeTasks};
 use super::plan::{PlaceTrialRunner, RunTrial};
 use super::polls::{self, PollTrial, PollingLanes};
-use super::spec::{Cpus, PlaceRunSettings, RunCell};
+use super::spec::{PlaceRunSettings, RunCell, TaskCpus};
 use super::window::CorunWindow;
 use crate::map::SmtMap;
 use crate::scheduler::daemon::PlacementDaemon;
@@ -17,7 +17,7 @@ use q2c_workbench::workload::Workload;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const WINDOW: Duration = Duration::from_millis(500);
+const DAEMON_WINDOW: Duration = Duration::from_millis(500);
 
 /// The cores of this machine.
 pub struct Cores<'a> {
@@ -38,8 +38,8 @@ pub struct Cores<'a> {
 }
 
 impl PlaceTrialRunner for Cores<'_> {
-    fn trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
-        let cpus = Cpus::for_cell(cell, self.map, self.spec);
+    fn run_trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
+        let cpus = TaskCpus::for_cell(cell, self.map, self.spec);
         let window = CorunWindow::new(self.clock);
         let tasks = ComputeTasks {
             cpus: &cpus.compute,
@@ -55,30 +55,29 @@ impl PlaceTrialRunner for Cores<'_> {
         let compute = || match cell {
             RunCell::ComputeAlone(task) | RunCell::Placed(_, task) => tasks.run(task),
             RunCell::PollingAlone => {
-                tasks.wait_for_nothing();
+                tasks.wait_counted_time();
                 Ok(Vec::new())
             }
         };
-        let look = || balancer.as_mut().map_or(Ok(()), DaemonBalancer::look);
-        let done = self.together(&cpus, &window, context, compute, look);
+        let balance = || balancer.as_mut().map_or(Ok(()), DaemonBalancer::balance);
+        let done = self.run_tasks(&cpus, &window, context, compute, balance);
         let moves = balancer.map(DaemonBalancer::end).transpose();
         let (compute_s, polls) = done?;
         if context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        let moves = moves?;
         Ok(RunTrial {
             compute_s,
             polls,
-            moves,
+            moves: moves?,
         })
     }
 }
 
 impl Cores<'_> {
-    fn together(
+    fn run_tasks(
         &self,
-        cpus: &Cpus,
+        cpus: &TaskCpus,
         window: &CorunWindow,
         context: &Context<'_>,
         compute: impl FnOnce() -> Result<Vec<f64>, CellError> + Send,
@@ -99,9 +98,8 @@ impl Cores<'_> {
                 let done = lanes.run(window, compute, look);
                 done.map(|(polls, times)| (times, Some(polls)))
             }
-            (None, Some(command)) => {
-                polls::programs(command, &cpus.polling, compute, look).map(|times| (times, None))
-            }
+            (None, Some(command)) => polls::run_programs(command, &cpus.polling, compute, look)
+                .map(|times| (times, None)),
             (None, None) => {
                 let text = "find the polling tasks: there are none";
                 Err(CellError::Cell(text.to_owned()))
@@ -111,13 +109,13 @@ impl Cores<'_> {
 
     fn balancer(&self) -> Result<DaemonBalancer, CellError> {
         let mut hints = self.hints.clone();
-        hints.polling.push(polls::NAME.to_owned());
-        hints.compute.push(compute::NAME.to_owned());
+        hints.polling.push(polls::THREAD_NAME.to_owned());
+        hints.compute.push(compute::THREAD_NAME.to_owned());
         let daemon = PlacementDaemon::begin(self.roots, hints, self.journal, false);
         let daemon = daemon.map_err(|error| CellError::Cell(error.to_string()))?;
         Ok(DaemonBalancer {
-            daemon: daemon.with_itself(),
-            next: Instant::now() + WINDOW,
+            daemon: daemon.with_own_tasks(),
+            next: Instant::now() + DAEMON_WINDOW,
             moves: 0,
         })
     }
@@ -130,11 +128,11 @@ struct DaemonBalancer {
 }
 
 impl DaemonBalancer {
-    fn look(&mut self) -> Result<(), CellError> {
+    fn balance(&mut self) -> Result<(), CellError> {
         if Instant::now() < self.next {
             return Ok(());
         }
-        self.next += WINDOW;
+        self.next += DAEMON_WINDOW;
         let events = self.daemon.window();
         let events = events.map_err(|error| CellError::Trial(error.to_string()))?;
         self.moves += events.iter().filter(|event| event.moved).count() as u32;

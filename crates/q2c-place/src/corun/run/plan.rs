@@ -25,7 +25,7 @@ pub trait PlaceTrialRunner {
     ///
     /// # Errors
     /// A [`CellError`], which says what the failure concerns.
-    fn trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError>;
+    fn run_trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError>;
 }
 
 /// The runner's plan.
@@ -75,7 +75,7 @@ impl<R: PlaceTrialRunner> Plan for PlaceRunPlan<'_, R> {
         cell: &CellPlan<RunCell>,
         context: &mut Context<'_>,
     ) -> Result<RunTrial, CellError> {
-        self.runs.trial(&cell.cell, context)
+        self.runs.run_trial(&cell.cell, context)
     }
 }
 

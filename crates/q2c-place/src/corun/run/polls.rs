@@ -1,8 +1,8 @@
 //! The polling tasks of a trial: lanes of q2c's engine, or programs.
 
-use super::compute::{failed, joined, run_silently};
+use super::compute::{join, run_silently, trial_error};
 use super::window::CorunWindow;
-use q2c_engine::measure::{PhaseStats, combine, in_turn};
+use q2c_engine::measure::{PhaseStats, combine_lanes, combine_phases};
 use q2c_engine::{Activity, Live, LiveAnswer, LivePlan, Wait, live};
 use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_run::runner::CellError;
@@ -14,12 +14,12 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 /// The name of the lanes' threads, by which the daemon knows them.
-pub(crate) const NAME: &str = "q2c-polls";
+pub(crate) const THREAD_NAME: &str = "q2c-polls";
 
 const SLICE: Nanos = Nanos::from_millis(100);
 /// Samples of a lane that a slice has room for; I/Os beyond them are only counted.
-const SAMPLES: usize = 60_000;
-const LOOK: Duration = Duration::from_millis(100);
+const SLICE_SAMPLES: usize = 60_000;
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The figures of the P tasks of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,49 +39,48 @@ pub(crate) struct PollingLanes<'a> {
 }
 
 impl PollingLanes<'_> {
-    /// Runs the lanes until `beside`, in a thread of its own, has ended, and calls `look` about
+    /// Runs the lanes until `compute`, in a thread of its own, has ended, and calls `look` about
     /// every 100 ms. Returns the lanes' figures within the counted time, and the result of
-    /// `beside`.
+    /// `compute`.
     ///
     /// # Errors
-    /// A lane cannot be run, `beside` fails, or no slice lies within the counted time.
+    /// A lane cannot be run, `compute` fails, or no slice lies within the counted time.
     pub(crate) fn run<T: Send>(
         &self,
         window: &CorunWindow,
-        beside: impl FnOnce() -> Result<T, CellError> + Send,
+        compute: impl FnOnce() -> Result<T, CellError> + Send,
         mut look: impl FnMut() -> Result<(), CellError> + Send,
     ) -> Result<(PollTrial, T), CellError> {
         let plan = self.plan();
         let mut slices: Vec<Vec<PollSlice>> = vec![Vec::new(); plan.jobs.len()];
         let heard = live(plan, self.stop, |live| -> Result<_, CellError> {
             let placed = self.place(live);
-            placed.map_err(|error| failed("give a polling task its CPUs", &error))?;
+            placed.map_err(|error| trial_error("give a polling task its CPUs", &error))?;
             let done = thread::scope(|scope| {
-                let beside = scope.spawn(beside);
-                while !beside.is_finished() {
-                    take(live, &mut slices);
+                let compute = scope.spawn(compute);
+                while !compute.is_finished() {
+                    collect_slices(live, &mut slices);
                     look()?;
                 }
-                beside.join().unwrap_or_else(|_| Err(panicked()))
+                compute.join().unwrap_or_else(|_| Err(panicked()))
             })?;
-            take(live, &mut slices);
+            collect_slices(live, &mut slices);
             Ok((figures(slices, window)?, done))
         });
-        heard
-            .map_err(|error| CellError::Trial(error.to_string()))?
-            .0
+        let (done, _) = heard.map_err(|error| CellError::Trial(error.to_string()))?;
+        done
     }
 
     fn plan(&self) -> LivePlan {
         let mut stages = Stages::default();
-        stages.then(Step::Rest, SLICE);
+        stages.push(Step::Rest, SLICE);
         let first = |cpus: &Vec<CpuId>| cpus.first().copied();
-        let on = Workload {
+        let workload = Workload {
             // A lane begins on its first CPU; it gets the others once it runs.
             cpus: self.cpus.iter().filter_map(first).collect(),
             ..self.workload.clone()
         };
-        let mut jobs = on.foreground(self.bs, &stages, self.seed, SAMPLES);
+        let mut jobs = workload.foreground(self.bs, &stages, self.seed, SLICE_SAMPLES);
         for (nth, job) in jobs.iter_mut().enumerate() {
             job.name = format!("polling task {nth}");
             job.activities = vec![Activity::Start(Wait::Poll)];
@@ -98,7 +97,7 @@ impl PollingLanes<'_> {
     fn place(&self, live: &Live<'_>) -> io::Result<()> {
         let roots = &self.workload.site.roots;
         for (tid, cpus) in live.tids().iter().zip(self.cpus) {
-            fs::write(roots.proc(&format!("self/task/{tid}/comm")), NAME)?;
+            fs::write(roots.proc(&format!("self/task/{tid}/comm")), THREAD_NAME)?;
             allow_other(*tid, cpus)?;
         }
         Ok(())
@@ -111,9 +110,9 @@ fn panicked() -> CellError {
 
 type PollSlice = ((u64, u64), PhaseStats);
 
-fn take(live: &mut Live<'_>, slices: &mut [Vec<PollSlice>]) {
+fn collect_slices(live: &mut Live<'_>, slices: &mut [Vec<PollSlice>]) {
     let began = std::time::Instant::now();
-    while let Some(left) = LOOK.checked_sub(began.elapsed()) {
+    while let Some(left) = LOOK_INTERVAL.checked_sub(began.elapsed()) {
         match live.hear(left) {
             LiveAnswer::Slice(slice) => slices[slice.lane].push((slice.span, slice.stats)),
             LiveAnswer::Nothing => {}
@@ -128,50 +127,50 @@ fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTria
         CellError::Trial(text.to_owned())
     };
     let (begin, end) = window.span().ok_or_else(none)?;
-    let within = |((from, to), _): &PollSlice| *from >= begin && *to <= end;
+    let is_counted = |((from, to), _): &PollSlice| *from >= begin && *to <= end;
     let lane = |slices: Vec<PollSlice>| {
-        let inside = slices.into_iter().filter(within).map(|(_, stats)| stats);
-        let inside: Vec<PhaseStats> = inside.collect();
+        let inside = slices.into_iter().filter(is_counted);
+        let inside: Vec<PhaseStats> = inside.map(|(_, stats)| stats).collect();
         (!inside.is_empty())
-            .then(|| in_turn(&inside))
+            .then(|| combine_phases(&inside))
             .ok_or_else(none)
     };
     let lanes: Vec<PhaseStats> = slices.into_iter().map(lane).collect::<Result<_, _>>()?;
-    let total = combine(&lanes);
+    let total = combine_lanes(&lanes);
     Ok(PollTrial {
         iops: total.iops() / lanes.len() as f64,
         latency: total.latency(),
     })
 }
 
-/// Runs a program on each of these CPU sets until `beside` has ended; calls `look` every 100 ms.
+/// Runs a program on each of these CPU sets until `compute` has ended; calls `look` every 100 ms.
 ///
 /// # Errors
 /// A program cannot be started, or ends before it is stopped.
-pub(crate) fn programs<T: Send>(
+pub(crate) fn run_programs<T: Send>(
     command: &str,
     cpus: &[Vec<CpuId>],
-    beside: impl FnOnce() -> Result<T, CellError> + Send,
+    compute: impl FnOnce() -> Result<T, CellError> + Send,
     mut look: impl FnMut() -> Result<(), CellError>,
 ) -> Result<T, CellError> {
-    let over = &AtomicBool::new(false);
+    let stop = &AtomicBool::new(false);
     thread::scope(|scope| {
         let start = |cpus: &Vec<CpuId>| {
             let cpus = cpus.clone();
-            scope.spawn(move || run_silently(command, &cpus, over))
+            scope.spawn(move || run_silently(command, &cpus, stop))
         };
         let programs: Vec<_> = cpus.iter().map(start).collect();
-        let beside = scope.spawn(beside);
-        let mut looked = Ok(());
-        while !beside.is_finished() && looked.is_ok() {
-            thread::sleep(LOOK);
-            looked = look();
+        let compute = scope.spawn(compute);
+        let mut balanced = Ok(());
+        while !compute.is_finished() && balanced.is_ok() {
+            thread::sleep(LOOK_INTERVAL);
+            balanced = look();
         }
-        let done = beside.join();
-        over.store(true, Ordering::Release);
-        let ends: io::Result<Vec<_>> = programs.into_iter().map(joined).collect();
-        let ends = ends.map_err(|error| failed(&format!("run `{command}`"), &error))?;
-        looked?;
+        let done = compute.join();
+        stop.store(true, Ordering::Release);
+        let ends: io::Result<Vec<_>> = programs.into_iter().map(join).collect();
+        let ends = ends.map_err(|error| trial_error(&format!("run `{command}`"), &error))?;
+        balanced?;
         let done = done.unwrap_or_else(|_| Err(panicked()))?;
         ends.into_iter().flatten().next().map_or(Ok(done), |status| {
             Err(CellError::Trial(format!(

@@ -89,21 +89,21 @@ pub struct PlaceRunSettings {
 
 fn compute_work(text: &str) -> Result<Work, String> {
     let expected = "integer, branchy, float, vector or memory";
-    by_name(text, |work: &Work| !work.polls(), expected)
+    parse_name(text, |work: &Work| !work.polls(), expected)
 }
 
 fn measured_policy(text: &str) -> Result<PolicyName, String> {
     let expected = "free, bunch, scatter, colocate, spread or proposed";
-    by_name(text, |policy| POLICIES.contains(policy), expected)
+    parse_name(text, |policy| MEASURED_POLICIES.contains(policy), expected)
 }
 
-fn by_name<T>(text: &str, fits: impl Fn(&T) -> bool, expected: &str) -> Result<T, String>
+fn parse_name<T>(text: &str, fits: impl Fn(&T) -> bool, expected: &str) -> Result<T, String>
 where
     T: for<'a> Deserialize<'a>,
 {
-    let known = T::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
-    let known = known.ok().filter(fits);
-    known.ok_or_else(|| format!("expected {expected}, found `{text}`"))
+    let value = T::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
+    let value = value.ok().filter(fits);
+    value.ok_or_else(|| format!("expected {expected}, found `{text}`"))
 }
 
 impl PlaceRunSettings {
@@ -135,7 +135,7 @@ impl PlaceRunSettings {
 
 /// The placements that can be measured. Literal rules are left out, as they leave equal loads as
 /// they are. So are rules that always swap: they differ from `proposed` only where CPUs are idle.
-pub(crate) const POLICIES: [PolicyName; 6] = [
+pub(crate) const MEASURED_POLICIES: [PolicyName; 6] = [
     PolicyName::Free,
     PolicyName::Bunch,
     PolicyName::Scatter,
@@ -158,16 +158,16 @@ pub enum RunCell {
 
 /// The CPUs that each task of a trial may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cpus {
+pub(crate) struct TaskCpus {
     /// The CPUs of each C task.
     pub compute: Vec<Vec<CpuId>>,
     /// The CPUs of each P task.
     pub polling: Vec<Vec<CpuId>>,
 }
 
-impl Cpus {
+impl TaskCpus {
     /// The CPUs for a cell. A task alone gets the last core, as the kernel's work is on the first.
-    pub(crate) fn for_cell(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
+    pub(crate) fn for_cell(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> TaskCpus {
         let last = map.cores().checked_sub(1);
         let first = last.and_then(|core| map.cpus_of(core).first());
         let alone = vec![first.map(|cpu| map.id(*cpu)).into_iter().collect()];
@@ -177,21 +177,21 @@ impl Cpus {
             RunCell::Placed(policy, _) => {
                 match place_tasks(*policy, map, spec.compute(), spec.polling()) {
                     Some(placed) => (ids(map, &placed.compute), ids(map, &placed.polling)),
-                    None => everywhere(map, spec),
+                    None => all_cpus(map, spec),
                 }
             }
         };
-        Cpus { compute, polling }
+        TaskCpus { compute, polling }
     }
 }
 
-type Sets = Vec<Vec<CpuId>>;
+type CpuSets = Vec<Vec<CpuId>>;
 
-fn ids(map: &SmtMap, cpus: &[usize]) -> Sets {
+fn ids(map: &SmtMap, cpus: &[usize]) -> CpuSets {
     cpus.iter().map(|cpu| vec![map.id(*cpu)]).collect()
 }
 
-fn everywhere(map: &SmtMap, spec: &PlaceRunSettings) -> (Sets, Sets) {
+fn all_cpus(map: &SmtMap, spec: &PlaceRunSettings) -> (CpuSets, CpuSets) {
     let mut cpus: Vec<CpuId> = (0..map.cpus()).map(|cpu| map.id(cpu)).collect();
     cpus.sort();
     let sets = |tasks: u32| vec![cpus.clone(); tasks as usize];
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn numbers(cell: &RunCell, map: &SmtMap) -> [Vec<Vec<u32>>; 2] {
-        let cpus = Cpus::for_cell(cell, map, &spec());
+        let cpus = TaskCpus::for_cell(cell, map, &spec());
         let ids = |cpus: Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
         [cpus.compute, cpus.polling].map(|sets| sets.into_iter().map(ids).collect())
     }

@@ -57,7 +57,7 @@ fn run<R: PlaceTrialRunner>(spec: &PlaceRunSettings, runs: R) -> Summary<RunCell
 struct Drifting;
 
 impl PlaceTrialRunner for Drifting {
-    fn trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
+    fn run_trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
         let drift = 1.0 + 0.3 * f64::from(context.trial);
         let times = match cell {
             RunCell::ComputeAlone(_) => vec![drift],

@@ -5,15 +5,15 @@ use q2c_model::CpuId;
 use std::collections::HashMap;
 
 /// Windows in a row in which a task should have the same CPUs before it gets them.
-const STEADY: u32 = 2;
+const STEADY_WINDOWS: u32 = 2;
 /// Windows in a row without a wish for a task before it gets its own CPUs back.
-const UNWANTED: u32 = 4;
+const MAX_MISSING: u32 = 4;
 
 pub(super) type CpusByTask = Vec<(TaskId, Vec<CpuId>)>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
-    of: HashMap<TaskId, PlacementWish>,
+    tasks: HashMap<TaskId, PlacementWish>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -25,32 +25,32 @@ struct PlacementWish {
 
 impl Wishes {
     /// Takes in the wishes of a window. Returns those that are steady.
-    pub(crate) fn window(&mut self, mut wanted: CpusByTask) -> CpusByTask {
-        self.of.values_mut().for_each(|wish| wish.missing += 1);
+    pub(crate) fn update(&mut self, mut wanted: CpusByTask) -> CpusByTask {
+        self.tasks.values_mut().for_each(|wish| wish.missing += 1);
         wanted.retain(|(task, cpus)| {
-            let wish = self.of.entry(*task).or_default();
+            let wish = self.tasks.entry(*task).or_default();
             if wish.cpus != *cpus {
                 wish.cpus.clone_from(cpus);
                 wish.steady = 0;
             }
             wish.steady += 1;
             wish.missing = 0;
-            wish.steady >= STEADY
+            wish.steady >= STEADY_WINDOWS
         });
-        self.of.retain(|_, wish| wish.missing <= UNWANTED);
+        self.tasks.retain(|_, wish| wish.missing <= MAX_MISSING);
         wanted
     }
 
-    /// True if the task had no wish for [`UNWANTED`] windows, and no task has one now. A sleeping
-    /// task has none either, so a wish of any other task means that this one is kept.
-    pub(crate) fn unwanted(&self, task: TaskId) -> bool {
-        let none_now = self.of.values().all(|wish| wish.missing > 0);
-        let missing = self.of.get(&task).map_or(UNWANTED, |wish| wish.missing);
-        none_now && missing >= UNWANTED
+    /// True if the task had no wish for [`MAX_MISSING`] windows, and no task has one now. A
+    /// sleeping task has none either, so a wish of any other task means that this one is kept.
+    pub(crate) fn is_unwanted(&self, task: TaskId) -> bool {
+        let none_now = self.tasks.values().all(|wish| wish.missing > 0);
+        let missing = self.tasks.get(&task).map_or(MAX_MISSING, |w| w.missing);
+        none_now && missing >= MAX_MISSING
     }
 
     pub(crate) fn forget(&mut self, task: TaskId) {
-        self.of.remove(&task);
+        self.tasks.remove(&task);
     }
 }
 
@@ -71,27 +71,27 @@ mod tests {
     #[test]
     fn a_wish_counts_when_it_comes_twice_in_a_row() {
         let mut wishes = Wishes::default();
-        assert_eq!(wishes.window(wish(1)), []);
-        assert_eq!(wishes.window(wish(2)), []);
-        assert_eq!(wishes.window(wish(2)), wish(2));
-        assert_eq!(wishes.window(wish(2)), wish(2));
-        assert_eq!(wishes.window(wish(1)), []);
+        assert_eq!(wishes.update(wish(1)), []);
+        assert_eq!(wishes.update(wish(2)), []);
+        assert_eq!(wishes.update(wish(2)), wish(2));
+        assert_eq!(wishes.update(wish(2)), wish(2));
+        assert_eq!(wishes.update(wish(1)), []);
         wishes.forget(TASK);
-        assert_eq!(wishes.window(wish(1)), []);
+        assert_eq!(wishes.update(wish(1)), []);
     }
 
     #[test]
     fn a_task_is_unwanted_after_windows_without_any_wish() {
         let mut wishes = Wishes::default();
-        wishes.window(wish(1));
-        for _ in 1..UNWANTED {
-            wishes.window(Vec::new());
-            assert!(!wishes.unwanted(TASK));
+        wishes.update(wish(1));
+        for _ in 1..MAX_MISSING {
+            wishes.update(Vec::new());
+            assert!(!wishes.is_unwanted(TASK));
         }
-        wishes.window(Vec::new());
-        assert!(wishes.unwanted(TASK));
+        wishes.update(Vec::new());
+        assert!(wishes.is_unwanted(TASK));
         let other = TaskId { tid: 8, ..TASK };
-        wishes.window(vec![(other, vec![CpuId(0)])]);
-        assert!(!wishes.unwanted(TASK), "others are kept apart");
+        wishes.update(vec![(other, vec![CpuId(0)])]);
+        assert!(!wishes.is_unwanted(TASK), "others are kept apart");
     }
 }

@@ -30,8 +30,8 @@ impl Drop for SpinnerThread {
     }
 }
 
-fn seen<'a>(active: &'a [Active], comm: &str) -> Option<&'a Active> {
-    let is_own = |seen: &&Active| seen.thread.pid == std::process::id() && seen.thread.comm == comm;
+fn seen<'a>(active: &'a [ActiveTask], comm: &str) -> Option<&'a ActiveTask> {
+    let is_own = |t: &&ActiveTask| t.thread.pid == std::process::id() && t.thread.comm == comm;
     active.iter().find(is_own)
 }
 
@@ -43,11 +43,11 @@ fn active_threads_are_classed_by_hint_and_name() {
         ..Hints::default()
     };
     let mut observer = TaskObserver::begin(&Roots::live(), hints);
-    observer.own = 0;
+    observer.own_pid = 0;
     let mut class = |comm: &str| {
         std::thread::sleep(Duration::from_millis(300));
         let active = observer.window().expect("a window");
-        seen(&active, comm).map(|seen| (seen.class, seen.by))
+        seen(&active, comm).map(|seen| (seen.class, seen.seen_by))
     };
     // A name is evidence like any other: the predictor begins at 1 and polls at 2.
     assert_eq!(class("reactor_7"), Some((Class::Polling, SeenBy::Name)));
@@ -65,12 +65,12 @@ fn a_pinned_thread_stays() {
     });
     let _pinned = pinned.join().expect("a spinner");
     let mut observer = TaskObserver::begin(&Roots::live(), Hints::default());
-    observer.own = 0;
+    observer.own_pid = 0;
     std::thread::sleep(Duration::from_millis(300));
     let active = observer.window().expect("a window");
     let stays = |comm| seen(&active, comm).expect("an active thread").stays;
     if q2c_sys::thread::allowed_cpus().is_ok_and(|cpus| cpus.len() > 1) {
-        assert_eq!(stays("spin-pinned"), Some(Stays::Pinned));
+        assert_eq!(stays("spin-pinned"), Some(StayReason::Pinned));
     }
     assert_eq!(stays("spin-free"), None);
 }

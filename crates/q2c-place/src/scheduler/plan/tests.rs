@@ -1,7 +1,7 @@
 use super::*;
-use crate::scheduler::made::active;
+use crate::scheduler::fixtures::active;
 
-fn after(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<Planned>) {
+fn after(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<PlannedMove>) {
     let map = SmtMap::regular(cores.len(), 2, 1);
     let tasks = active(cores, stay);
     let mut places = ActiveTaskMap::from_tasks(&map, &tasks);
@@ -15,7 +15,7 @@ fn after(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<Planned>) {
 fn a_bunch_becomes_scatter_and_colocate_and_a_spread_one_side() {
     let (state, planned) = after(&["P|P", "C|C"], &[]);
     assert_eq!(state, ["P|C", "P|C"]);
-    let whys: Vec<MoveReason> = planned.iter().map(|planned| planned.why).collect();
+    let whys: Vec<MoveReason> = planned.iter().map(|planned| planned.reason).collect();
     assert_eq!(whys, [MoveReason::Scatter, MoveReason::Room]);
     let (state, planned) = after(&["PC|PC", "PC|PC"], &[]);
     assert_eq!(state, ["PP|CC", "PP|CC"]);

@@ -1,7 +1,7 @@
 //! Loads the scheduler into the kernel.
 
-use super::log::{incompatible, last_words, unresolved};
-use super::{Report, ScxError, check, in_force, log, settings};
+use super::log::{incompatible, last_messages, unresolved};
+use super::{Report, ScxError, check, is_in_force, log, settings};
 use crate::map::SmtMap;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use q2c_host::Roots;
@@ -31,7 +31,7 @@ impl Scheduler {
     pub fn begin(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Scheduler, ScxError> {
         check(roots)?;
         log::begin();
-        let refused = |error| why(roots, &error, &log::take());
+        let refused = |error| load_error(roots, &error, &log::take());
         let mut scheduler = Scheduler {
             object: load(roots, map, window).map_err(refused)?,
             roots: roots.clone(),
@@ -59,8 +59,8 @@ impl Scheduler {
 
     fn wait(&self) -> Result<(), ScxError> {
         let begun = Instant::now();
-        while !in_force(&self.roots) {
-            if let Some(ended) = self.report().and_then(|report| report.ended) {
+        while !is_in_force(&self.roots) {
+            if let Some(ended) = self.report().and_then(|report| report.exit) {
                 return Err(ScxError::Ended(ended));
             }
             if begun.elapsed() > PATIENCE {
@@ -86,7 +86,7 @@ impl Scheduler {
     /// The kernel ended it.
     pub fn check(&self) -> Result<Report, ScxError> {
         let report = self.report().unwrap_or_default();
-        match report.ended {
+        match report.exit {
             Some(ended) => Err(ScxError::Ended(ended)),
             None => Ok(report),
         }
@@ -132,7 +132,7 @@ fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_
     Ok(())
 }
 
-fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
+fn load_error(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
     let mut malformed = incompatible(words);
     // A weak function whose prototype does not fit counts as missing.
     let known = types(roots);
@@ -146,12 +146,12 @@ fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
         return ScxError::Malformed(malformed.join(", "));
     }
     if !missing.is_empty() {
-        return ScxError::Lacks(missing.join(", "));
+        return ScxError::MissingFunctions(missing.join(", "));
     }
     if error.to_string().contains("524") || words.contains("error: -524") {
         return ScxError::NoJit;
     }
-    let last = last_words(words);
+    let last = last_messages(words);
     ScxError::Refused(if last.is_empty() {
         error.to_string()
     } else {

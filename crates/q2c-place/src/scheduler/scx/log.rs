@@ -4,15 +4,15 @@ use itertools::Itertools;
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::Mutex;
 
-static WORDS: Mutex<String> = Mutex::new(String::new());
+static MESSAGES: Mutex<String> = Mutex::new(String::new());
 
 pub(super) fn begin() {
     take();
-    set_print(Some((PrintLevel::Debug, keep)));
+    set_print(Some((PrintLevel::Debug, append)));
 }
 
 pub(super) fn take() -> String {
-    let log = WORDS.lock();
+    let log = MESSAGES.lock();
     log.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
 }
 
@@ -20,8 +20,8 @@ pub(super) fn take() -> String {
     clippy::needless_pass_by_value,
     reason = "the type that libbpf-rs asks for"
 )]
-fn keep(_: PrintLevel, line: String) {
-    if let Ok(mut log) = WORDS.lock() {
+fn append(_: PrintLevel, line: String) {
+    if let Ok(mut log) = MESSAGES.lock() {
         *log += &line;
     }
 }
@@ -53,25 +53,25 @@ pub(super) fn unresolved(words: &str) -> Vec<String> {
     names
 }
 
-pub(super) fn last_words(words: &str) -> String {
+pub(super) fn last_messages(words: &str) -> String {
     let verifier = words.split("-- END PROG LOAD LOG --").next();
     let verifier = verifier.and_then(|before| before.rsplit_once("-- BEGIN PROG LOAD LOG --"));
-    let mut said: Vec<&str> = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
+    let mut messages: Vec<&str> = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
     let is_count =
         |line: &str| line.starts_with("processed ") || line.starts_with("verification time");
-    said.retain(|line| !line.trim().is_empty() && !is_count(line));
-    if !said.is_empty() {
-        return last(&said, 4);
+    messages.retain(|line| !line.trim().is_empty() && !is_count(line));
+    if !messages.is_empty() {
+        return join_last(&messages, 4);
     }
     let failures = ["fail", "error", "invalid", "not "];
     let lines = words
         .lines()
         .filter_map(|line| line.strip_prefix("libbpf: "));
-    let wrong = lines.filter(|line| failures.iter().any(|word| line.contains(word)));
-    last(&wrong.collect::<Vec<_>>(), 3)
+    let failed = lines.filter(|line| failures.iter().any(|word| line.contains(word)));
+    join_last(&failed.collect::<Vec<_>>(), 3)
 }
 
-fn last(lines: &[&str], most: usize) -> String {
+fn join_last(lines: &[&str], most: usize) -> String {
     let last_lines = &lines[lines.len().saturating_sub(most)..];
     last_lines.iter().map(|line| line.trim()).join("; ")
 }
@@ -85,13 +85,13 @@ mod tests {
         let log = "libbpf: extern (func ksym) 'scx_bpf_kick_cpu': func_proto [3] incompatible with vmlinux [77]\n\
             libbpf: loaded kernel BTF\nlibbpf: failed to load object 'q2c'\n";
         assert_eq!(incompatible(log), ["scx_bpf_kick_cpu"]);
-        assert!(last_words(log).ends_with("failed to load object 'q2c'"));
+        assert!(last_messages(log).ends_with("failed to load object 'q2c'"));
         let unknown = "210: (b7) r2 = 1\n211: <invalid kfunc call>\n\
             kfunc 'scx_bpf_kick_cpu' is referenced but wasn't resolved\n";
         assert_eq!(unresolved(unknown), ["scx_bpf_kick_cpu"]);
         let refused = "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n0: R1=ctx()\n; x = y\n1: (85) call\n\
             invalid access\nprocessed 2 insns\n-- END PROG LOAD LOG --\nlibbpf: failed\n";
         let expected = "0: R1=ctx(); ; x = y; 1: (85) call; invalid access";
-        assert_eq!(last_words(refused), expected);
+        assert_eq!(last_messages(refused), expected);
     }
 }

@@ -14,7 +14,7 @@ fn sentence_on(mut finding: Value) -> String {
 }
 
 #[track_caller]
-fn assert_told<const N: usize>(findings: [(Value, &str); N]) {
+fn assert_sentences<const N: usize>(findings: [(Value, &str); N]) {
     for (finding, words) in findings {
         let sentence = sentence_on(finding);
         assert!(sentence.contains(words), "{words}: {sentence}");
@@ -25,7 +25,7 @@ fn assert_told<const N: usize>(findings: [(Value, &str); N]) {
 fn figures_are_told_with_their_devices() {
     let ratio = json!({"ratio": 0.25, "low": 0.24, "high": 0.2604});
     let (time, sum) = ("completion time", "sum of U2C");
-    assert_told([
+    assert_sentences([
         (
             json!({"kind": "better", "metric": sum, "ratio": ratio}),
             "b serves this trace better: its sum of U2C is 0.250 [0.240, 0.260] of that of a",
@@ -67,7 +67,7 @@ fn what_the_figures_do_not_show_is_told() {
     let idles = |idle| json!({"kind": "trace-idles", "share": 0.951, "idle": idle});
     let writes = |how| json!({"kind": "reads-only", "writes": 7, "treatment": how});
     let differ = |excess| json!({"kind": "terms-differ", "requests": 400, "excess": excess});
-    assert_told([
+    assert_sentences([
         (
             json!({"kind": "work-differs", "did": did, "with_did": with_did}),
             "9 requests of 9 MiB against 8 of 8 MiB",
@@ -145,9 +145,9 @@ fn an_answer_from_reads_alone_says_so_itself() {
             "ratio": {"ratio": 1.0, "low": 0.9, "high": 1.1}},
     ]);
     let findings: Vec<CompareFinding> = serde_json::from_value(findings).unwrap();
-    let said = verdict(&findings);
+    let sentences = verdict(&findings);
     assert!(
-        said[1..].iter().all(|w| w.contains(" (reads only): ")),
-        "{said:?}"
+        sentences[1..].iter().all(|s| s.contains(" (reads only): ")),
+        "{sentences:?}"
     );
 }

@@ -18,7 +18,7 @@ pub(crate) const FIGURES: [&str; 9] = [
 ];
 
 /// This many first [`FIGURES`] are computed over a window; the others over the whole phase.
-const WINDOWED: usize = 7;
+const WINDOWED_FIGURES: usize = 7;
 
 pub(crate) struct WholePhase<'a> {
     trial: &'a PointTrial,
@@ -61,11 +61,11 @@ impl<'a> WholePhase<'a> {
 }
 
 /// True if a figure covers the whole phase, whatever window a claim names.
-pub(crate) fn of_whole_phase(name: &str) -> bool {
-    !FIGURES[..WINDOWED].contains(&name)
+pub(crate) fn covers_whole_phase(name: &str) -> bool {
+    !FIGURES[..WINDOWED_FIGURES].contains(&name)
 }
 
-pub fn of_window(name: &str, place: &FigurePlace, whole: &WholePhase<'_>) -> Result<f64, String> {
+pub fn figure_at(name: &str, place: &FigurePlace, whole: &WholePhase<'_>) -> Result<f64, String> {
     if let Some(value) = whole.trial.figures.get(name) {
         return Ok(*value);
     }
@@ -74,14 +74,13 @@ pub fn of_window(name: &str, place: &FigurePlace, whole: &WholePhase<'_>) -> Res
     }
     match name {
         "kiops_per_core" => per_core(whole, place),
-        "interrupts_per_io" => interrupts(whole),
-        _ => {
-            over(name, &whole.ticks(place)?).map_err(|reason| unseen(name, whole).unwrap_or(reason))
-        }
+        "interrupts_per_io" => interrupts_per_io(whole),
+        _ => figure_over_ticks(name, &whole.ticks(place)?)
+            .map_err(|reason| unseen_reason(name, whole).unwrap_or(reason)),
     }
 }
 
-fn unseen(name: &str, whole: &WholePhase<'_>) -> Option<String> {
+fn unseen_reason(name: &str, whole: &WholePhase<'_>) -> Option<String> {
     let of_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
     let reason = whole.job?.sleeps_unseen.as_ref().filter(|_| of_sleeps)?;
     let text = format!("the kernel's sleeps could not be watched: {reason}");
@@ -89,22 +88,22 @@ fn unseen(name: &str, whole: &WholePhase<'_>) -> Option<String> {
 }
 
 /// Each interval's end, seconds since the phase's start, and its figure. At least one has a figure.
-pub(crate) fn over_time(
+pub(crate) fn interval_figures(
     name: &str,
     place: &FigurePlace,
     whole: &WholePhase<'_>,
 ) -> Result<Vec<(f64, Option<f64>)>, String> {
     let ticks = whole.ticks(place)?;
-    let value = |tick: &&Tick| (tick.end_s, over(name, &[*tick]).ok());
+    let value = |tick: &&Tick| (tick.end_s, figure_over_ticks(name, &[*tick]).ok());
     let values: Vec<(f64, Option<f64>)> = ticks.iter().map(value).collect();
     if values.iter().any(|(_, value)| value.is_some()) {
         Ok(values)
     } else {
-        of_window(name, place, whole).map(|_| values)
+        figure_at(name, place, whole).map(|_| values)
     }
 }
 
-fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
+fn figure_over_ticks(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
     let seconds: f64 = ticks.iter().map(|tick| tick.seconds).sum();
     let by = |weight: fn(&Tick) -> f64, value: fn(&Tick) -> f64| {
         let sum: f64 = ticks.iter().map(|tick| weight(tick)).sum();
@@ -124,7 +123,7 @@ fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
         "latency" => by(|tick| tick.ios, |tick| tick.mean_ns),
         "p50" => percentile(|tick| tick.p50_ns),
         "p99" => percentile(|tick| tick.p99_ns),
-        _ => return Err(absent(name)),
+        _ => return Err(no_figure_reason(name)),
     };
     figure.ok_or_else(|| match name {
         "miss_rate" | "effective_sleep" => "no sleep rule handled an I/O".to_owned(),
@@ -132,7 +131,7 @@ fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
     })
 }
 
-fn absent(name: &str) -> String {
+fn no_figure_reason(name: &str) -> String {
     match name {
         "queue_spread" => "no two hardware queues were seen".to_owned(),
         "request_waits" => {
@@ -149,10 +148,10 @@ fn per_core(whole: &WholePhase<'_>, place: &FigurePlace) -> Result<f64, String> 
         window: None,
         ..place.clone()
     };
-    Ok(over("iops", &whole.ticks(&whole_phase)?)? / 1e3 / busy)
+    Ok(figure_over_ticks("iops", &whole.ticks(&whole_phase)?)? / 1e3 / busy)
 }
 
-fn interrupts(whole: &WholePhase<'_>) -> Result<f64, String> {
+fn interrupts_per_io(whole: &WholePhase<'_>) -> Result<f64, String> {
     let none = "the device's interrupts could not be read";
     let phase = whole.phase.ok_or(none)?;
     let count = phase.interrupts.ok_or(none)? as f64;

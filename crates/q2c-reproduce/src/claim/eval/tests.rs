@@ -85,7 +85,7 @@ fn points() -> Vec<Point> {
     ]
 }
 
-fn found(text: &str, points: &[Point]) -> Evaluated {
+fn evaluate_text(text: &str, points: &[Point]) -> Evaluated {
     let expect = expect(text).unwrap();
     let context = ClaimContext::default().with("phase", "none");
     let context = context.with("jobs", "1");
@@ -93,8 +93,8 @@ fn found(text: &str, points: &[Point]) -> Evaluated {
     evaluate(&expect, &scope(), &context, points)
 }
 
-fn left(text: &str) -> Result<f64, MissingFigure> {
-    let evaluated = found(&format!("{text} > 0"), &points());
+fn left_value(text: &str) -> Result<f64, MissingFigure> {
+    let evaluated = evaluate_text(&format!("{text} > 0"), &points());
     match evaluated.missing {
         Some(missing) => Err(missing),
         None => Ok(evaluated.samples[0].left),
@@ -129,25 +129,25 @@ fn figures_are_of_their_window_phase_and_point() {
         ("greater(iops, iops[jobs=4])", 150.0),
         ("greater(iops - 1, 2 * iops)", 200.0),
     ] {
-        let value = left(text).unwrap();
+        let value = left_value(text).unwrap();
         assert!((value - wanted).abs() < 1e-9 * wanted, "{text}: {value}");
     }
 }
 
 #[test]
 fn a_figure_that_is_missing_says_why() {
-    let missing = left("heavy.iops[jobs=2]").unwrap_err();
+    let missing = left_value("heavy.iops[jobs=2]").unwrap_err();
     assert_eq!(missing.at["jobs"], "2");
     assert!(missing.why.contains("did no I/O"), "{missing:?}");
-    let divided = left("iops / (iops - iops)").unwrap_err();
+    let divided = left_value("iops / (iops - iops)").unwrap_err();
     assert!(divided.why.contains("divides by 0"), "{divided:?}");
     // The right side of a comparison may also be no finite number.
-    let none = found("iops > 1 / (iops - iops)", &points());
+    let none = evaluate_text("iops > 1 / (iops - iops)", &points());
     assert!(none.samples.is_empty() && none.missing.is_some());
     let mut failed = points();
     failed[0].trials.clear();
     failed[0].failures = vec!["the device is gone".to_owned()];
-    let missing = found("iops > 0", &failed).missing;
+    let missing = evaluate_text("iops > 0", &failed).missing;
     assert_eq!(missing.unwrap().why, "the device is gone");
 }
 
@@ -181,10 +181,10 @@ fn an_interval_without_ios_has_no_share_of_misses_and_takes_none_from_the_others
     let mut points = points();
     points[0].trials[0].phases[1].jobs[0].ticks[1] = tick(2.0, 0.0, 0.0);
     let text = "highest(heavy.miss_rate) > 0";
-    assert_eq!(found(text, &points).samples[0].left, 0.9);
+    assert_eq!(evaluate_text(text, &points).samples[0].left, 0.9);
     for tick in &mut points[0].trials[0].phases[1].jobs[0].ticks {
         tick.handled = 0.0;
     }
-    let none = found(text, &points).missing.unwrap();
+    let none = evaluate_text(text, &points).missing.unwrap();
     assert!(none.why.contains("no sleep rule handled"));
 }

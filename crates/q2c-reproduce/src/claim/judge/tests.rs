@@ -4,7 +4,7 @@ use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds, Undecided};
 use proptest::prelude::*;
 use q2c_model::Rates;
 use q2c_result::reproduce::{
-    FailedTrial, JobSeries, MissingFigure, PhaseTrial, PointTrial, Tick, WhyNot, Window,
+    FailedTrial, JobSeries, MissingFigure, PhaseTrial, PointTrial, Tick, TrialFailure, Window,
 };
 use std::collections::BTreeMap;
 
@@ -29,11 +29,11 @@ fn claim(expects: &[&str]) -> Claim {
     }
 }
 
-fn judged(claim: &Claim, points: &[Point]) -> JudgedClaim {
-    judged_of(claim, points, points[0].trials.len() as u32)
+fn judge_points(claim: &Claim, points: &[Point]) -> JudgedClaim {
+    judge_trials(claim, points, points[0].trials.len() as u32)
 }
 
-fn judged_of(claim: &Claim, points: &[Point], trials: u32) -> JudgedClaim {
+fn judge_trials(claim: &Claim, points: &[Point], trials: u32) -> JudgedClaim {
     let scope = ClaimScope {
         figures: vec!["x".to_owned(), "y".to_owned()],
         ..ClaimScope::default()
@@ -44,11 +44,11 @@ fn judged_of(claim: &Claim, points: &[Point], trials: u32) -> JudgedClaim {
         trials,
         model: None,
     };
-    judge(claim, &scope, &run)
+    judge_claim(claim, &scope, &run)
 }
 
 fn verdict_of(text: &str, values: &[f64]) -> ReproduceVerdict {
-    judged(&claim(&[text]), &points(values)).verdict
+    judge_points(&claim(&[text]), &points(values)).verdict
 }
 
 #[test]
@@ -73,15 +73,15 @@ fn wholly_inside_holds_wholly_outside_does_not_and_across_is_undecided() {
 #[test]
 fn one_expression_outside_decides_and_one_across_leaves_it_open() {
     let values = points(&[1.0, 2.0, 3.0]);
-    let result = judged(&claim(&["x > 0", "x < 10"]), &values);
+    let result = judge_points(&claim(&["x > 0", "x < 10"]), &values);
     assert_eq!((result.verdict, result.reasons.len()), (Holds, 0));
-    let result = judged(&claim(&["x > 0", "x < 2"]), &values);
+    let result = judge_points(&claim(&["x > 0", "x < 2"]), &values);
     let across = Reason::Across {
         text: "x < 2".to_owned(),
     };
     assert_eq!(result.verdict, Undecided);
     assert_eq!(result.reasons, [across]);
-    let result = judged(&claim(&["x < 2", "x > 5", "y > 1"]), &values);
+    let result = judge_points(&claim(&["x < 2", "x > 5", "y > 1"]), &values);
     assert_eq!(result.verdict, DoesNotHold);
     let medians = result
         .expects
@@ -92,7 +92,7 @@ fn one_expression_outside_decides_and_one_across_leaves_it_open() {
 
 #[test]
 fn too_few_trials_are_no_interval() {
-    let result = judged(&claim(&["x > 0"]), &points(&[1.0, 2.0]));
+    let result = judge_points(&claim(&["x > 0"]), &points(&[1.0, 2.0]));
     assert_eq!(result.verdict, Undecided);
     let (trials, least) = (2, 3);
     assert_eq!(result.reasons, [Reason::FewTrials { trials, least }]);
@@ -108,13 +108,13 @@ fn what_the_machine_lacks_is_never_scored_and_still_shown() {
         met: false,
     }];
     let values = points(&[1.0, 2.0, 3.0]);
-    let result = judged(&wanting, &values);
+    let result = judge_points(&wanting, &values);
     assert_eq!(result.verdict, CannotJudge);
     assert_eq!(result.expects[0].verdict, CannotJudge);
     assert_eq!(result.expects[0].measured.unwrap().median, 2.0);
     assert_eq!(result.reasons, [Reason::Lacks]);
     wanting.needs[0].met = true;
-    assert_eq!(judged(&wanting, &values).verdict, Holds);
+    assert_eq!(judge_points(&wanting, &values).verdict, Holds);
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
     let mut values = points(&[1.0, 2.0, 3.0]);
     let (needed, present) = (5, 2);
     values[0].cpus = vec![CpuUse { needed, present }];
-    let result = judged(&claim(&["x > 0"]), &values);
+    let result = judge_points(&claim(&["x > 0"]), &values);
     assert_eq!(result.verdict, CannotJudge);
     let need = &result.needs[0];
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
     values[0].predicted = true;
-    let result = judged(&claim(&["x > 0"]), &values);
+    let result = judge_points(&claim(&["x > 0"]), &values);
     assert_eq!(result.verdict, Holds);
     assert_eq!(result.basis, Basis::Predicted);
 }
@@ -138,7 +138,7 @@ fn trials_that_say_nothing_are_counted_and_named() {
     let mut values = points(&[1.0, 9.0, 3.0, 4.0, 5.0]);
     let failed = FailedTrial {
         trial: 1,
-        why: WhyNot::Told("the device was busy".to_owned()),
+        why: TrialFailure::Told("the device was busy".to_owned()),
     };
     values[0].trials.remove(1);
     values[0].failed = vec![failed.clone()];
@@ -147,7 +147,7 @@ fn trials_that_say_nothing_are_counted_and_named() {
             trial.figures.insert("y".to_owned(), 1.0);
         }
     }
-    let result = judged_of(&claim(&["x > 0", "x > y - 1"]), &values, 5);
+    let result = judge_trials(&claim(&["x > 0", "x > y - 1"]), &values, 5);
     let [x, y] = &result.expects[..] else {
         panic!("{result:?}");
     };
@@ -157,7 +157,7 @@ fn trials_that_say_nothing_are_counted_and_named() {
     let numbers = y.trials.left_out.iter().map(|failed| failed.trial);
     assert_eq!(numbers.collect::<Vec<u32>>(), [1, 3]);
     // A run that was stopped after four of nine trials.
-    let result = judged_of(&claim(&["x > 0"]), &values, 9);
+    let result = judge_trials(&claim(&["x > 0"]), &values, 9);
     let trials = &result.expects[0].trials;
     assert_eq!((trials.judged, trials.asked), (4, 9));
     assert_eq!(trials.left_out.len(), 1);
@@ -169,7 +169,7 @@ fn the_right_side_has_its_interval_where_it_is_a_figure() {
     for (trial, y) in values[0].trials.iter_mut().zip([10.0, 30.0, 20.0]) {
         trial.figures.insert("y".to_owned(), y);
     }
-    let right = |text: &str| judged(&claim(&[text]), &values).expects[0].right;
+    let right = |text: &str| judge_points(&claim(&[text]), &values).expects[0].right;
     assert_eq!(right("x > 2"), None);
     assert_eq!(right("x ~ 4 +- 3"), None);
     let interval = |values: [f64; 3]| Some(Interval::from_samples(&values));
@@ -229,7 +229,7 @@ fn with_rule(phase_name: &str, window: Window, text: &str, period_s: Option<f64>
     let mut claim = claim(&[text]);
     claim.context.phase = Some(phase_name.to_owned());
     scope.check(&claim.expects[0], &claim.context).unwrap();
-    judge(&claim, &scope, &run)
+    judge_claim(&claim, &scope, &run)
 }
 
 fn start(from_s: f64, to_s: Option<f64>) -> Window {
@@ -315,7 +315,7 @@ fn the_begin_of_a_rule_does_not_count() {
 
 #[test]
 fn a_missing_figure_is_named() {
-    let result = judged(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
+    let result = judge_points(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
     assert_eq!(result.verdict, CannotJudge);
     let [Reason::Missing(MissingFigure { figure, .. })] = &result.reasons[..] else {
         panic!("{:?}", result.reasons);

@@ -19,10 +19,10 @@ pub(crate) struct ParseError {
     pub problem: String,
 }
 
-/// Longest expression, bytes. Together with [`DEEPEST`] it limits the stack that parsing needs.
-const LONGEST: usize = 1000;
+/// Longest expression, bytes. Together with [`MAX_DEPTH`] it limits the stack that parsing needs.
+const MAX_EXPR_BYTES: usize = 1000;
 /// Deepest nesting of brackets, calls and signs.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Units of numbers, with their factors. Times become ns, shares 0..1.
 const UNITS: [(&str, f64); 7] = [
@@ -38,9 +38,9 @@ const UNITS: [(&str, f64); 7] = [
 pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     let mut reader = ExprParser::new(text)?;
     let left = reader.sum()?;
-    let sign = reader.next_of(&[">", ">=", "<", "<=", "~"]);
+    let sign = reader.take_sign(&[">", ">=", "<", "<=", "~"]);
     let sign = sign.ok_or_else(|| {
-        reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
+        reader.error("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
     })?;
     let compare = match sign {
         ">" => Compare::Above,
@@ -51,16 +51,16 @@ pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     };
     let mut sides = vec![reader.side()?];
     if compare == Compare::Near {
-        let near = reader.next_of(&["+-"]);
-        near.ok_or_else(|| reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`"))?;
+        let near = reader.take_sign(&["+-"]);
+        near.ok_or_else(|| reader.error("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`"))?;
         sides.push(reader.side()?);
     }
-    reader.end()?;
+    reader.expect_end()?;
     let quantity = left.quantity();
     for side in &sides {
-        if let Some(problem) = quantity.and_then(|quantity| side.refused(quantity)) {
+        if let Some(problem) = quantity.and_then(|quantity| side.problem(quantity)) {
             reader.at = side.at;
-            return Err(reader.wrong(&problem));
+            return Err(reader.error(&problem));
         }
     }
     let unit = unit_of(quantity, &sides);
@@ -99,11 +99,11 @@ impl Side {
 
     /// Returns what is wrong with this side if the left side has this quantity. A plain number must
     /// have a fitting unit. A number within a computation may be a factor, so it is not checked.
-    fn refused(&self, quantity: ExprQuantity) -> Option<String> {
+    fn problem(&self, quantity: ExprQuantity) -> Option<String> {
         let number = self.number()?;
         match self.units.iter().find(|unit| !unit.is_empty()) {
-            Some(unit) => quantity.refuses(unit),
-            None => quantity.refuses_bare(number),
+            Some(unit) => quantity.unit_problem(unit),
+            None => quantity.bare_number_problem(number),
         }
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn figure(text: &str) -> Result<FigureReference, ParseError> {
     let mut reader = ExprParser::new(text)?;
     let first = reader.word("the name of a figure, such as iops")?;
     let figure = reader.figure(first)?;
-    reader.end()?;
+    reader.expect_end()?;
     Ok(figure)
 }
 
@@ -134,9 +134,12 @@ impl<'a> ExprParser<'a> {
             column,
             problem,
         };
-        if text.len() > LONGEST {
-            let problem = format!("expected at most {LONGEST} bytes, found {}", text.len());
-            return Err(wrong((LONGEST + 1, problem)));
+        if text.len() > MAX_EXPR_BYTES {
+            let problem = format!(
+                "expected at most {MAX_EXPR_BYTES} bytes, found {}",
+                text.len()
+            );
+            return Err(wrong((MAX_EXPR_BYTES + 1, problem)));
         }
         let tokens = tokens(text).map_err(wrong)?;
         Ok(ExprParser {
@@ -148,7 +151,7 @@ impl<'a> ExprParser<'a> {
         })
     }
 
-    fn wrong(&self, problem: &str) -> ParseError {
+    fn error(&self, problem: &str) -> ParseError {
         let here = self.tokens.get(self.at);
         ParseError {
             text: self.text.to_owned(),
@@ -161,7 +164,7 @@ impl<'a> ExprParser<'a> {
         self.tokens.get(self.at).map(|token| &token.kind)
     }
 
-    fn next_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+    fn take_sign(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         match self.peek() {
             Some(TokenKind::Sign(sign)) if signs.contains(sign) => {
                 let sign = *sign;
@@ -172,14 +175,14 @@ impl<'a> ExprParser<'a> {
         }
     }
 
-    fn sign(&mut self, sign: &'static str) -> Result<(), ParseError> {
-        let next = self.next_of(&[sign]).map(drop);
-        next.ok_or_else(|| self.wrong(&format!("expected `{sign}`")))
+    fn expect_sign(&mut self, sign: &'static str) -> Result<(), ParseError> {
+        let next = self.take_sign(&[sign]).map(drop);
+        next.ok_or_else(|| self.error(&format!("expected `{sign}`")))
     }
 
     fn word(&mut self, what: &str) -> Result<String, ParseError> {
         let Some(TokenKind::Word(word)) = self.peek().cloned() else {
-            return Err(self.wrong(&format!("expected {what}")));
+            return Err(self.error(&format!("expected {what}")));
         };
         self.at += 1;
         Ok(word)
@@ -190,17 +193,16 @@ impl<'a> ExprParser<'a> {
         let value = match self.peek() {
             Some(TokenKind::Word(text) | TokenKind::Quoted(text)) => text.clone(),
             Some(TokenKind::Number(number)) => number.to_string(),
-            _ => return Err(self.wrong(&format!("expected {what}"))),
+            _ => return Err(self.error(&format!("expected {what}"))),
         };
         self.at += 1;
         Ok(value)
     }
 
-    fn end(&self) -> Result<(), ParseError> {
-        if self.peek().is_none() {
-            Ok(())
-        } else {
-            Err(self.wrong("expected the end of the expression"))
+    fn expect_end(&self) -> Result<(), ParseError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.error("expected the end of the expression")),
         }
     }
 
@@ -216,27 +218,27 @@ impl<'a> ExprParser<'a> {
 
     fn sum(&mut self) -> Result<Expr, ParseError> {
         let mut sum = self.product()?;
-        while let Some(sign) = self.next_of(&["+", "-"]) {
+        while let Some(sign) = self.take_sign(&["+", "-"]) {
             let join = if sign == "+" { Join::Plus } else { Join::Minus };
-            sum = joined(join, sum, self.product()?);
+            sum = binary(join, sum, self.product()?);
         }
         Ok(sum)
     }
 
     fn product(&mut self) -> Result<Expr, ParseError> {
         let mut product = self.factor()?;
-        while let Some(sign) = self.next_of(&["*", "/"]) {
+        while let Some(sign) = self.take_sign(&["*", "/"]) {
             let join = if sign == "*" { Join::Times } else { Join::By };
-            product = joined(join, product, self.factor()?);
+            product = binary(join, product, self.factor()?);
         }
         Ok(product)
     }
 
     fn factor(&mut self) -> Result<Expr, ParseError> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             let problem =
-                format!("expected at most {DEEPEST} brackets and signs within each other");
-            return Err(self.wrong(&problem));
+                format!("expected at most {MAX_DEPTH} brackets and signs within each other");
+            return Err(self.error(&problem));
         }
         self.depth += 1;
         let factor = self.operand();
@@ -245,12 +247,12 @@ impl<'a> ExprParser<'a> {
     }
 
     fn operand(&mut self) -> Result<Expr, ParseError> {
-        if self.next_of(&["-"]).is_some() {
+        if self.take_sign(&["-"]).is_some() {
             return Ok(Expr::Minus(Box::new(self.factor()?)));
         }
-        if self.next_of(&["("]).is_some() {
+        if self.take_sign(&["("]).is_some() {
             let inner = self.sum()?;
-            self.sign(")")?;
+            self.expect_sign(")")?;
             return Ok(inner);
         }
         if let Some(TokenKind::Number(number)) = self.peek() {
@@ -259,7 +261,7 @@ impl<'a> ExprParser<'a> {
             return Ok(Expr::Number(number * self.unit()));
         }
         let first = self.word("a number, a figure such as steady.miss_rate, or `(`")?;
-        match self.next_of(&["("]) {
+        match self.take_sign(&["("]) {
             Some(_) => self.call(&first),
             None => self.figure(first).map(Expr::Figure),
         }
@@ -280,21 +282,21 @@ impl<'a> ExprParser<'a> {
 
     fn figure(&mut self, first: String) -> Result<FigureReference, ParseError> {
         let mut qualifiers = vec![first];
-        while self.next_of(&["."]).is_some() {
+        while self.take_sign(&["."]).is_some() {
             qualifiers.push(self.word("a name behind the point")?);
         }
         let name = qualifiers.pop().unwrap_or_default();
         let mut at = Vec::new();
-        if self.next_of(&["["]).is_some() {
+        if self.take_sign(&["["]).is_some() {
             loop {
                 let axis = self.word("the name of an axis, or phase, job or window")?;
-                self.sign("=")?;
+                self.expect_sign("=")?;
                 at.push((axis, self.value("a value of it")?));
-                if self.next_of(&[","]).is_none() {
+                if self.take_sign(&[","]).is_none() {
                     break;
                 }
             }
-            self.sign("]")?;
+            self.expect_sign("]")?;
         }
         Ok(FigureReference {
             name,
@@ -314,24 +316,24 @@ impl<'a> ExprParser<'a> {
         let aggregate = Aggregate::ALL.iter().find(|(known, _)| *known == name);
         let Some((_, aggregate)) = aggregate else {
             self.at = self.at.saturating_sub(2);
-            return Err(self.wrong(&format!(
+            return Err(self.error(&format!(
                 "there is no `{name}(`; there are ratio, greater, highest, lowest, min, max, mean, spread, argmax and argmin"
             )));
         };
         let inner = Box::new(self.sum()?);
         if !matches!(self.peek(), Some(TokenKind::Word(word)) if word == "over") {
             let problem = format!("expected `over` and an axis, as in `{name}(iops over jobs)`");
-            return Err(self.wrong(&problem));
+            return Err(self.error(&problem));
         }
         self.at += 1;
         let axis = self.word("an axis, or phase")?;
         let mut range = None;
-        if self.next_of(&["="]).is_some() {
+        if self.take_sign(&["="]).is_some() {
             let from = self.value("the first value of the axis that counts")?;
-            self.sign("..")?;
+            self.expect_sign("..")?;
             range = Some((from, self.value("the last value that counts")?));
         }
-        self.sign(")")?;
+        self.expect_sign(")")?;
         Ok(Expr::Over {
             of: *aggregate,
             each: inner,
@@ -344,34 +346,34 @@ impl<'a> ExprParser<'a> {
     fn extreme(&mut self, extreme: Extreme) -> Result<Expr, ParseError> {
         let first = self.word("a figure")?;
         let figure = self.figure(first)?;
-        self.sign(")")?;
+        self.expect_sign(")")?;
         Ok(Expr::OverTime(extreme, figure))
     }
 
     /// `greater(ONE, OTHER)`: the greater of two.
     fn greater(&mut self) -> Result<Expr, ParseError> {
         let one = self.sum()?;
-        self.sign(",")?;
+        self.expect_sign(",")?;
         let other = self.sum()?;
-        self.sign(")")?;
-        Ok(joined(Join::Greater, one, other))
+        self.expect_sign(")")?;
+        Ok(binary(Join::Greater, one, other))
     }
 
     /// `ratio(FIGURE, PHASE)`: the figure divided by the same figure in that phase.
     fn ratio(&mut self) -> Result<Expr, ParseError> {
         let first = self.word("a figure")?;
         let here = self.figure(first)?;
-        self.sign(",")?;
+        self.expect_sign(",")?;
         let phase = self.value("the phase to compare with")?;
-        self.sign(")")?;
+        self.expect_sign(")")?;
         let mut there = here.clone();
         there.at.retain(|(kind, _)| kind != "phase");
         there.at.push(("phase".to_owned(), phase));
-        Ok(joined(Join::By, Expr::Figure(here), Expr::Figure(there)))
+        Ok(binary(Join::By, Expr::Figure(here), Expr::Figure(there)))
     }
 }
 
-fn joined(join: Join, one: Expr, other: Expr) -> Expr {
+fn binary(join: Join, one: Expr, other: Expr) -> Expr {
     Expr::Join(join, Box::new(one), Box::new(other))
 }
 

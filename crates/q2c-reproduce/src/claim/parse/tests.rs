@@ -12,7 +12,7 @@ fn the_claims_of_the_documentation_are_read() {
     assert_eq!((first.right, first.unit), (Expr::Number(0.1), "%"));
     let near = expect("ratio(iops, phase1) ~ 0.1 +- 0.05").unwrap();
     let there = figure_of("iops[phase=phase1]");
-    assert_eq!(near.left, joined(Join::By, figure_of("iops"), there));
+    assert_eq!(near.left, binary(Join::By, figure_of("iops"), there));
     let wanted = (Compare::Near, &Expr::Number(0.1));
     assert_eq!((near.compare, &near.right), wanted);
     assert_eq!(near.within, Some(Expr::Number(0.05)));
@@ -25,12 +25,12 @@ fn the_claims_of_the_documentation_are_read() {
 fn products_bind_before_sums_and_signs_before_both() {
     let comparison = expect("1 + 2 * -3 - 4 < (5 - 1) / 2").unwrap();
     let number = Expr::Number;
-    let product = joined(Join::Times, number(2.0), Expr::Minus(Box::new(number(3.0))));
-    let sum = joined(Join::Plus, number(1.0), product);
-    assert_eq!(comparison.left, joined(Join::Minus, sum, number(4.0)));
-    let inner = joined(Join::Minus, number(5.0), number(1.0));
+    let product = binary(Join::Times, number(2.0), Expr::Minus(Box::new(number(3.0))));
+    let sum = binary(Join::Plus, number(1.0), product);
+    assert_eq!(comparison.left, binary(Join::Minus, sum, number(4.0)));
+    let inner = binary(Join::Minus, number(5.0), number(1.0));
     assert_eq!(comparison.compare, Compare::Below);
-    assert_eq!(comparison.right, joined(Join::By, inner, number(2.0)));
+    assert_eq!(comparison.right, binary(Join::By, inner, number(2.0)));
 }
 
 #[test]
@@ -126,8 +126,8 @@ proptest::proptest! {
 fn neither_depth_nor_length_takes_the_stack() {
     for (open, close) in [("(", ")"), ("-", ""), ("greater(1, ", ")")] {
         let nested = |depth| format!("{}1{} > 0", open.repeat(depth), close.repeat(depth));
-        expect(&nested(DEEPEST - 1)).unwrap();
-        let refused = expect(&nested(DEEPEST)).unwrap_err().to_string();
+        expect(&nested(MAX_DEPTH - 1)).unwrap();
+        let refused = expect(&nested(MAX_DEPTH)).unwrap_err().to_string();
         assert!(refused.contains("at most 32 brackets"), "{refused}");
         let long = expect(&nested(10_000)).unwrap_err().to_string();
         assert!(long.contains("at most 1000 bytes"), "{long}");

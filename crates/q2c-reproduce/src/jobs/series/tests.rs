@@ -1,7 +1,7 @@
 use super::*;
-use crate::jobs::ground::PreparedJob;
-use crate::jobs::lanes::tests::course;
-use crate::jobs::lanes::{self, strands};
+use crate::jobs::lanes::tests::trial_job;
+use crate::jobs::lanes::{self, workers};
+use crate::jobs::resources::PreparedJob;
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;
@@ -9,8 +9,8 @@ use q2c_sys::Clock;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
-fn placed(method: &str, cpus: &[u32]) -> Option<PreparedJob> {
-    lanes::tests::placed(method, 1, cpus)
+fn job_on(method: &str, cpus: &[u32]) -> Option<PreparedJob> {
+    lanes::tests::job_on(method, 1, cpus)
 }
 
 /// A slice that covers the time slices `first` to `last`, with 10 I/Os in each.
@@ -36,18 +36,18 @@ fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
 /// The phases of two jobs with one thread each, computed from these slices.
 fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     let rule = "hybrid:min:ratio=70%,period=20ms";
-    let courses = [
-        course("one", vec![placed("poll", &[0]), placed(rule, &[0])]),
-        course("other", vec![placed("poll", &[1]), placed("poll", &[1])]),
+    let jobs = [
+        trial_job("one", vec![job_on("poll", &[0]), job_on(rule, &[0])]),
+        trial_job("other", vec![job_on("poll", &[1]), job_on("poll", &[1])]),
     ];
-    let strands = strands(&courses);
+    let workers = workers(&jobs);
     let site = Site::without_disk(Roots::live(), Clock::BOOT);
-    let mut heap = Heap::new(strands.len(), SLICE, 10);
-    slices.iter().for_each(|slice| heap.take(slice));
-    let run = Run {
-        heap: &heap,
-        courses: &courses,
-        strands: &strands,
+    let mut log = SliceLog::new(workers.len(), SLICE, 10);
+    slices.iter().for_each(|slice| log.take(slice));
+    let run = Trial {
+        log: &log,
+        jobs: &jobs,
+        workers: &workers,
         orders: &[0, 1],
         boundaries: &[],
         site: &site,

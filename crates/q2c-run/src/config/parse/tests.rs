@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn read(text: &str) -> Result<Config, Vec<WrongSetting>> {
+fn read(text: &str) -> Result<Config, Vec<SettingError>> {
     let tables = [DEFAULTS, "tune"].map(|name| ConfigTable {
         name,
         keys: vec!["seconds", "bs", "fail-if", "out"],
@@ -98,7 +98,7 @@ fn what_is_not_toml_has_a_place() {
 fn what_was_taken_is_read_again() {
     let config = read("[targets]\ndisk = \"/dev/sda\"\n[tune]\nfail-if = [\"p99>5us\", \"iops<5\"]\nseconds = 2\n").unwrap();
     let settings: Vec<&Setting> = config.settings.iter().collect();
-    let text = crate::config::taken(&config.path, &config.targets, &settings);
+    let text = crate::config::to_toml(&config.path, &config.targets, &settings);
     let head = "# What the run took from /lab/q2c.toml\n";
     assert!(text.starts_with(head), "{text}");
     let again = read(&text).unwrap();

@@ -34,9 +34,9 @@ pub fn on_stderr(fit: LineFitter) -> Box<dyn Progress> {
 }
 
 /// The template while trials run.
-const TRIALS: &str = "{bar:24} {pos} of {len} trials, {wide_msg}";
+const TRIALS_TEMPLATE: &str = "{bar:24} {pos} of {len} trials, {wide_msg}";
 /// The template before the number of trials is known.
-const ALONE: &str = "{wide_msg}";
+const MESSAGE_TEMPLATE: &str = "{wide_msg}";
 
 /// A progress bar. It is drawn between trials only, because a ticking thread would disturb them.
 pub(crate) struct BarProgress {
@@ -52,12 +52,12 @@ impl BarProgress {
 
     fn with_target(target: ProgressDrawTarget, fit: LineFitter) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(style(ALONE));
+        bar.set_style(style(MESSAGE_TEMPLATE));
         BarProgress { bar, fit }
     }
 
     /// Makes the bar visible again when a further plan follows one that has ended.
-    fn wake(&self) {
+    fn show_again(&self) {
         if self.bar.is_finished() {
             self.bar.reset();
         }
@@ -68,9 +68,9 @@ impl BarProgress {
     }
 
     fn show(&self, position: &Position, message: String) {
-        self.wake();
+        self.show_again();
         if self.bar.length().is_none() {
-            self.bar.set_style(style(TRIALS));
+            self.bar.set_style(style(TRIALS_TEMPLATE));
         }
         self.bar.set_length(u64::from(position.total));
         self.bar.set_position(u64::from(position.finished));
@@ -89,7 +89,7 @@ impl Progress for BarProgress {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Begins(subject, position) => {
-                let left = crate::runner::event::spoken(position.left_s);
+                let left = crate::runner::event::time_text(position.left_s);
                 self.show(position, format!("{left} left; {subject}"));
             }
             Event::Done(subject, position, _) => self.show(position, format!("{subject} done")),
@@ -99,9 +99,9 @@ impl Progress for BarProgress {
             }
             // Work between the trials of two plans does not count as one of their trials.
             Event::Doing(what) => {
-                self.wake();
+                self.show_again();
                 self.bar.unset_length();
-                self.bar.set_style(style(ALONE));
+                self.bar.set_style(style(MESSAGE_TEMPLATE));
                 self.bar.set_message(what.clone());
                 self.bar.tick();
             }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn shows_where_the_run_is() {
-        for template in [TRIALS, ALONE] {
+        for template in [TRIALS_TEMPLATE, MESSAGE_TEMPLATE] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
         let mut progress = BarProgress::with_target(ProgressDrawTarget::hidden(), |line| line);

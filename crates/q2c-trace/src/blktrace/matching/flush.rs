@@ -15,7 +15,7 @@ use super::slot::{FLUSHING, ISSUED, QUEUED, Slot, WAITING, kind};
 
 /// The kernel's flushes of a device that the driver has: their number, and the last issue time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct KernelFlushes {
     count: u64,
     issue_ns: u64,
 }
@@ -37,15 +37,15 @@ const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
 impl Matcher {
     /// If the event is the D of a kernel flush, issues all flushes that wait for it. Returns false
     /// for any other event.
-    pub(super) fn internal_flush_issued(&mut self, event: &BlktraceEvent) -> bool {
+    pub(super) fn issue_kernel_flush(&mut self, event: &BlktraceEvent) -> bool {
         if !is_internal(event) || !self.expects_queue(event) {
             return false;
         }
         self.counts.internal_flushes += 1;
-        let under_way = self.flushing.entry(event.device).or_default();
-        under_way.count += 1;
-        under_way.issue_ns = event.time;
-        self.each_without_data(event, |matcher, id| {
+        let kernel_flushes = self.flushing.entry(event.device).or_default();
+        kernel_flushes.count += 1;
+        kernel_flushes.issue_ns = event.time;
+        self.for_each_without_data(event, |matcher, id| {
             let slot = matcher.window.get_mut(id);
             if slot.state & WAITING != 0 {
                 slot.span.issue_ns = event.time;
@@ -59,11 +59,11 @@ impl Matcher {
 
     /// If the event is the R of a kernel flush, its flushes wait again. Returns false for any other
     /// event.
-    pub(super) fn internal_flush_requeued(&mut self, event: &BlktraceEvent) -> bool {
-        let Some(UnderWay { issue_ns, .. }) = self.internal_flush_left(event) else {
+    pub(super) fn requeue_kernel_flush(&mut self, event: &BlktraceEvent) -> bool {
+        let Some(KernelFlushes { issue_ns, .. }) = self.end_kernel_flush(event) else {
             return false;
         };
-        self.each_without_data(event, |matcher, id| {
+        self.for_each_without_data(event, |matcher, id| {
             let slot = matcher.window.get(id);
             if slot.state == ISSUED && slot.span.issue_ns == issue_ns {
                 matcher.take_back(id);
@@ -73,26 +73,27 @@ impl Matcher {
     }
 
     /// Counts one kernel flush less at the driver. Returns `None` for any other event.
-    pub(super) fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
-        let under_way = self.flushing.get_mut(&event.device);
-        let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
-        under_way.count -= 1;
-        Some(*under_way)
+    pub(super) fn end_kernel_flush(&mut self, event: &BlktraceEvent) -> Option<KernelFlushes> {
+        let kernel_flushes = self.flushing.get_mut(&event.device);
+        let kernel_flushes =
+            kernel_flushes.filter(|flushes| is_internal(event) && flushes.count > 0)?;
+        kernel_flushes.count -= 1;
+        Some(*kernel_flushes)
     }
 
-    fn each_without_data(&mut self, event: &BlktraceEvent, with: impl Fn(&mut Matcher, u32)) {
+    fn for_each_without_data(&mut self, event: &BlktraceEvent, visit: impl Fn(&mut Matcher, u32)) {
         let carried_out = self.at_start(event);
         let carried_out = carried_out.filter(|(_, slot)| is_carried_out_by(event, slot));
         let ids: Vec<u32> = carried_out.map(|(id, _)| id).collect();
-        ids.into_iter().for_each(|id| with(self, id));
+        ids.into_iter().for_each(|id| visit(self, id));
     }
 
     /// True if the completion is of a sequence's data: the kernel removes the flags that it carries
     /// out itself from the request. A bio without its own request has no sequence here.
     pub(super) fn is_data_of_sequence(&self, id: u32, event: &BlktraceEvent) -> bool {
         let slot = self.window.get(id);
-        let taken_off = slot.category & !event.category & (category::FLUSH | category::FUA);
-        taken_off != 0 && event.bytes > 0 && slot.state & (QUEUED | FLUSHING) == 0
+        let removed_flags = slot.category & !event.category & (category::FLUSH | category::FUA);
+        removed_flags != 0 && event.bytes > 0 && slot.state & (QUEUED | FLUSHING) == 0
     }
 
     /// Keeps the I/O until the last completion of its sequence.
@@ -108,19 +109,19 @@ impl Matcher {
 
     /// Finds the oldest I/O whose sequence this completion ends. It names the data's first sector,
     /// with its length or none, or in newer kernels the sector after the data, without a length.
-    pub(super) fn sequence_ended(&self, event: &BlktraceEvent) -> Option<u32> {
+    pub(super) fn find_ended_sequence(&self, event: &BlktraceEvent) -> Option<u32> {
         let awaits = |slot: &Slot| {
             slot.state == FLUSHING
                 && slot.device == event.device
                 && kind(slot.category) == kind(event.category)
         };
         let starting = self.at_start(event).find(|(_, slot)| {
-            let of_length = event.bytes == 0 || slot.to == event.end();
-            awaits(slot) && slot.from == event.sector && of_length
+            let has_length = event.bytes == 0 || slot.to == event.end();
+            awaits(slot) && slot.from == event.sector && has_length
         });
         let ending = || {
-            let mut ending = self.at_end(event).filter(|_| event.bytes == 0);
-            ending.find(|(_, slot)| awaits(slot) && slot.to == event.sector)
+            let mut slots = self.at_end(event).filter(|_| event.bytes == 0);
+            slots.find(|(_, slot)| awaits(slot) && slot.to == event.sector)
         };
         starting.or_else(ending).map(|(id, _)| id)
     }

@@ -8,23 +8,22 @@ use q2c_model::OpFlags;
 impl Matcher {
     /// Merges the event's bio, or its request with all members, into the adjacent request: after
     /// the one that ends there (M), or before the one that begins there (F).
-    pub(super) fn merge(&mut self, event: &BlktraceEvent, is_behind: bool) {
+    pub(super) fn merge(&mut self, event: &BlktraceEvent, at_back: bool) {
         let bio = self.find_exact(event, QUEUED);
         let Some(member) = bio.or_else(|| self.find_exact(event, WAITING)) else {
-            return self.unmatched("merge without queue");
+            return self.count_unmatched("merge without queue");
         };
-        let carrier = if is_behind {
-            self.ending_at(event, member)
+        let carrier = if at_back {
+            self.find_ending_at(event, member)
         } else {
-            let behind = BlktraceEvent {
+            let after = BlktraceEvent {
                 sector: event.end(),
                 ..*event
             };
-            let carrier = self.find(&behind, WAITING);
-            carrier.filter(|id| *id != member)
+            self.find(&after, WAITING).filter(|id| *id != member)
         };
         let Some(carrier) = carrier else {
-            return self.unmatched("merge without request");
+            return self.count_unmatched("merge without request");
         };
         self.counts.merged += 1;
         let slot = self.window.get_mut(member);
@@ -36,7 +35,7 @@ impl Matcher {
 
     /// Finds the youngest request that ends where the event begins: the kernel merges into the top
     /// of the plug list.
-    fn ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
+    fn find_ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
         let fits = |(id, slot): &(u32, &Slot)| {
             let same = slot.device == event.device && slot.to == event.sector;
             let open = *id != member && slot.state & WAITING != 0;
@@ -86,7 +85,7 @@ impl Matcher {
 
     /// Makes the I/O end where the event does. If it is longer, a split record was lost; if it is
     /// shorter, a merge record. If the event's time was corrected, the I/O is marked as well.
-    pub(super) fn fit(&mut self, id: u32, event: &BlktraceEvent) {
+    pub(super) fn fit_end(&mut self, id: u32, event: &BlktraceEvent) {
         if event.category & category::UNTIMED != 0 {
             self.window.get_mut(id).category |= category::UNTIMED;
         }
@@ -96,7 +95,7 @@ impl Matcher {
         }
         if slot.to > end {
             if slot.state == QUEUED && end > slot.from {
-                self.unmatched("split lost");
+                self.count_unmatched("split lost");
                 self.cut(id, end);
             }
             return;
@@ -110,22 +109,19 @@ impl Matcher {
     /// Merges the I/O that begins where the request ends. Returns false if there is none, or if it
     /// ends after the event.
     fn absorb(&mut self, id: u32, event: &BlktraceEvent) -> bool {
-        let behind = BlktraceEvent {
+        let after = BlktraceEvent {
             sector: self.window.get(id).to,
             bytes: 512,
             ..*event
         };
-        let next = self
-            .find(&behind, QUEUED | WAITING)
-            .filter(|other| *other != id);
-        let within = |id: &u32| {
-            let slot = self.window.get(*id);
-            slot.to > slot.from && slot.to <= event.end()
+        let fits = |next: &u32| {
+            let slot = self.window.get(*next);
+            *next != id && slot.to > slot.from && slot.to <= event.end()
         };
-        let Some(next) = next.filter(within) else {
+        let Some(next) = self.find(&after, QUEUED | WAITING).filter(fits) else {
             return false;
         };
-        self.unmatched("merge lost");
+        self.count_unmatched("merge lost");
         self.counts.merged += 1;
         self.join(id, next);
         true

@@ -7,15 +7,13 @@
 
 mod flush;
 mod index;
-mod lanes;
 mod merging;
 mod slot;
 
 use super::IntMap;
 use super::event::{BlktraceEvent, action, category};
 use crate::span::{NONE, Span};
-use index::{EndEdge, Index, StartEdge};
-use lanes::Lanes;
+use index::{BY_END, BY_START, Index};
 use slot::{
     INSERTED, ISSUED, MERGED, NIL, OVER, QUEUED, REQUESTED, Slot, SlotRing, SlotStage, WAITING,
 };
@@ -75,19 +73,19 @@ pub struct MatcherCounts {
 /// own request. A merged slot names its carrier, which is never merged itself.
 pub struct Matcher {
     window: SlotRing,
-    starts: Index<StartEdge>,
+    starts: Index<BY_START>,
     /// Requests that can still be merged into, and flush sequences whose data are done, by their
     /// end.
-    ends: Index<EndEdge>,
+    ends: Index<BY_END>,
     lanes: Lanes,
     limit: usize,
     epoch: u32,
     /// Number of slots with [`Slot::rest`] set; while it is 0, `queue` skips a search.
     rests: u64,
     /// Devices with at least one Q. `last_device` saves the look-up for successive events of one.
-    queued_on: IntMap<u32, ()>,
+    queued_devices: IntMap<u32, ()>,
     last_device: Option<u32>,
-    flushing: IntMap<u32, flush::UnderWay>,
+    flushing: IntMap<u32, flush::KernelFlushes>,
     counts: MatcherCounts,
 }
 
@@ -100,8 +98,8 @@ impl Default for Matcher {
 impl Matcher {
     /// Default limit: most I/Os from the oldest unfinished one to the youngest.
     pub const LIMIT: usize = (1 << 20) - 1;
-    /// Most devices in `queued_on`; a damaged trace could name any number of them.
-    const DEVICES: usize = 1 << 20;
+    /// Most devices in `queued_devices`; a damaged trace could name any number of them.
+    const MAX_DEVICES: usize = 1 << 20;
 
     /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
     pub(crate) fn with_limit(limit: usize) -> Self {
@@ -113,7 +111,7 @@ impl Matcher {
             limit: limit.max(1),
             epoch: 0,
             rests: 0,
-            queued_on: IntMap::default(),
+            queued_devices: IntMap::default(),
             last_device: None,
             flushing: IntMap::default(),
             counts: MatcherCounts::default(),
@@ -141,7 +139,7 @@ impl Matcher {
             action::FRONT_MERGE => self.merge(event, false),
             action::REQUEUE => self.requeue(event),
             action::SPLIT => self.split(event),
-            _ => self.other(event),
+            _ => self.count_other(event),
         }
         while self.window.len() > self.limit {
             self.give_up_oldest();
@@ -172,21 +170,19 @@ impl Matcher {
         }
     }
 
-    fn unmatched(&mut self, reason: &'static str) {
+    fn count_unmatched(&mut self, reason: &'static str) {
         *self.counts.unmatched.entry(reason).or_default() += 1;
     }
 
     /// The I/Os that may begin at the event's first sector.
     #[inline]
     fn at_start(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
-        let (device, sector) = (event.device, event.sector);
-        self.starts.slots(&self.window, device, sector)
+        self.starts.slots(&self.window, event)
     }
 
     /// The I/Os that may end at the event's first sector.
     fn at_end(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
-        let (device, sector) = (event.device, event.sector);
-        self.ends.slots(&self.window, device, sector)
+        self.ends.slots(&self.window, event)
     }
 
     /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
@@ -201,7 +197,7 @@ impl Matcher {
                 if score == 3 {
                     return Some(id);
                 }
-                if best.is_none_or(|(than, _)| score > than) {
+                if best.is_none_or(|(top_score, _)| score > top_score) {
                     best = Some((score, id));
                 }
             }
@@ -215,7 +211,7 @@ impl Matcher {
             .filter(|id| self.window.get(*id).to == event.end())
     }
 
-    fn arrive(&mut self, event: &BlktraceEvent, state: SlotStage) -> u32 {
+    fn add_io(&mut self, event: &BlktraceEvent, state: SlotStage) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.span.lane, slot.span.depth_at_submit) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
@@ -239,8 +235,8 @@ impl Matcher {
     fn queue(&mut self, event: &BlktraceEvent) {
         if self.last_device != Some(event.device) {
             self.last_device = Some(event.device);
-            if self.queued_on.len() < Self::DEVICES {
-                self.queued_on.insert(event.device, ());
+            if self.queued_devices.len() < Self::MAX_DEVICES {
+                self.queued_devices.insert(event.device, ());
             }
         }
         if self.rests > 0
@@ -251,30 +247,28 @@ impl Matcher {
             self.rests -= 1;
             return;
         }
-        let id = self.arrive(event, QUEUED);
+        let id = self.add_io(event, QUEUED);
         self.window.get_mut(id).span.begin_ns = event.time;
     }
 
     /// True if a request should have a Q: not for passthrough, nor on a device without any Q.
     fn expects_queue(&self, event: &BlktraceEvent) -> bool {
-        event.category & category::PC == 0 && self.queued_on.contains_key(&event.device)
+        event.category & category::PC == 0 && self.queued_devices.contains_key(&event.device)
     }
 
     /// Adds an I/O for a request without a Q: passthrough, a trace without Q, or a lost Q. Only a
     /// lost Q is counted as `reason`.
-    fn appear(&mut self, event: &BlktraceEvent, state: SlotStage, reason: &'static str) -> u32 {
+    fn add_unseen(&mut self, event: &BlktraceEvent, state: SlotStage, reason: &'static str) -> u32 {
         if self.expects_queue(event) {
-            self.unmatched(reason);
+            self.count_unmatched(reason);
         }
-        self.arrive(event, state)
+        self.add_io(event, state)
     }
 
     fn get_request(&mut self, event: &BlktraceEvent) {
-        let id = match self.find(event, QUEUED) {
-            Some(id) => id,
-            None => self.appear(event, REQUESTED, "request without queue"),
-        };
-        self.fit(id, event);
+        let bio = self.find(event, QUEUED);
+        let id = bio.unwrap_or_else(|| self.add_unseen(event, REQUESTED, "request without queue"));
+        self.fit_end(id, event);
         self.window.get_mut(id).span.getrq_ns = event.time;
         self.become_request(id, REQUESTED);
     }
@@ -289,16 +283,15 @@ impl Matcher {
     }
 
     fn insert(&mut self, event: &BlktraceEvent) {
-        let existing = self
-            .find(event, REQUESTED)
-            .or_else(|| self.find(event, QUEUED));
+        let request = self.find(event, REQUESTED);
+        let existing = request.or_else(|| self.find(event, QUEUED));
         let id = match existing {
             Some(id) => id,
             // A request that was requeued; it was inserted already.
             None if self.find(event, INSERTED).is_some() => return,
-            None => self.appear(event, INSERTED, "insert without queue"),
+            None => self.add_unseen(event, INSERTED, "insert without queue"),
         };
-        self.fit(id, event);
+        self.fit_end(id, event);
         let span = &mut self.window.get_mut(id).span;
         if span.insert_ns == NONE {
             span.insert_ns = event.time;
@@ -310,37 +303,31 @@ impl Matcher {
         let fits = |id: &u32| self.window.get(*id).to <= event.end();
         let waiting = self.find(event, WAITING).filter(fits);
         let existing = waiting.or_else(|| self.find(event, QUEUED));
-        if existing.is_none() && self.internal_flush_issued(event) {
+        if existing.is_none() && self.issue_kernel_flush(event) {
             return;
         }
         self.counts.issued += 1;
-        let id = match existing {
-            Some(id) => id,
-            None => match self.find_exact(event, ISSUED) {
-                Some(id) => {
-                    self.unmatched("issue repeated");
-                    id
-                }
-                None => self.appear(event, ISSUED, "issue without queue"),
-            },
+        let id = if let Some(id) = existing {
+            id
+        } else if let Some(id) = self.find_exact(event, ISSUED) {
+            self.count_unmatched("issue repeated");
+            id
+        } else {
+            self.add_unseen(event, ISSUED, "issue without queue")
         };
-        self.fit(id, event);
+        self.fit_end(id, event);
         self.ends.remove(&mut self.window, id);
         self.window.get_mut(id).span.issue_ns = event.time;
         self.become_request(id, ISSUED);
     }
 
     fn requeue(&mut self, event: &BlktraceEvent) {
-        let Some(id) = self.find(event, ISSUED) else {
-            if self.internal_flush_requeued(event) {
-                self.counts.requeues += 1;
-            } else {
-                self.unmatched("requeue without issue");
-            }
-            return;
-        };
+        if let Some(id) = self.find(event, ISSUED) {
+            self.take_back(id);
+        } else if !self.requeue_kernel_flush(event) {
+            return self.count_unmatched("requeue without issue");
+        }
         self.counts.requeues += 1;
-        self.take_back(id);
     }
 
     /// Takes the request back from the driver.
@@ -362,17 +349,17 @@ impl Matcher {
         let long_enough = |id: &u32| self.window.get(*id).to >= event.end();
         let issued = self.find(event, ISSUED).filter(long_enough);
         // The C of a kernel's own flush ends no I/O.
-        if issued.is_none() && self.internal_flush_left(event).is_some() {
+        if issued.is_none() && self.end_kernel_flush(event).is_some() {
             return;
         }
         let short_enough = |id: &u32| self.window.get(*id).to <= event.end();
         let waiting = || self.find(event, WAITING).filter(short_enough);
         let existing = issued
-            .or_else(|| self.sequence_ended(event))
+            .or_else(|| self.find_ended_sequence(event))
             .or_else(waiting)
             .or_else(|| self.find_exact(event, QUEUED));
         let Some(id) = existing else {
-            return self.unmatched("completion without queue");
+            return self.count_unmatched("completion without queue");
         };
         if event.end() < self.window.get(id).to && event.bytes > 0 {
             self.counts.partial_completions += 1;
@@ -384,10 +371,10 @@ impl Matcher {
             return self.await_last_flush(id, event);
         }
         if event.bytes > 0 {
-            self.fit(id, event);
+            self.fit_end(id, event);
         }
         self.window.get_mut(id).category |= event.category & category::UNTIMED;
-        let issued = self.window.get(id).span.issue_ns != NONE;
+        let was_issued = self.window.get(id).span.issue_ns != NONE;
         let ios = self.end_request(id, |span| {
             span.end_ns = event.time;
             span.cpu_complete = event.cpu;
@@ -395,11 +382,11 @@ impl Matcher {
             span.error = -i32::from((event.error as i16).unsigned_abs());
         });
         self.counts.completed += ios;
-        self.counts.without_issue += if issued { 0 } else { ios };
+        self.counts.without_issue += if was_issued { 0 } else { ios };
     }
 
     /// Ends a request with all I/Os that it carries. Returns the number of these I/Os.
-    fn end_request(&mut self, id: u32, with: impl Fn(&mut Span)) -> u64 {
+    fn end_request(&mut self, id: u32, set_end: impl Fn(&mut Span)) -> u64 {
         self.remove_from_indexes(id);
         let number = self.window.number(id);
         let issue = self.window.get(id).span.issue_ns;
@@ -412,7 +399,7 @@ impl Matcher {
             if issue != NONE || slot.span.issue_ns != slot.span.first_ns() {
                 slot.span.issue_ns = issue;
             }
-            with(&mut slot.span);
+            set_end(&mut slot.span);
             slot.category |= untimed;
             if slot.state == MERGED {
                 slot.span.merged_into = number;
@@ -452,11 +439,11 @@ impl Matcher {
         });
         match bio {
             Some((id, _)) => self.cut(id, at),
-            None => self.unmatched("split without queue"),
+            None => self.count_unmatched("split without queue"),
         }
     }
 
-    fn other(&mut self, event: &BlktraceEvent) {
+    fn count_other(&mut self, event: &BlktraceEvent) {
         let counts = &mut self.counts;
         match event.action {
             action::REMAP => counts.remaps += 1,
@@ -470,5 +457,50 @@ impl Matcher {
             }
             _ => {}
         }
+    }
+}
+
+/// Lanes: processes numbered from 0 in the order of their first I/O, with their I/Os in flight.
+#[derive(Default)]
+struct Lanes {
+    numbers: IntMap<u32, u32>,
+    in_flight: Vec<u32>,
+    /// The process of the last I/O and its lane, which saves look-ups for successive I/Os of one
+    /// process.
+    last: Option<(u32, u32)>,
+}
+
+impl Lanes {
+    /// Most lanes; all further processes share the last lane.
+    const MAX_LANES: usize = 4 << 20;
+
+    /// Counts a new I/O of a process. Returns its lane and the lane's I/Os in flight, itself
+    /// included.
+    fn enter(&mut self, pid: u32) -> (u32, u32) {
+        let lane = match self.last {
+            Some((last, lane)) if last == pid => lane,
+            _ => self.lane_of(pid),
+        };
+        self.last = Some((pid, lane));
+        let depth = &mut self.in_flight[lane as usize];
+        *depth += 1;
+        (lane, *depth)
+    }
+
+    fn lane_of(&mut self, pid: u32) -> u32 {
+        let new = self.in_flight.len();
+        if new >= Self::MAX_LANES {
+            return self.numbers.get(&pid).copied().unwrap_or(new as u32 - 1);
+        }
+        let lane = *self.numbers.entry(pid).or_insert(new as u32);
+        if lane as usize == new {
+            self.in_flight.push(0);
+        }
+        lane
+    }
+
+    fn leave(&mut self, lane: u32) {
+        let depth = &mut self.in_flight[lane as usize];
+        *depth = depth.saturating_sub(1);
     }
 }

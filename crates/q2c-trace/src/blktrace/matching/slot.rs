@@ -158,13 +158,13 @@ pub(super) struct SlotRing {
 }
 
 impl SlotRing {
-    const SMALLEST: usize = 1024;
+    const MIN_SLOTS: usize = 1024;
 
     pub(super) fn new() -> Self {
         let empty = Slot::new(&BlktraceEvent::default(), OVER, 0);
         SlotRing {
-            slots: vec![empty; Self::SMALLEST],
-            mask: Self::SMALLEST as u32 - 1,
+            slots: vec![empty; Self::MIN_SLOTS],
+            mask: Self::MIN_SLOTS as u32 - 1,
             first: 0,
             end: 0,
         }
@@ -187,12 +187,9 @@ impl SlotRing {
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
             // The next name would be NIL, so an unused slot takes it.
-            let mut over = Slot {
-                state: OVER,
-                ..slot
-            };
-            over.span.begin_ns = NONE;
-            self.put(over);
+            let mut unused = slot;
+            (unused.state, unused.span.begin_ns) = (OVER, NONE);
+            self.put(unused);
         }
         self.put(slot)
     }
@@ -211,11 +208,11 @@ impl SlotRing {
         let old = std::mem::take(&mut self.slots);
         let empty = Slot::new(&BlktraceEvent::default(), OVER, 0);
         self.slots = vec![empty; old.len() * 2];
-        let (was, mask) = (self.mask, self.slots.len() as u32 - 1);
+        let (old_mask, mask) = (self.mask, self.slots.len() as u32 - 1);
         self.mask = mask;
         for id in self.first..self.end {
             let id = id as u32;
-            self.slots[(id & mask) as usize] = old[(id & was) as usize];
+            self.slots[(id & mask) as usize] = old[(id & old_mask) as usize];
         }
     }
 

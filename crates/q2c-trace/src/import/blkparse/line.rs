@@ -1,5 +1,7 @@
-use super::pattern::BlkparsePattern;
+//! The lines of blkparse, and their format as `blkparse -f` defines it.
+
 use crate::blktrace::{BlktraceEvent, action, category};
+use crate::import::error::quote;
 use crate::import::text::whole_number;
 use crate::import::{BadLine, bad};
 use q2c_model::Op;
@@ -16,32 +18,31 @@ pub(super) struct BlkparseLineFormat {
     pub(super) op: Option<Op>,
 }
 
-/// Parses the event of a line; `None` for a message or a line of the summary.
-pub(super) fn parse<'a>(
-    line: &'a [u8],
-    form: &BlkparseLineFormat,
-) -> Result<Option<BlkparseLine<'a>>, BadLine> {
-    let mut parts = Parts::default();
-    let split = (form.pattern).split(line, |field, text| parts.take(field, text));
-    let rest = match split {
-        Err(_) if is_summary(line) => return Ok(None),
-        split => split?,
-    };
-    let Some(action) = action_number(parts.action)? else {
-        return Ok(None);
-    };
-    parts.event.action = action;
-    parts.event.category = match form.op {
-        Some(op) => kind_of(op),
-        None => kinds(parts.rwbs)?,
-    };
-    if form.default {
-        tail(&mut parts, rest.trim_ascii())?;
+impl BlkparseLineFormat {
+    /// Parses the event of a line; `None` for a message or a line of the summary.
+    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Option<BlkparseLine<'a>>, BadLine> {
+        let mut parts = LineParts::default();
+        let split = (self.pattern).split(line, |field, text| parts.take(field, text));
+        if split.is_err() && is_summary(line) {
+            return Ok(None);
+        }
+        let rest = split?;
+        let Some(action) = action_number(parts.action)? else {
+            return Ok(None);
+        };
+        parts.event.action = action;
+        parts.event.category = match self.op {
+            Some(op) => category_of_op(op),
+            None => category_of(parts.rwbs)?,
+        };
+        if self.default {
+            parse_tail(&mut parts, rest.trim_ascii())?;
+        }
+        parts.into_line().map(Some)
     }
-    parts.line().map(Some)
 }
 
-const fn kind_of(op: Op) -> u32 {
+const fn category_of_op(op: Op) -> u32 {
     match op {
         Op::Read => category::READ,
         Op::Write => category::WRITE,
@@ -52,7 +53,7 @@ const fn kind_of(op: Op) -> u32 {
 }
 
 #[derive(Default)]
-struct Parts<'a> {
+struct LineParts<'a> {
     event: BlktraceEvent,
     action: &'a [u8],
     rwbs: &'a [u8],
@@ -62,10 +63,10 @@ struct Parts<'a> {
     seconds: u64,
     nanos: u64,
     bytes: u64,
-    placed: bool,
+    has_sector: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> LineParts<'a> {
     /// Stores the text of one field of `blkparse -f`, given by its letter.
     fn take(&mut self, field: u8, text: &'a [u8]) -> Result<(), BadLine> {
         let event = &mut self.event;
@@ -78,23 +79,23 @@ impl<'a> Parts<'a> {
             b's' => event.sequence = number(text, "sequence")?,
             b'S' => {
                 event.sector = whole_number(text, "sector")?;
-                self.placed = true;
+                self.has_sector = true;
             }
-            b'n' => self.bytes = blocks(text)?,
+            b'n' => self.bytes = parse_blocks(text)?,
             b'N' => self.bytes = whole_number(text, "bytes")?,
-            b'e' => event.error = errno(text)?,
+            b'e' => event.error = parse_errno(text)?,
             b'M' => self.major = whole_number(text, "major")?,
             b'm' => self.minor = whole_number(text, "minor")?,
-            b'D' => (self.major, self.minor) = device(text)?,
+            b'D' => (self.major, self.minor) = parse_device(text)?,
             b'T' => self.seconds = whole_number(text, "seconds")?,
-            b't' => self.nanos = nanos(text)?,
+            b't' => self.nanos = parse_nanos(text)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn line(mut self) -> Result<BlkparseLine<'a>, BadLine> {
-        self.event.time = time(self.seconds, self.nanos)?;
+    fn into_line(mut self) -> Result<BlkparseLine<'a>, BadLine> {
+        self.event.time = time_of(self.seconds, self.nanos)?;
         let event = &mut self.event;
         let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
         let (major, minor) = (small(self.major, 1 << 12), small(self.minor, 1 << 20));
@@ -105,27 +106,28 @@ impl<'a> Parts<'a> {
         };
         event.device = major << 20 | minor;
         event.bytes = u32::try_from(self.bytes)
-            .map_err(|_| bad("length", "a length below 4 GiB", &self.bytes.to_string()))?;
+            .map_err(|_| bad("length", "a length below 4 GiB", self.bytes.to_string()))?;
         let comm = match self.comm {
             b"(null)" => b"",
             comm => comm,
         };
         let event = self.event;
-        let nowhere = places(event.action) && event.bytes == 0 && !self.is_of_flush();
-        Ok((event, Some(comm).filter(|_| !nowhere)))
+        let lacks_range = has_range(event.action) && event.bytes == 0 && !self.is_flush();
+        Ok((event, Some(comm).filter(|_| !lacks_range)))
     }
 
     /// True if an event without a length belongs to a flush. The last completion of a flush
     /// sequence may lack the flush flags, but it is a write with a sector.
-    fn is_of_flush(&self) -> bool {
+    fn is_flush(&self) -> bool {
         let has = |bits: u32| self.event.category & bits != 0;
-        let last = self.event.action == action::COMPLETE && self.placed && has(category::WRITE);
-        has(category::FLUSH) || last
+        let ends_flush =
+            self.event.action == action::COMPLETE && self.has_sector && has(category::WRITE);
+        has(category::FLUSH) || ends_flush
     }
 }
 
 /// Parses the nanoseconds of a second. Fewer digits than blkparse prints mean another unit.
-fn nanos(text: &[u8]) -> Result<u64, BadLine> {
+fn parse_nanos(text: &[u8]) -> Result<u64, BadLine> {
     if text.len() == 9 {
         return whole_number(text, "nanoseconds");
     }
@@ -134,40 +136,39 @@ fn nanos(text: &[u8]) -> Result<u64, BadLine> {
 }
 
 /// Longest time before blkparse's time zero, ns. Times count from this long before it.
-pub(super) const BEFORE: u64 = 86_400 * NS_PER_S;
+pub(super) const MAX_EARLY_NS: u64 = 86_400 * NS_PER_S;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The time of an event, ns. If blkparse reads from a pipe, it prints a time `x` before its time
 /// zero as 2^64 - x ns, with the seconds truncated to 32 bits.
-fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
-    const ALL: u128 = (1 << 64) / NS_PER_S as u128;
-    const CUT: u128 = (ALL - ALL % (1 << 32)) * NS_PER_S as u128;
+fn time_of(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
+    const MAX_SECONDS: u128 = (1 << 64) / NS_PER_S as u128;
+    const CUT_NS: u128 = (MAX_SECONDS - MAX_SECONDS % (1 << 32)) * NS_PER_S as u128;
     let printed = u128::from(seconds) * u128::from(NS_PER_S) + u128::from(nanos);
-    let wrapped = printed + CUT + u128::from(BEFORE);
+    let wrapped = printed + CUT_NS + u128::from(MAX_EARLY_NS);
     // Only wrapped times come within a day below 2^64.
-    let from_zero = wrapped
-        .checked_sub(1 << 64)
-        .filter(|at| *at <= u128::from(BEFORE));
-    let time = from_zero.unwrap_or(printed + u128::from(BEFORE));
-    u64::try_from(time).map_err(|_| bad("seconds", "below 2^64 ns", &seconds.to_string()))
+    let early = wrapped.checked_sub(1 << 64);
+    let early = early.filter(|ns| *ns <= u128::from(MAX_EARLY_NS));
+    let time = early.unwrap_or(printed + u128::from(MAX_EARLY_NS));
+    u64::try_from(time).map_err(|_| bad("seconds", "below 2^64 ns", seconds.to_string()))
 }
 
 /// True if the action is of a request, and so has a range of sectors.
-const fn places(action: u16) -> bool {
+const fn has_range(action: u16) -> bool {
     use action::{PLUG, REMAP, SLEEP, SPLIT, UNPLUG, UNPLUG_TIMER};
     !matches!(action, PLUG | UNPLUG | UNPLUG_TIMER | REMAP | SPLIT | SLEEP)
 }
 
 /// Parses the text after the columns of blkparse's default format, which depends on the action.
-fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
+fn parse_tail<'a>(parts: &mut LineParts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
     let event = &mut parts.event;
     match event.action {
         action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => return Ok(()),
         action::SPLIT => {
-            let (sector, rest) = leading(text, "sector")?;
+            let (sector, rest) = split_number(text, "sector")?;
             let rest = rest.strip_prefix(b"/").unwrap_or_default();
             event.sector = sector;
-            event.split_at = leading(rest.trim_ascii_start(), "sector of the rest")?.0;
+            event.split_at = split_number(rest.trim_ascii_start(), "sector of the rest")?.0;
             // The text lacks the length, which only must be above zero.
             parts.bytes = 512;
             return Ok(());
@@ -175,12 +176,12 @@ fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
         _ => {}
     }
     let ends = matches!(event.action, action::COMPLETE | action::REQUEUE);
-    let (extent, rest) = place(text, ends)?;
+    let (extent, rest) = parse_range(text, ends)?;
     (event.sector, parts.bytes) = extent;
-    parts.placed = text.first().is_some_and(u8::is_ascii_digit);
-    let last = in_brackets(rest, ends)?;
+    parts.has_sector = text.first().is_some_and(u8::is_ascii_digit);
+    let last = split_brackets(rest, ends)?;
     if ends {
-        event.error = errno(last)?;
+        event.error = parse_errno(last)?;
     } else {
         parts.comm = last;
     }
@@ -190,17 +191,17 @@ fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
 /// Returns (sector, length in bytes) and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4
 /// ( 12) [...]` with -t. Without data, a completion has only its sector, and another event has
 /// neither.
-fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
+fn parse_range(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
     if !text.first().is_some_and(u8::is_ascii_digit) {
         return Ok(((0, 0), text));
     }
-    let (sector, rest) = leading(text, "sector")?;
+    let (sector, rest) = split_number(text, "sector")?;
     match rest.strip_prefix(b"+") {
         Some(rest) => {
             let rest = rest.trim_ascii_start();
             let end = rest.iter().position(|byte| !byte.is_ascii_digit());
             let (count, rest) = rest.split_at(end.unwrap_or(rest.len()));
-            Ok(((sector, blocks(count)?), rest))
+            Ok(((sector, parse_blocks(count)?), rest))
         }
         // In a passthrough command, the number is the length, and the command follows.
         None if !ends => Ok(((0, 0), rest)),
@@ -209,13 +210,13 @@ fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
 }
 
 /// A number and the text after it, without leading blanks.
-fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
+fn split_number<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
     let (number, rest) = text.split_at(end.unwrap_or(text.len()));
     Ok((whole_number(number, field)?, rest.trim_ascii_start()))
 }
 
-fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
+fn split_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
     let inside = || {
         let from = memchr::memchr(b'[', text)?;
         text[from + 1..].strip_suffix(b"]")
@@ -233,27 +234,25 @@ fn number(text: &[u8], field: &'static str) -> Result<u32, BadLine> {
     number.map_err(|_| bad(field, "a whole number below 2^32", text))
 }
 
-fn blocks(text: &[u8]) -> Result<u64, BadLine> {
+fn parse_blocks(text: &[u8]) -> Result<u64, BadLine> {
     let bytes = whole_number(text, "blocks")?.checked_mul(512);
     bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
 }
 
 /// The errno without its sign, so that it fits the 16 bits of a record.
-fn errno(text: &[u8]) -> Result<u16, BadLine> {
+fn parse_errno(text: &[u8]) -> Result<u16, BadLine> {
     let expected = "an errno, 0 for success";
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let number = u16::try_from(whole_number(digits, "error")?);
     number.map_err(|_| bad("error", expected, text))
 }
 
-fn device(text: &[u8]) -> Result<(u64, u64), BadLine> {
+fn parse_device(text: &[u8]) -> Result<(u64, u64), BadLine> {
     let comma = memchr::memchr(b',', text);
     let comma = comma.ok_or_else(|| bad("device", "major,minor, such as 259,0", text))?;
-    let minor = text[comma + 1..].trim_ascii_start();
-    Ok((
-        whole_number(&text[..comma], "major")?,
-        whole_number(minor, "minor")?,
-    ))
+    let major = whole_number(&text[..comma], "major")?;
+    let minor = whole_number(text[comma + 1..].trim_ascii_start(), "minor")?;
+    Ok((major, minor))
 }
 
 /// The number of an action; `None` for messages and zone plugs, which are no events of a request.
@@ -284,7 +283,7 @@ fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
 
 /// The category bits of the RWBS column: F for a preceding flush, one of R W D N, then F A S M B E.
 /// Zone operations begin with Z.
-fn kinds(text: &[u8]) -> Result<u32, BadLine> {
+fn category_of(text: &[u8]) -> Result<u32, BadLine> {
     let wrong = || bad("RWBS", "letters of FDWRNASMBZ, such as R, WS or FWFS", text);
     if let Some(rest) = text.strip_prefix(b"Z") {
         return match rest {
@@ -297,7 +296,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
         None => (0, text),
     };
     let (first, rest) = rest.split_first().ok_or_else(wrong)?;
-    let mut kinds = flush
+    let mut category = flush
         | match first {
             b'D' => category::DISCARD | category::WRITE,
             b'W' => category::WRITE,
@@ -306,7 +305,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
             _ => return Err(wrong()),
         };
     for letter in rest {
-        kinds |= match letter {
+        category |= match letter {
             b'F' => category::FUA,
             b'A' => category::AHEAD,
             b'S' => category::SYNC,
@@ -318,14 +317,162 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
             _ => return Err(wrong()),
         };
     }
-    Ok(kinds)
+    Ok(category)
 }
 
 /// True if the line is part of the summary that blkparse prints around the events.
 fn is_summary(line: &[u8]) -> bool {
-    const BEGIN: &str = "CPU|Total|Throughput|Events|Skips|Input file|Reads |Read |Writes |Write |PC |\
+    const SUMMARY_STARTS: &str = "CPU|Total|Throughput|Events|Skips|Input file|Reads |Read |Writes |Write |PC |\
         IO unplugs|Allocations|Dispatch|Completion|Process";
     let line = line.trim_ascii_start();
-    let mut begins = BEGIN.split('|');
+    let mut begins = SUMMARY_STARTS.split('|');
     line.is_empty() || begins.any(|begin| line.starts_with(begin.as_bytes()))
+}
+
+/// The letters of fields, as blkparse names them. The values of `P u U g G` are ignored.
+const FIELD_LETTERS: &str = "acCdDeMmnNpsStTPuUgG";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatternItem {
+    /// Any number of blanks, including none, because blanks pad fields.
+    Blanks,
+    Byte(u8),
+    /// A field, by its letter.
+    Field(u8),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct BlkparsePattern(Vec<PatternItem>);
+
+type PatternFault = (&'static str, String);
+
+impl BlkparsePattern {
+    /// Parses a format. `\n`, `\t` and `\\` are escapes, as in blkparse.
+    pub(super) fn parse(text: &str) -> Result<BlkparsePattern, PatternFault> {
+        let mut items = Vec::new();
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            let item = match c {
+                '%' => parse_field(&mut rest)?,
+                '\\' => match rest.next() {
+                    Some('n' | 't' | 'r') => PatternItem::Blanks,
+                    Some(c) if c.is_ascii() => PatternItem::Byte(c as u8),
+                    _ => return Err(("\\n, \\t or \\\\", quote(text))),
+                },
+                c if c.is_whitespace() => PatternItem::Blanks,
+                c if c.is_ascii() => PatternItem::Byte(c as u8),
+                _ => return Err(("ASCII", quote(text))),
+            };
+            items.push(item);
+        }
+        Ok(BlkparsePattern(items))
+    }
+
+    /// Checks that the format has every field that an event needs. `whole` is true if the format
+    /// describes the line to its end, `stated` if the user states the operation.
+    pub(super) fn check_fields(self, whole: bool, stated: bool) -> Result<Self, PatternFault> {
+        let has = |field| self.has(field);
+        let require = [
+            (has(b'a'), "%a, the action"),
+            (has(b'T') && has(b't'), "%T and %t, the time"),
+            (
+                has(b'd') || stated,
+                "%d, the kind of request (or the option --op)",
+            ),
+            (has(b'S') || !whole, "%S, the sector"),
+            (has(b'n') || has(b'N') || !whole, "%n or %N, the length"),
+        ];
+        match require.into_iter().find(|(has, _)| !has) {
+            Some((_, missing)) => Err((missing, "a format without it".to_owned())),
+            None => Ok(self),
+        }
+    }
+
+    pub(super) fn has(&self, field: u8) -> bool {
+        self.0.contains(&PatternItem::Field(field))
+    }
+
+    /// Splits a line and passes each field's text to `take`. Returns the text after the last item.
+    pub(super) fn split<'a>(
+        &self,
+        line: &'a [u8],
+        mut take: impl FnMut(u8, &'a [u8]) -> Result<(), BadLine>,
+    ) -> Result<&'a [u8], BadLine> {
+        let mut rest = line;
+        for (at, item) in self.0.iter().enumerate() {
+            match item {
+                PatternItem::Blanks => rest = rest.trim_ascii_start(),
+                PatternItem::Byte(byte) => {
+                    // Blanks before this byte pad the field before it.
+                    let after = rest.strip_prefix(&[*byte]);
+                    let after = after.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
+                    rest = after.ok_or_else(|| unlike_format(line))?;
+                }
+                PatternItem::Field(field) => {
+                    rest = rest.trim_ascii_start();
+                    let len = self.field_length(*field, rest, at);
+                    take(*field, rest[..len].trim_ascii_end())?;
+                    rest = &rest[len..];
+                }
+            }
+        }
+        Ok(rest)
+    }
+
+    fn field_length(&self, field: u8, rest: &[u8], at: usize) -> usize {
+        match field {
+            b'a' | b'd' | b'C' | b'P' | b'u' | b'U' | b'g' | b'G' => {}
+            b'D' => return device_length(rest),
+            _ => return end_of_digits(rest, usize::from(rest.first() == Some(&b'-'))),
+        }
+        let after = &self.0[at + 1..];
+        let is_field = |item: &PatternItem| matches!(item, PatternItem::Field(_));
+        let end = match after.first() {
+            // A name may hold any character. If no field follows it, the name ends at the last
+            // occurrence of the character after it.
+            Some(PatternItem::Byte(byte)) if field == b'C' && !after.iter().any(is_field) => {
+                rest.iter().rposition(|other| other == byte)
+            }
+            Some(PatternItem::Byte(byte)) => memchr::memchr(*byte, rest),
+            _ if field == b'C' && after.iter().all(|item| *item == PatternItem::Blanks) => None,
+            _ => rest.iter().position(u8::is_ascii_whitespace),
+        };
+        end.unwrap_or(rest.len())
+    }
+}
+
+fn unlike_format(line: &[u8]) -> BadLine {
+    BadLine::new("not of the format", "line", "a line of the format", line)
+}
+
+/// Parses the text after a percent sign: a minus for left alignment, a width, a letter.
+fn parse_field(rest: &mut std::str::Chars<'_>) -> Result<PatternItem, PatternFault> {
+    const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
+    let is_padding = |c: &char| matches!(c, '-' | '0'..='9');
+    let letter = rest.find(|c| !is_padding(c));
+    let letter = letter.ok_or_else(|| (EXPECTED, "% at the end".to_owned()))?;
+    if letter == '%' {
+        return Ok(PatternItem::Byte(b'%'));
+    }
+    if !FIELD_LETTERS.contains(letter) {
+        return Err((EXPECTED, quote(&letter.to_string())));
+    }
+    Ok(PatternItem::Field(letter as u8))
+}
+
+/// Index after the digits that begin at `from`.
+fn end_of_digits(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// Length of a device such as `8,0`, with the padding after the comma.
+fn device_length(text: &[u8]) -> usize {
+    let mut end = end_of_digits(text, 0);
+    if text.get(end) == Some(&b',') {
+        end += 1;
+        end += text[end..].iter().take_while(|byte| **byte == b' ').count();
+        end = end_of_digits(text, end);
+    }
+    end
 }

@@ -6,15 +6,13 @@
 //! RocksDB traces (ssdtrace) is of this kind.
 
 mod line;
-mod pattern;
 
-use super::error::misused;
-use super::event_text::EventLine;
+use super::error::usage_error;
+use super::event_text::{EventLine, ParsedEvent};
 use super::text::complete_lines;
-use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, not_told_twice};
-use crate::blktrace::{BesideEvents, BlktraceEvent, SequenceStep, Sequences, action};
-use line::{BEFORE, BlkparseLineFormat};
-use pattern::BlkparsePattern;
+use super::{Import, ImportError, ImportFormat, ImportOption, refuse_stated};
+use crate::blktrace::{EventContext, SequenceStep, Sequences, action};
+use line::{BlkparseLineFormat, BlkparsePattern, MAX_EARLY_NS};
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -27,14 +25,14 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 /// blkparse's default format, for the columns that all lines begin with.
-const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
+const DEFAULT_FORMAT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
 
 /// Number of first lines that decide whether a text has the default format.
-const FIRST_LINES: u64 = 8;
+const MAX_HEAD_LINES: u64 = 8;
 
 /// True if all first lines have the default format and at least one is an event.
 fn sniff(head: &[u8]) -> bool {
-    let Ok(pattern) = BlkparsePattern::parse(DEFAULT) else {
+    let Ok(pattern) = BlkparsePattern::parse(DEFAULT_FORMAT) else {
         return false;
     };
     let form = BlkparseLineFormat {
@@ -43,9 +41,9 @@ fn sniff(head: &[u8]) -> bool {
         op: None,
     };
     let mut has_event = false;
-    let mut first = complete_lines(head).take(FIRST_LINES as usize);
+    let mut first = complete_lines(head).take(MAX_HEAD_LINES as usize);
     first.all(|line| {
-        let parsed = line::parse(line, &form);
+        let parsed = form.parse(line);
         has_event |= matches!(parsed, Ok(Some((_, Some(_)))));
         parsed.is_ok()
     }) && has_event
@@ -54,15 +52,15 @@ fn sniff(head: &[u8]) -> bool {
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
-    let pattern = BlkparsePattern::parse(given.unwrap_or(DEFAULT)).and_then(|pattern| {
-        pattern.with_all_needed(given.is_some(), options.op_or_assumed().is_some())
+    let pattern = BlkparsePattern::parse(given.unwrap_or(DEFAULT_FORMAT)).and_then(|pattern| {
+        pattern.check_fields(given.is_some(), options.op_or_assumed().is_some())
     });
     let pattern = pattern.map_err(|(expected, found)| {
         let path = path.display();
-        misused(format_args!("import {path}: format of lines: expected {expected}, found {found}; give the one of blkparse -f with --blkparse-format"))
+        usage_error(format_args!("import {path}: format of lines: expected {expected}, found {found}; give the one of blkparse -f with --blkparse-format"))
     })?;
     if pattern.has(b'd') {
-        not_told_twice(options.op, path, "blkparse's text with RWBS", "--op")?;
+        refuse_stated(options.op, path, "blkparse's text with RWBS", "--op")?;
     }
     let form = BlkparseLineFormat {
         default: given.is_none(),
@@ -71,11 +69,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     let is_default = form.default;
     let sequences = Sequences::default();
-    let read = super::event_text::import(from, &mut Blkparse { form, sequences });
+    let read = super::event_text::import(from, &mut BlkparseParser { form, sequences });
     let mut meta = read.map_err(|mut error| {
         if let ImportError::Line { line, found, .. } = &mut error
             && is_default
-            && *line <= FIRST_LINES
+            && *line <= MAX_HEAD_LINES
         {
             *found += " (text that was printed with -f needs its format in --blkparse-format)";
         }
@@ -86,39 +84,36 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-struct Blkparse {
+struct BlkparseParser {
     form: BlkparseLineFormat,
     sequences: Sequences,
 }
 
-impl EventLine for Blkparse {
+impl EventLine for BlkparseParser {
     /// If blkparse reads from a pipe, its time zero is the first event that it got. Earlier events
     /// of other CPUs may come later.
-    const ZERO: u64 = BEFORE;
-    const GAPS_COUNT: bool = false;
+    const ZERO_NS: u64 = MAX_EARLY_NS;
+    const GAPS_HIDE_ENDS: bool = false;
 
-    fn event(
-        &mut self,
-        line: &[u8],
-        told: &mut BesideEvents,
-    ) -> Result<Option<BlktraceEvent>, BadLine> {
-        let Some((event, comm)) = line::parse(line, &self.form)? else {
+    fn event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
+        let Some((event, comm)) = self.form.parse(line)? else {
             return Ok(None);
         };
-        let named = comm.filter(|comm| !comm.is_empty() && event.action != action::COMPLETE);
-        if let Some(comm) = named {
-            told.notes.name_process(event.pid, event.time, comm);
+        let process = comm.filter(|comm| !comm.is_empty() && event.action != action::COMPLETE);
+        if let Some(comm) = process {
+            context.notes.name_process(event.pid, event.time, comm);
         }
         // A remap from a partition has the disk's device number, but is counted with the partition.
-        let seen = match event.action {
+        let step = match event.action {
             action::REMAP => SequenceStep::Next,
-            _ => self.sequences.check(&event, &mut told.losses),
+            _ => self.sequences.check(&event, &mut context.losses),
         };
         // Numbers are also missing if blkparse or grep filtered, or if a partition was traced.
-        told.losses.forget_lost();
+        context.losses.forget_lost();
         if comm.is_none() {
-            told.losses.count("event without a place (passthrough)", 1);
+            let losses = &mut context.losses;
+            losses.count("event without a place (passthrough)", 1);
         }
-        Ok((seen != SequenceStep::Again && comm.is_some()).then_some(event))
+        Ok((step != SequenceStep::Repeated && comm.is_some()).then_some(event))
     }
 }

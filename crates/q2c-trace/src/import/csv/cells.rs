@@ -1,13 +1,13 @@
-use crate::import::{BadLine, ImportError, needed};
+use crate::import::{BadLine, ImportError, require};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use std::path::Path;
 
-const MOST_CELLS: usize = 4096;
+const MAX_CELLS: usize = 4096;
 
 /// The cells of the last line; each line reuses the memory.
 pub(super) struct CsvCells {
     reader: Reader,
-    blanks: bool,
+    is_by_blanks: bool,
     text: Vec<u8>,
     ends: Vec<usize>,
     pub(super) count: usize,
@@ -17,43 +17,41 @@ impl CsvCells {
     pub(super) fn new(delimiter: u8, path: &Path) -> Result<Self, ImportError> {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
             let reason = "an ASCII character other than a quote or a line break separates cells";
-            return needed(None, path, "delimiter", reason);
+            return require(None, path, "delimiter", reason);
         }
         let mut builder = ReaderBuilder::new();
         // The line break is removed before; a carriage return within the line is text.
-        builder
-            .delimiter(delimiter)
-            .terminator(Terminator::Any(b'\n'));
+        builder.terminator(Terminator::Any(b'\n'));
         Ok(CsvCells {
-            reader: builder.build(),
-            blanks: delimiter == b' ',
+            reader: builder.delimiter(delimiter).build(),
+            is_by_blanks: delimiter == b' ',
             text: Vec::new(),
-            ends: vec![0; MOST_CELLS],
+            ends: vec![0; MAX_CELLS],
             count: 0,
         })
     }
 
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        let split = || line.split_whitespace().collect::<Vec<_>>();
-        let joined = self.blanks.then(|| split().join(" "));
+        let words = || line.split_whitespace().collect::<Vec<_>>();
+        let joined = self.is_by_blanks.then(|| words().join(" "));
         let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text, mut ends) = (0, 0);
-        let mut done = ReadRecordResult::InputEmpty;
+        let mut result = ReadRecordResult::InputEmpty;
         for input in [line.as_bytes(), b"\n"] {
             let (out, end) = (&mut self.text[text..], &mut self.ends[ends..]);
-            let (result, _, more_text, more_ends) = self.reader.read_record(input, out, end);
-            (text, ends, done) = (text + more_text, ends + more_ends, result);
-            if !matches!(done, ReadRecordResult::InputEmpty) {
+            let (read, _, more_text, more_ends) = self.reader.read_record(input, out, end);
+            (text, ends, result) = (text + more_text, ends + more_ends, read);
+            if !matches!(result, ReadRecordResult::InputEmpty) {
                 break;
             }
         }
         self.count = ends;
-        if matches!(done, ReadRecordResult::Record) {
+        if matches!(result, ReadRecordResult::Record) {
             return Ok(());
         }
         self.reader.reset();
-        let (reason, expected) = match done {
+        let (reason, expected) = match result {
             ReadRecordResult::InputEmpty => ("open quote", "every quote closed on its line"),
             _ => ("too many cells", "at most 4096 cells"),
         };

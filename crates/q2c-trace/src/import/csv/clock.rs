@@ -46,7 +46,7 @@ pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)
 /// Adds the day to a time of day: the day of the preceding time `near`, or the next one if the time
 /// falls by more than 12 hours. A late row from before midnight, which would rise by almost a day,
 /// keeps the day before.
-pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
+pub(in crate::import) fn add_day(time: Nanos, near: Nanos) -> Nanos {
     let hour = DAY.0 / 24;
     let same_day = (near.0 - near.0 % DAY.0).saturating_add(time.0);
     Nanos(if same_day.saturating_add(12 * hour) < near.0 {
@@ -67,8 +67,8 @@ pub(super) fn is_like_clock(cell: &str) -> bool {
 }
 
 fn parse(cell: &str) -> Option<(ClockOrigin, i128)> {
-    let of_day = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
-    if cell.contains(':') && cell.bytes().all(of_day) {
+    let is_of_time = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
+    if cell.contains(':') && cell.bytes().all(is_of_time) {
         let time: Time = cell.parse().ok()?;
         let since_midnight = time.duration_since(Time::midnight());
         return Some((ClockOrigin::Day, since_midnight.as_nanos()));
@@ -81,12 +81,8 @@ fn parse(cell: &str) -> Option<(ClockOrigin, i128)> {
         return None;
     }
     let offset = pieces.to_numeric_offset();
-    let clock = if offset.is_some() {
-        ClockOrigin::Unix
-    } else {
-        ClockOrigin::Date
-    };
     let date = pieces.date().to_datetime(pieces.time()?);
     let instant = offset.unwrap_or(Offset::UTC).to_timestamp(date).ok()?;
+    let clock = offset.map_or(ClockOrigin::Date, |_| ClockOrigin::Unix);
     Some((clock, instant.as_nanosecond()))
 }

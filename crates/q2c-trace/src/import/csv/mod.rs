@@ -8,33 +8,27 @@
 
 mod cells;
 mod clock;
-mod field;
-mod guess;
+mod headers;
 mod plan;
 mod row;
-mod suggest;
-mod unit;
-mod usual;
 
-pub(super) use clock::{ClockOrigin, midnights, on_day};
-pub(super) use guess::unit_of;
+pub(super) use clock::{ClockOrigin, add_day, midnights};
+pub(super) use headers::unit_of;
 
-use super::arrange::WINDOW;
+use super::arrange::WINDOW_ROWS;
 use super::run::{Intake, read_error};
 use super::text::Lines;
 use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions};
 use cells::CsvCells;
-use field::Field;
-use plan::{CsvPlan, wrong_header};
+use plan::{CsvHead, CsvPlan, map_error, wrong_header};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
-use row::Rows;
+use row::{CsvRows, Field};
 use std::path::Path;
-use unit::UnitEvidence;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     help: "text with a header row, separated by commas, semicolons, tabs or blanks, and a column map (field=header or field=header:unit) where its names are unusual; needs --unit where neither the headers of times end with theirs (took_us) nor they are dates",
-    sniff: guess::sniff,
+    sniff: headers::sniff,
     by_shape: false,
     uses: &[
         ImportOption::Unit,
@@ -70,9 +64,9 @@ pub fn csv_fields() -> Vec<CsvField> {
             Field::Offset => Some("first byte, a multiple of 512; gives sector"),
             Field::Latency => Some("time from the start to the end; gives reap_ns or complete_ns"),
         },
-        headers: guess::usual_headers(field),
+        headers: headers::usual_headers(field),
     };
-    Field::every().map(field).collect()
+    Field::all().map(field).collect()
 }
 
 /// Describes the clock, because the source does not.
@@ -82,33 +76,33 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let path = from.path;
     let intake = Intake::new(path, from.options.skip_bad, from.sink);
     let mut lines = Lines::new(from.input);
-    let Some((plan, mut cells)) = header(&mut lines, from.options, path)? else {
+    let Some((plan, mut cells)) = read_plan(&mut lines, from.options, path)? else {
         return intake.finish(FORMAT.name, "", lines.number);
     };
-    let mut out = CsvOutput {
-        rows: Rows::new(&plan),
-        intake,
+    let mut rows = CsvRows::new(&plan);
+    rows.is_sorted_later = from.options.sort.is_some();
+    let (full, keep) = match (rows.is_sorted_later, plan.has_computed_start()) {
+        (true, _) => (usize::MAX, 0),
+        (false, true) => (2 * WINDOW_ROWS, WINDOW_ROWS),
+        (false, false) => (1, 0),
     };
-    let order = match (from.options.sort.is_some(), plan.by_end()) {
-        (true, _) => CsvRowOrder::Any,
-        (false, true) => CsvRowOrder::Ends,
-        (false, false) => CsvRowOrder::Starts,
-    };
-    out.rows.is_sorted_later = order == CsvRowOrder::Any;
+    let mut out = CsvOutput { rows, intake };
     let mut window = CsvWindow {
-        order,
+        full,
+        keep,
         waiting: Vec::new(),
         left: Nanos::ZERO,
     };
-    while let Some(read) = lines.next_text().map_err(read_error(path))? {
-        if read.as_ref().is_ok_and(|line| line.trim().is_empty()) {
+    while let Some(text) = lines.next_text().map_err(read_error(path))? {
+        if text.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
         }
-        let split = read.and_then(|line| cells.split(line));
+        let split = text.and_then(|line| cells.split(line));
         let request = split.and_then(|()| out.rows.read(&cells));
         let line = lines.number;
         if let Ok((_, record)) = &request {
-            unit::refuse(plan.length_unit.as_ref(), record, line, path)?;
+            let checked = plan.check_unit(record, line);
+            checked.map_err(|wrong| map_error(path, wrong))?;
         }
         let pushed = request.and_then(|(start, record)| window.push((line, start, record)));
         match pushed {
@@ -118,20 +112,26 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     }
     let mut leaving = window.leave(window.waiting.len());
     leaving.try_for_each(|request| out.take(request))?;
-    out.finish(lines.number)
+    let origin = out.rows.origin();
+    let mut meta = out
+        .intake
+        .finish(FORMAT.name, &origin.clock, lines.number)?;
+    meta.start_unix_ns = origin.unix.then_some(origin.zero_ns);
+    meta.facts.extend(out.rows.facts());
+    Ok(meta)
 }
 
 struct CsvOutput<'a> {
-    rows: Rows<'a>,
+    rows: CsvRows<'a>,
     intake: Intake<'a>,
 }
 
 impl CsvOutput<'_> {
     fn take(&mut self, (line, start, mut record): CsvRequest) -> Result<(), ImportError> {
-        if let Err(bad) = self.rows.place(start, &mut record) {
+        if let Err(bad) = self.rows.add(start, &mut record) {
             return self.intake.bad(line, bad);
         }
-        if self.intake.taken == 0 {
+        if self.intake.record_count == 0 {
             self.intake.origin = self.rows.origin();
             if self.rows.numbers_devices() {
                 self.intake.number_devices();
@@ -139,19 +139,11 @@ impl CsvOutput<'_> {
         }
         self.intake.take(record)
     }
-
-    fn finish(self, lines: u64) -> Result<TraceMeta, ImportError> {
-        let origin = self.rows.origin();
-        let mut meta = self.intake.finish(FORMAT.name, &origin.clock, lines)?;
-        meta.start_unix_ns = origin.unix.then_some(origin.zero_ns);
-        meta.facts.extend(self.rows.facts());
-        Ok(meta)
-    }
 }
 
 /// Makes the plan from the first line that is not blank and the row after it; `None` if there is no
 /// such line.
-fn header(
+fn read_plan(
     lines: &mut Lines<'_>,
     options: &ImportOptions,
     path: &Path,
@@ -164,41 +156,36 @@ fn header(
         }
     };
     let line = lines.number;
-    let wrong = |bad: BadLine| wrong_header(path, line, bad.expected, &bad.found);
-    let header = header.map_err(wrong)?;
-    let ahead = lines.ahead().map_err(read_error(path))?;
-    let ahead = String::from_utf8_lossy(ahead);
-    let row = ahead.lines().find(|line| !line.trim().is_empty());
-    let detected = || guess::detect(&header, row);
-    let delimiter = options.delimiter.unwrap_or_else(detected);
+    let to_error = |bad: BadLine| wrong_header(path, line, bad.expected, &bad.found);
+    let header = header.map_err(to_error)?;
+    let next_lines = String::from_utf8_lossy(lines.peek().map_err(read_error(path))?);
+    let row = next_lines.lines().find(|line| !line.trim().is_empty());
+    let delimiter = options.delimiter;
+    let delimiter = delimiter.unwrap_or_else(|| headers::detect_delimiter(&header, row));
     let mut names = CsvCells::new(delimiter, path)?;
     let mut sample = CsvCells::new(delimiter, path)?;
-    names.split(&header).map_err(wrong)?;
+    names.split(&header).map_err(to_error)?;
     let has_row = row.is_some_and(|row| sample.split(row).is_ok());
-    let evidence = UnitEvidence {
+    let head = CsvHead {
         header: &names,
         sample: has_row.then_some(&sample),
         delimiter,
         options,
         path,
     };
-    Ok(Some((CsvPlan::new(&evidence, line)?, names)))
+    Ok(Some((CsvPlan::new(&head, line)?, names)))
 }
 
 type CsvRequest = (u64, Nanos, IoRecord);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CsvRowOrder {
-    Starts,
-    Ends,
-    Any,
-}
-
 /// Most rows that are sorted from any order, because all of them are in memory: some 400 MB.
-const MOST: usize = 1 << 20;
+const MAX_SORTED_ROWS: usize = 1 << 20;
 
 struct CsvWindow {
-    order: CsvRowOrder,
+    /// Number of waiting requests at which some leave, and how many then keep waiting. Rows sorted
+    /// by start need not wait; of rows in any order, none leaves before the end.
+    full: usize,
+    keep: usize,
     waiting: Vec<CsvRequest>,
     left: Nanos,
 }
@@ -208,25 +195,16 @@ impl CsvWindow {
     fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
         if request.1 < self.left {
             let expected = "a start not before the requests more than 65536 rows above";
-            let distance = format!("{} ns before", self.left.0 - request.1.0);
-            return Err(BadLine::new(
-                "time goes back",
-                "latency",
-                expected,
-                &distance,
-            ));
+            let found = format!("{} ns before", self.left.0 - request.1.0);
+            return Err(BadLine::new("time goes back", "latency", expected, &found));
         }
-        if self.order == CsvRowOrder::Any && self.waiting.len() == MOST {
+        if self.waiting.len() == MAX_SORTED_ROWS {
             let expected = "at most 1048576 rows with --sort (sort the file by its start first)";
             return Err(BadLine::new("too many rows", "line", expected, "").found("another row"));
         }
         self.waiting.push(request);
-        let leaving = match self.order {
-            CsvRowOrder::Starts => 1,
-            CsvRowOrder::Ends if self.waiting.len() == 2 * WINDOW => WINDOW,
-            CsvRowOrder::Ends | CsvRowOrder::Any => 0,
-        };
-        Ok(self.leave(leaving))
+        let is_full = self.waiting.len() == self.full;
+        Ok(self.leave(if is_full { self.full - self.keep } else { 0 }))
     }
 
     fn leave(&mut self, count: usize) -> impl Iterator<Item = CsvRequest> {

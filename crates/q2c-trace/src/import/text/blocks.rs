@@ -4,43 +4,42 @@ use crate::import::BadLine;
 use std::io::{self, BufRead, Read};
 
 /// Bytes of a block whose rows are parsed together.
-pub(super) const BLOCK: usize = 512 * 1024;
+pub(super) const BLOCK_BYTES: usize = 512 * 1024;
 /// Bytes of a block that is read line by line; more than the longest line.
-const SHORT_BLOCK: usize = 96 * 1024;
-const LONGEST_LINE: usize = 64 * 1024;
+const LINE_BLOCK_BYTES: usize = 96 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
 /// The byte order mark that some editors put before UTF-8 text.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
-    /// Most bytes of a block.
-    most: usize,
+    max_bytes: usize,
     /// The start of a line that did not fit into the last block.
     rest: Vec<u8>,
     /// True if the last line was cut, so that its rest must still be skipped.
-    rest_ahead: bool,
+    skips_rest: bool,
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn new(input: &'a mut dyn BufRead, most: usize) -> Self {
+    pub(crate) fn new(input: &'a mut dyn BufRead, max_bytes: usize) -> Self {
         Blocks {
             input,
-            most,
+            max_bytes,
             rest: Vec::new(),
-            rest_ahead: false,
+            skips_rest: false,
         }
     }
 
     /// Reads the next block into the memory of `block`; `None` at the end. A line longer than a
-    /// block becomes its own block, cut after [`LONGEST_LINE`] bytes. Its rest is skipped when the
+    /// block becomes its own block, cut after [`MAX_LINE_BYTES`] bytes. Its rest is skipped when the
     /// next block is requested.
     pub(crate) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        if self.rest_ahead {
-            self.pass_over_rest()?;
+        if self.skips_rest {
+            self.skip_rest()?;
         }
         block.clear();
         block.append(&mut self.rest);
-        let room = self.most - block.len();
+        let room = self.max_bytes - block.len();
         block.reserve(room);
         let read = (&mut *self.input)
             .take(room as u64)
@@ -57,19 +56,19 @@ impl<'a> Blocks<'a> {
                 block.truncate(end + 1);
             }
             None => {
-                block.truncate(LONGEST_LINE + 1);
-                self.rest_ahead = true;
+                block.truncate(MAX_LINE_BYTES + 1);
+                self.skips_rest = true;
             }
         }
         Ok(Some(block))
     }
 
-    fn pass_over_rest(&mut self) -> io::Result<()> {
-        self.rest_ahead = false;
+    fn skip_rest(&mut self) -> io::Result<()> {
+        self.skips_rest = false;
         loop {
-            let some = self.input.fill_buf()?;
-            let end = memchr::memchr(b'\n', some);
-            let read = end.map_or(some.len(), |at| at + 1);
+            let bytes = self.input.fill_buf()?;
+            let end = memchr::memchr(b'\n', bytes);
+            let read = end.map_or(bytes.len(), |offset| offset + 1);
             self.input.consume(read);
             if end.is_some() || read == 0 {
                 return Ok(());
@@ -83,7 +82,7 @@ pub(crate) struct Lines<'a> {
     blocks: Blocks<'a>,
     block: Vec<u8>,
     /// Offset of the next line in the block.
-    at: usize,
+    offset: usize,
     /// Number of the last line that was read, counted from 1.
     pub(crate) number: u64,
 }
@@ -91,9 +90,9 @@ pub(crate) struct Lines<'a> {
 impl<'a> Lines<'a> {
     pub(crate) fn new(input: &'a mut dyn BufRead) -> Self {
         Lines {
-            blocks: Blocks::new(input, SHORT_BLOCK),
+            blocks: Blocks::new(input, LINE_BLOCK_BYTES),
             block: Vec::new(),
-            at: 0,
+            offset: 0,
             number: 0,
         }
     }
@@ -103,8 +102,8 @@ impl<'a> Lines<'a> {
         if !self.fill()? {
             return Ok(None);
         }
-        let (line, rest) = first_line(&self.block[self.at..]);
-        self.at = self.block.len() - rest.len();
+        let (line, rest) = first_line(&self.block[self.offset..]);
+        self.offset = self.block.len() - rest.len();
         self.number += 1;
         Ok(Some(line))
     }
@@ -120,22 +119,22 @@ impl<'a> Lines<'a> {
     }
 
     /// The bytes ahead, up to 64 KiB of those that are in memory.
-    pub(crate) fn ahead(&mut self) -> io::Result<&[u8]> {
+    pub(crate) fn peek(&mut self) -> io::Result<&[u8]> {
         self.fill()?;
-        let ahead = self.block.get(self.at..).unwrap_or_default();
-        Ok(&ahead[..ahead.len().min(LONGEST_LINE)])
+        let bytes = self.block.get(self.offset..).unwrap_or_default();
+        Ok(&bytes[..bytes.len().min(MAX_LINE_BYTES)])
     }
 
     fn fill(&mut self) -> io::Result<bool> {
-        if self.at < self.block.len() {
+        if self.offset < self.block.len() {
             return Ok(true);
         }
         let is_first = self.number == 0;
         let block = self.blocks.next(std::mem::take(&mut self.block))?;
-        self.at = 0;
+        self.offset = 0;
         let Some(block) = block else { return Ok(false) };
         if is_first && block.starts_with(BOM) {
-            self.at = BOM.len();
+            self.offset = BOM.len();
         }
         self.block = block;
         Ok(true)
@@ -148,7 +147,7 @@ pub(super) fn first_line(text: &[u8]) -> (Result<&[u8], BadLine>, &[u8]) {
     let end = memchr::memchr(b'\n', text);
     let line = &text[..end.unwrap_or(text.len())];
     let rest = &text[end.map_or(text.len(), |end| end + 1)..];
-    if line.len() > LONGEST_LINE {
+    if line.len() > MAX_LINE_BYTES {
         return (Err(BadLine::too_long()), rest);
     }
     (Ok(line), rest)
@@ -168,13 +167,13 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_put_together_are_the_text(lengths in prop::collection::vec(0usize..60_000, 0..40)) {
-            let line = |(at, length): (usize, &usize)| format!("{}\n", at % 10).repeat(1) + &"x".repeat(*length) + "\n";
+            let line = |(offset, length): (usize, &usize)| format!("{}\n", offset % 10).repeat(1) + &"x".repeat(*length) + "\n";
             let text: String = lengths.iter().enumerate().map(line).collect();
             let mut input = text.as_bytes();
-            let mut blocks = Blocks::new(&mut input, BLOCK);
+            let mut blocks = Blocks::new(&mut input, BLOCK_BYTES);
             let mut joined = Vec::new();
             while let Some(block) = blocks.next(Vec::new()).unwrap() {
-                prop_assert!(block.len() <= BLOCK && block.ends_with(b"\n"));
+                prop_assert!(block.len() <= BLOCK_BYTES && block.ends_with(b"\n"));
                 joined.extend(block);
             }
             prop_assert_eq!(lines(&joined), lines(text.as_bytes()));
@@ -183,13 +182,13 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_cut_and_the_next_one_kept() {
-        let text = "a\n".to_owned() + &"x".repeat(3 * BLOCK) + "\nb\n";
+        let text = "a\n".to_owned() + &"x".repeat(3 * BLOCK_BYTES) + "\nb\n";
         let mut input = text.as_bytes();
-        let mut blocks = Blocks::new(&mut input, BLOCK);
+        let mut blocks = Blocks::new(&mut input, BLOCK_BYTES);
         let mut sizes = Vec::new();
         while let Some(block) = blocks.next(Vec::new()).unwrap() {
             sizes.push(block.len());
         }
-        assert_eq!(sizes, [2, LONGEST_LINE + 1, 2]);
+        assert_eq!(sizes, [2, MAX_LINE_BYTES + 1, 2]);
     }
 }

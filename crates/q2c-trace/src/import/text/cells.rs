@@ -26,8 +26,8 @@ impl<'a, const N: usize> Cells<'a, N> {
         let mut cells: [&[u8]; N] = [b""; N];
         let mut count = 0;
         let mut keep = |cell: &'a [u8]| {
-            if let Some(place) = cells.get_mut(count) {
-                *place = cell;
+            if let Some(slot) = cells.get_mut(count) {
+                *slot = cell;
             }
             count += 1;
         };
@@ -48,16 +48,16 @@ impl<'a, const N: usize> Cells<'a, N> {
         Cells { cells, count }
     }
 
-    /// Splits a line, which must have at least `least` and at most `most` cells.
+    /// Splits a line, which must have at least `min` and at most `max` cells.
     #[inline]
     pub(crate) fn from_line(
         line: &'a [u8],
         separator: Separator,
-        (least, most): (usize, usize),
+        (min, max): (usize, usize),
         expected: &'static str,
     ) -> Result<Self, BadLine> {
         let cells = Self::split(line, separator);
-        if (least..=most).contains(&cells.count) {
+        if (min..=max).contains(&cells.count) {
             Ok(cells)
         } else {
             Err(BadLine::wrong_cells(expected, line))
@@ -71,7 +71,7 @@ impl<'a, const N: usize> Cells<'a, N> {
 }
 
 /// The positions of cells that blanks separate, for lines with a cell that may hold blanks.
-pub(crate) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn cell_ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     line.split(u8::is_ascii_whitespace).filter_map(move |cell| {
         let at = from..from + cell.len();
@@ -81,42 +81,42 @@ pub(crate) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
 }
 
 pub(crate) fn whole_number(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
-    digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
+    parse_digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
 #[inline]
-fn digits(cell: &[u8]) -> Option<u64> {
-    const FIT: usize = 19;
+fn parse_digits(cell: &[u8]) -> Option<u64> {
+    const MAX_FITTING_DIGITS: usize = 19;
     if cell.is_empty() {
         return None;
     }
-    if cell.len() <= FIT {
-        let (mut value, mut most) = (0u64, 0);
+    if cell.len() <= MAX_FITTING_DIGITS {
+        let (mut value, mut is_invalid) = (0u64, 0);
         for byte in cell {
             let digit = byte.wrapping_sub(b'0');
-            most |= u8::from(digit > 9);
+            is_invalid |= u8::from(digit > 9);
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
         }
-        return (most == 0).then_some(value);
+        return (is_invalid == 0).then_some(value);
     }
-    many_digits(cell)
+    parse_many_digits(cell)
 }
 
 #[cold]
-fn many_digits(cell: &[u8]) -> Option<u64> {
+fn parse_many_digits(cell: &[u8]) -> Option<u64> {
     // The standard library would accept a sign.
-    let digits = str::from_utf8(cell).ok()?;
-    digits.parse().ok().filter(|_| cell[0] != b'+')
+    let text = str::from_utf8(cell).ok()?;
+    text.parse().ok().filter(|_| cell[0] != b'+')
 }
 
 /// Parses a number below 2^32, such as a disk's or a process's number.
-pub(crate) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
-    let number = digits(cell).and_then(|number| u32::try_from(number).ok());
+pub(crate) fn number_32(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
+    let number = parse_digits(cell).and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
 }
 
 pub(crate) fn time(cell: &[u8], unit: TimeUnit, field: &'static str) -> Result<Nanos, BadLine> {
-    let whole = digits(cell).and_then(|number| number.checked_mul(unit.nanos()));
+    let whole = parse_digits(cell).and_then(|number| number.checked_mul(unit.nanos()));
     if let Some(ns) = whole {
         return Ok(Nanos(ns));
     }
@@ -163,7 +163,7 @@ pub(crate) fn sector_length(
     Ok(bytes)
 }
 
-pub(crate) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
+pub(crate) fn read_or_write(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
     match cell {
         b"R" | b"r" => Ok(Op::Read),
         b"W" | b"w" => Ok(Op::Write),
@@ -190,7 +190,7 @@ mod tests {
             ("1 ", None),
             ("1.0", None),
         ] {
-            assert_eq!(digits(text.as_bytes()), number, "{text}");
+            assert_eq!(parse_digits(text.as_bytes()), number, "{text}");
         }
     }
 

@@ -2,21 +2,21 @@
 //!
 //! Blocks end at line breaks and come back in the order of reading, so the result is the same for
 //! any number of threads. Memory: two blocks of 512 KiB per thread with their rows, and the window
-//! of [`Arranged`].
+//! of [`RowSorter`].
 
 mod blocks;
 mod cells;
 
 pub(super) use blocks::{BOM, Lines};
 pub(super) use cells::{
-    Cells, Separator, address, device, length, letter, ranges, sector_length, sectors, time,
-    whole_number,
+    Cells, Separator, address, cell_ranges, length, number_32, read_or_write, sector_length,
+    sectors, time, whole_number,
 };
 
-use super::arrange::Arranged;
+use super::arrange::RowSorter;
 use super::run::{Skipped, no_thread, read_error};
 use super::{BadLine, Import, ImportError, Row, Spec};
-use blocks::{BLOCK, Blocks, first_line};
+use blocks::{BLOCK_BYTES, Blocks, first_line};
 use q2c_model::TraceMeta;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -25,8 +25,7 @@ use std::thread;
 /// The request of a line; `None` for a line without a request, such as a header.
 pub(super) type Parse = Result<Option<Row>, BadLine>;
 
-/// Most threads that parse the blocks of a source.
-const MOST_WORKERS: usize = 8;
+const MAX_WORKERS: usize = 8;
 /// Note on the sector 0 of a source without offsets.
 pub(super) const NO_OFFSETS: &str = "0 (the source has no offsets)";
 
@@ -37,16 +36,16 @@ pub(super) fn import(
     parse: impl Fn(&[u8]) -> Parse + Sync,
 ) -> Result<TraceMeta, ImportError> {
     let (path, skip_bad) = (from.path, from.options.skip_bad);
-    let mut out = Arranged::new(path, from.options, from.sink, spec);
-    let mut blocks = Blocks::new(from.input, BLOCK);
+    let mut out = RowSorter::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input, BLOCK_BYTES);
     // A source that fits into one block needs no threads.
     let first = blocks.next(Vec::new()).map_err(read_error(path))?;
     if let Some(block) = first {
-        let parsed = Parsed::from_block(block, true, skip_bad, &mut |line| parse(line));
-        let spare = out.take(parsed)?;
+        let parsed = ParsedBlock::from_block(block, true, skip_bad, &mut |line| parse(line));
+        let spare = out.push_block(parsed)?;
         let second = blocks.next(spare).map_err(read_error(path))?;
         if let Some(second) = second {
-            in_parallel(path, second, &mut blocks, &mut out, skip_bad, &parse)?;
+            parse_in_parallel(path, second, &mut blocks, &mut out, skip_bad, &parse)?;
         }
     }
     out.finish()
@@ -59,12 +58,14 @@ pub(super) fn import_in_order(
     mut parse: impl FnMut(&[u8]) -> Parse,
 ) -> Result<TraceMeta, ImportError> {
     let (path, skip_bad) = (from.path, from.options.skip_bad);
-    let mut out = Arranged::new(path, from.options, from.sink, spec);
-    let mut blocks = Blocks::new(from.input, BLOCK);
-    let (mut spare, mut first) = (Vec::new(), true);
+    let mut out = RowSorter::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input, BLOCK_BYTES);
+    let (mut spare, mut is_first) = (Vec::new(), true);
     while let Some(block) = blocks.next(spare).map_err(read_error(path))? {
-        spare = out.take(Parsed::from_block(block, first, skip_bad, &mut parse))?;
-        first = false;
+        spare = out.push_block(ParsedBlock::from_block(
+            block, is_first, skip_bad, &mut parse,
+        ))?;
+        is_first = false;
     }
     out.finish()
 }
@@ -76,8 +77,8 @@ pub(super) fn sniff(head: &[u8], parse: impl FnMut(&[u8]) -> Parse) -> bool {
 
 /// The requests in a file's first lines; `None` if a line does not fit the format.
 pub(super) fn first_rows(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> Option<Vec<Row>> {
-    const LINES: usize = 8;
-    let lines = complete_lines(head).take(LINES);
+    const MAX_SNIFFED_LINES: usize = 8;
+    let lines = complete_lines(head).take(MAX_SNIFFED_LINES);
     let rows = lines.filter_map(|line| parse(line).transpose());
     rows.collect::<Result<_, _>>().ok()
 }
@@ -93,21 +94,21 @@ pub(super) fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 struct Worker {
     blocks: SyncSender<Vec<u8>>,
-    parsed: Receiver<Parsed>,
+    parsed: Receiver<ParsedBlock>,
 }
 
 /// Parses the remaining blocks in threads. Block `n` goes to worker `n` modulo their number, so
 /// that results can be taken in order.
-fn in_parallel(
+fn parse_in_parallel(
     path: &Path,
     first: Vec<u8>,
     blocks: &mut Blocks<'_>,
-    out: &mut Arranged<'_>,
+    out: &mut RowSorter<'_>,
     skip_bad: bool,
     parse: &(impl Fn(&[u8]) -> Parse + Sync),
 ) -> Result<(), ImportError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let workers = cores.saturating_sub(1).clamp(1, MOST_WORKERS);
+    let workers = cores.saturating_sub(1).clamp(1, MAX_WORKERS);
     thread::scope(|scope| {
         let start = || {
             let (blocks, todo) = sync_channel::<Vec<u8>>(2);
@@ -115,7 +116,7 @@ fn in_parallel(
             let body = move || {
                 for block in todo {
                     let parsed =
-                        Parsed::from_block(block, false, skip_bad, &mut |line| parse(line));
+                        ParsedBlock::from_block(block, false, skip_bad, &mut |line| parse(line));
                     if done.send(parsed).is_err() {
                         break;
                     }
@@ -128,17 +129,17 @@ fn in_parallel(
         // As many threads as the system allows, but at least one.
         let mut started = vec![start().map_err(no_thread(path))?];
         started.extend((1..workers).map_while(|_| start().ok()));
-        feed(first, &started, blocks, out)
+        feed_workers(first, &started, blocks, out)
     })
 }
 
-fn feed(
+fn feed_workers(
     first: Vec<u8>,
     workers: &[Worker],
     blocks: &mut Blocks<'_>,
-    out: &mut Arranged<'_>,
+    out: &mut RowSorter<'_>,
 ) -> Result<(), ImportError> {
-    let most = 2 * workers.len();
+    let max_in_work = 2 * workers.len();
     let (mut sent, mut taken) = (0, 0);
     let mut next = Some(first);
     while let Some(block) = next {
@@ -148,30 +149,30 @@ fn feed(
         }
         sent += 1;
         let mut spare = Vec::new();
-        if sent - taken == most {
-            spare = take_from(&workers[taken % workers.len()], out)?;
+        if sent - taken == max_in_work {
+            spare = take_parsed(&workers[taken % workers.len()], out)?;
             taken += 1;
         }
         next = blocks.next(spare).map_err(read_error(out.intake.path))?;
     }
     while taken < sent {
-        take_from(&workers[taken % workers.len()], out)?;
+        take_parsed(&workers[taken % workers.len()], out)?;
         taken += 1;
     }
     Ok(())
 }
 
-fn take_from(worker: &Worker, out: &mut Arranged<'_>) -> Result<Vec<u8>, ImportError> {
+fn take_parsed(worker: &Worker, out: &mut RowSorter<'_>) -> Result<Vec<u8>, ImportError> {
     let parsed = worker.parsed.recv();
-    parsed.map_or_else(|_| Ok(Vec::new()), |parsed| out.take(parsed))
+    parsed.map_or_else(|_| Ok(Vec::new()), |parsed| out.push_block(parsed))
 }
 
 /// Bytes of a short line. Memory for rows is reserved for lines of this length, because growing it
 /// would copy the rows.
-const SHORT_LINE: usize = 32;
+const SHORT_LINE_BYTES: usize = 32;
 
 /// The result of parsing a block. Line numbers count from 1 within the block.
-pub(super) struct Parsed {
+pub(super) struct ParsedBlock {
     pub(super) rows: Vec<Row>,
     pub(super) lines: u64,
     pub(super) skipped: Skipped,
@@ -179,29 +180,29 @@ pub(super) struct Parsed {
     pub(super) memory: Vec<u8>,
 }
 
-impl Parsed {
-    /// Parses a block. `first` is true for a source's first block, which may start with a byte
+impl ParsedBlock {
+    /// Parses a block. `is_first` is true for a source's first block, which may start with a byte
     /// order mark.
     fn from_block(
         block: Vec<u8>,
-        first: bool,
+        is_first: bool,
         skip_bad: bool,
         parse: &mut dyn FnMut(&[u8]) -> Parse,
-    ) -> Parsed {
-        let mut parsed = Parsed {
-            rows: Vec::with_capacity(block.len() / SHORT_LINE),
+    ) -> ParsedBlock {
+        let mut parsed = ParsedBlock {
+            rows: Vec::with_capacity(block.len() / SHORT_LINE_BYTES),
             lines: 0,
             skipped: Skipped::default(),
             stopped: None,
             memory: Vec::new(),
         };
         let mut rest = &block[..];
-        if first {
+        if is_first {
             rest = rest.strip_prefix(BOM).unwrap_or(rest);
         }
         while !rest.is_empty() {
-            let (line, behind) = first_line(rest);
-            rest = behind;
+            let (line, after) = first_line(rest);
+            rest = after;
             parsed.lines += 1;
             let row = line.and_then(|line| match line.trim_ascii_end() {
                 [] => Ok(None),

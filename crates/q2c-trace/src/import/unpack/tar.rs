@@ -2,18 +2,18 @@ use super::UnpackError;
 use std::io::{self, BufRead, Cursor, Read};
 use tar::{Archive, Header};
 
-const BLOCK: usize = 512;
+const BLOCK_BYTES: usize = 512;
 /// Bytes of the first file that are read in advance. A second file after a shorter one is then an
 /// error at once; after a longer one, only when the first one ends.
-const AHEAD: u64 = 1 << 20;
+const READ_AHEAD_BYTES: u64 = 1 << 20;
 /// Most bytes of a file's headers, which may hold a long name.
-const MOST_HEADERS: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 const SPARSE: &str = "expected a file without holes in the tar archive, found a sparse one; unpack it, and import the file";
 
 /// True if the bytes are a tar header. Its checksum is the sum of its bytes, with blanks in the
 /// place of the checksum.
 pub(super) fn is_tar(head: &[u8]) -> bool {
-    let Some(block) = head.get(..BLOCK) else {
+    let Some(block) = head.get(..BLOCK_BYTES) else {
         return false;
     };
     let blanks = 8 * u32::from(b' ');
@@ -27,7 +27,7 @@ pub(super) fn is_tar(head: &[u8]) -> bool {
 pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
     let mut member = TarMember {
         input,
-        left: 0,
+        remaining: 0,
         padding: 0,
         name: String::new(),
         ended: false,
@@ -36,7 +36,8 @@ pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
     member.name =
         name.ok_or_else(|| UnpackError::error("expected a file in the tar archive, found none"))?;
     let mut front = Vec::new();
-    member.by_ref().take(AHEAD).read_to_end(&mut front)?;
+    let mut start = member.by_ref().take(READ_AHEAD_BYTES);
+    start.read_to_end(&mut front)?;
     Ok(Box::new(Cursor::new(front).chain(member)))
 }
 
@@ -44,7 +45,7 @@ pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
 struct TarMember {
     input: Box<dyn BufRead>,
     /// Bytes of the file that are not read yet, and of the zeros after them.
-    left: u64,
+    remaining: u64,
     padding: u64,
     name: String,
     ended: bool,
@@ -52,19 +53,18 @@ struct TarMember {
 
 impl Read for TarMember {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 {
-            if !self.ended {
-                self.ended = true;
+        if self.remaining == 0 {
+            if !std::mem::replace(&mut self.ended, true) {
                 self.expect_no_other()?;
             }
             return Ok(0);
         }
-        let most = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let read = self.input.read(&mut buffer[..most])?;
-        if read == 0 && most > 0 {
+        let length = usize::try_from(self.remaining).map_or(buffer.len(), |n| n.min(buffer.len()));
+        let read = self.input.read(&mut buffer[..length])?;
+        if read == 0 && length > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.left -= read as u64;
+        self.remaining -= read as u64;
         Ok(read)
     }
 }
@@ -72,7 +72,7 @@ impl Read for TarMember {
 impl TarMember {
     fn expect_no_other(&mut self) -> io::Result<()> {
         let mut names = vec![self.name.clone()];
-        while names.len() <= super::MOST_NAMED
+        while names.len() <= super::MAX_LISTED_FILES
             && let Some(name) = self.next_file()?
         {
             names.push(name);
@@ -84,10 +84,10 @@ impl TarMember {
     /// of the archive.
     fn next_file(&mut self) -> io::Result<Option<String>> {
         loop {
-            self.pass_over_rest()?;
+            self.skip_rest()?;
             // Each header is read as a separate archive, so that the bytes after it stay in the
             // input.
-            let mut archive = Archive::new(self.input.by_ref().take(MOST_HEADERS));
+            let mut archive = Archive::new(self.input.by_ref().take(MAX_HEADER_BYTES));
             let Some(entry) = archive.entries()?.next().transpose()? else {
                 return Ok(None);
             };
@@ -96,21 +96,21 @@ impl TarMember {
                 return Err(UnpackError::error(SPARSE));
             }
             if !(kind.is_hard_link() || kind.is_symlink() || kind.is_dir()) {
-                self.left = entry.size();
-                self.padding = self.left.wrapping_neg() % BLOCK as u64;
+                self.remaining = entry.size();
+                self.padding = self.remaining.wrapping_neg() % BLOCK_BYTES as u64;
             }
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if (kind.is_file() || kind.is_contiguous()) && super::is_own(&name) {
+            if (kind.is_file() || kind.is_contiguous()) && super::is_by_user(&name) {
                 return Ok(Some(name));
             }
         }
     }
 
-    fn pass_over_rest(&mut self) -> io::Result<()> {
-        let rest = self.left.saturating_add(std::mem::take(&mut self.padding));
-        self.left = 0;
-        let passed = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
-        if passed < rest {
+    fn skip_rest(&mut self) -> io::Result<()> {
+        let (file, padding) = (&mut self.remaining, &mut self.padding);
+        let rest = std::mem::take(file).saturating_add(std::mem::take(padding));
+        let skipped = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
+        if skipped < rest {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())

@@ -4,8 +4,8 @@ use super::encode::{e, file};
 use super::expect::{events, expect};
 use super::{lives, read_limited, times, unmatched};
 use q2c_model::{Op, OpFlags};
-use q2c_trace::recording::Recorded;
-use q2c_trace::{Span, Wholes};
+use q2c_trace::recording::RecordedIo;
+use q2c_trace::{Span, SplitJoiner};
 
 /// The carrier id of an I/O with its own request.
 const NONE: u64 = u64::MAX;
@@ -114,10 +114,10 @@ fn sums(lines: &[&str]) -> [(u64, u64); 2] {
     let (spans, _) = lives(&events(lines));
     let (mut parts, mut whole) = ((0, 0), (0, 0));
     let add = |sum: &mut (u64, u64), ns| *sum = (sum.0 + ns / 1000, sum.1 + 1);
-    let mut wholes = Wholes::default();
+    let mut joiner = SplitJoiner::default();
     for span in spans {
         add(&mut parts, span.end_ns - span.begin_ns);
-        let io = Recorded {
+        let io = RecordedIo {
             span,
             key: span.id + 1,
             lead: 0,
@@ -125,9 +125,9 @@ fn sums(lines: &[&str]) -> [(u64, u64); 2] {
             tid: span.pid,
             comm: [0; 16],
         };
-        wholes.take(&io, &mut |io| add(&mut whole, io.q2c_ns));
+        joiner.push(&io, &mut |io| add(&mut whole, io.q2c_ns));
     }
-    wholes.finish(&mut |io| add(&mut whole, io.q2c_ns));
+    joiner.finish(&mut |io| add(&mut whole, io.q2c_ns));
     [parts, whole]
 }
 

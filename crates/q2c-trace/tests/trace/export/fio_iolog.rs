@@ -3,11 +3,11 @@
 use super::{block, export, export_all, three, window};
 use crate::support::import;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::export::Exported;
+use q2c_trace::export::ExportCounts;
 use q2c_trace::import::ImportOptions;
 use std::process::Command;
 
-fn log(records: &[IoRecord]) -> (String, Exported) {
+fn log(records: &[IoRecord]) -> (String, ExportCounts) {
     export_all("fio-iolog", records)
 }
 

@@ -9,7 +9,7 @@ mod fio_iolog;
 use crate::support::{device, place, tells, write};
 use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
 use q2c_trace::TraceReader;
-use q2c_trace::export::{ExportOptions, Exported, by_name, trace};
+use q2c_trace::export::{ExportCounts, ExportOptions, by_name, trace};
 
 /// Exports records and returns the text.
 fn export(
@@ -17,7 +17,7 @@ fn export(
     meta: &TraceMeta,
     records: &[IoRecord],
     options: &ExportOptions,
-) -> Result<(String, Exported), Fault> {
+) -> Result<(String, ExportCounts), Fault> {
     let (_folder, path) = place();
     write(&path, meta, records, 1000);
     let reader = TraceReader::open(&path).unwrap();
@@ -28,7 +28,7 @@ fn export(
 }
 
 /// Exports records with the default options and an empty description.
-fn export_all(format: &str, records: &[IoRecord]) -> (String, Exported) {
+fn export_all(format: &str, records: &[IoRecord]) -> (String, ExportCounts) {
     let (meta, options) = (TraceMeta::default(), ExportOptions::default());
     export(format, &meta, records, &options).unwrap()
 }

@@ -10,12 +10,12 @@ use q2c_sim::{Drive, Waiting, simulate};
 /// late, takes 1 us of CPU and makes the device 0.5 us slower. `rested` is what the device gains
 /// while the CPU sleeps: an emulated CPU that polls keeps a CPU of the host from it.
 #[derive(Clone, Copy, Default)]
-struct Truth {
+struct SyntheticMachine {
     rested: f64,
 }
 
 /// The machine whose device takes the same time with a sleep and without.
-const PLAIN: Truth = Truth { rested: 0.0 };
+const PLAIN: SyntheticMachine = SyntheticMachine { rested: 0.0 };
 
 const THINK: f64 = 3_000.0;
 const SHORTEST: f64 = 80_000.0;
@@ -31,7 +31,7 @@ struct SyntheticRequest {
     slept: f64,
 }
 
-impl Truth {
+impl SyntheticMachine {
     fn latency(n: u64) -> f64 {
         SHORTEST + (n * 7_919 % 40_009) as f64
     }
@@ -103,7 +103,7 @@ fn recorded() -> Vec<f64> {
     PLAIN.stretch(0.0).waits()
 }
 
-fn cost(machine: Truth) -> CostModel {
+fn cost(machine: SyntheticMachine) -> CostModel {
     let classic = machine.stretch(0.0);
     let point = |us: u32| {
         let slept = machine.stretch(f64::from(us) * 1e3);
@@ -122,23 +122,23 @@ fn the_ladder_is_below_and_above_the_latencies() {
 #[test]
 fn the_costs_are_those_of_the_machine() {
     let cost = cost(PLAIN);
-    let near = |name: &str, got: f64, wanted: f64, most: f64| {
-        let off = (got - wanted).abs();
-        assert!(off <= most, "{name}: {got}, wanted {wanted}");
+    let near = |name: &str, got: f64, wanted: f64, tolerance: f64| {
+        let error = (got - wanted).abs();
+        assert!(error <= tolerance, "{name}: {got}, wanted {wanted}");
     };
     for asked in [25_000.0, 50_000.0, 84_000.0, 145_000.0] {
         let late = BEFORE_SLEEP + 5_504.0;
-        let base = cost.wake_clear.base_ns.delay_at(asked);
+        let base = cost.wake_clear.base_ns.value_at(asked);
         near("lateness", base, late, 60.0);
-        let cpu = cost.sleep_cpu_clear_ns.delay_at(asked);
+        let cpu = cost.sleep_cpu_clear_ns.value_at(asked);
         near("CPU of a clear sleep", cpu, SLEEP_CPU, 60.0);
     }
-    let cpu = cost.sleep_cpu_hit_ns.delay_at(0.0);
+    let cpu = cost.sleep_cpu_hit_ns.value_at(0.0);
     near("CPU of a hit sleep", cpu, SLEEP_CPU, 60.0);
     // The added latency comes from the medians of D2C; at the last point, from its miss rate.
-    for (asked, most) in [(50_000.0, 20.0), (84_000.0, 100.0)] {
-        let added = cost.added_latency_ns.delay_at(asked);
-        near("added latency", added, SLOWER, most);
+    for (asked, tolerance) in [(50_000.0, 20.0), (84_000.0, 100.0)] {
+        let added = cost.added_latency_ns.value_at(asked);
+        near("added latency", added, SLOWER, tolerance);
     }
     let (least, most) = cost.wake_clear.bounds(50_000.0);
     near("least", least, BEFORE_SLEEP + 5_000.0, 60.0);
@@ -146,23 +146,23 @@ fn the_costs_are_those_of_the_machine() {
 }
 
 /// The simulator predicts the machine for sleeps that never, sometimes and always miss.
-fn predicts(machine: Truth, sleeps: &[u32], most_misses: f64) {
+fn predicts(machine: SyntheticMachine, sleeps: &[u32], max_error: f64) {
     let (lanes, _) = lanes(&machine.stretch(0.0).completions);
     let cost = cost(machine);
     for us in sleeps {
         let asked = f64::from(*us) * 1e3;
-        let truth = machine.stretch(asked).total.rates;
+        let measured = machine.stretch(asked).total.rates;
         let rule = format!("hybrid:fixed:{us}us").parse().expect("a rule");
         let waiting = Waiting::from_method(&rule, 1);
-        let got = simulate(&lanes, &cost, waiting, Drive::once(7));
+        let got = simulate(&lanes, &cost, waiting, Drive::one_pass(7));
         let got = got.gives.rates;
-        let truth = truth.map(|rate| rate.expect("measured"));
-        let details = format!("{us} us: {got:?}, {truth:?}");
-        let off = (got.miss_rate - truth.miss_rate).abs();
-        assert!(off < most_misses, "{details}");
-        let off = (got.cpu_pct - truth.cpu_pct).abs();
-        assert!(off < 0.5 + 50.0 * (most_misses - 0.01), "{details}");
-        assert!((got.iops / truth.iops - 1.0).abs() < 0.005, "{details}");
+        let measured = measured.map(|rate| rate.expect("measured"));
+        let details = format!("{us} us: {got:?}, {measured:?}");
+        let error = (got.miss_rate - measured.miss_rate).abs();
+        assert!(error < max_error, "{details}");
+        let error = (got.cpu_pct - measured.cpu_pct).abs();
+        assert!(error < 0.5 + 50.0 * (max_error - 0.01), "{details}");
+        assert!((got.iops / measured.iops - 1.0).abs() < 0.005, "{details}");
     }
 }
 
@@ -175,5 +175,6 @@ fn predictions_are_what_the_machine_does() {
 /// Without it the miss rate at 80 us would be predicted 20 percentage points too low.
 #[test]
 fn a_device_that_gains_by_long_sleeps_is_predicted_by_their_misses() {
-    predicts(Truth { rested: 8_000.0 }, &[40, 76, 80, 84], 0.03);
+    let machine = SyntheticMachine { rested: 8_000.0 };
+    predicts(machine, &[40, 76, 80, 84], 0.03);
 }

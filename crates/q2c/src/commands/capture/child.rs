@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 
 /// Time for the command to end after SIGTERM; then it is killed. A signal must end q2c within a
 /// second, and the recording still has to be written after this.
-const PATIENCE: Duration = Duration::from_millis(600);
+const TERM_TIMEOUT: Duration = Duration::from_millis(600);
 /// Time between two checks whether the command has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 static RUNNING: AtomicI32 = AtomicI32::new(0);
 
 /// Kills the running command, if there is one. For a program that exits without dropping its
 /// values.
-pub(crate) fn kill_the_command() {
+pub(crate) fn kill_command() {
     if let Some(pid) = Pid::from_raw(RUNNING.swap(0, Ordering::AcqRel)) {
         // The command may already have ended.
         kill_process(pid, Signal::KILL).ok();
@@ -44,7 +44,7 @@ impl Child {
     pub(crate) fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
-            stderr.map(Stdio::from).map_err(|e| not_started(name, &e))
+            stderr.map(Stdio::from).map_err(|e| start_fault(name, &e))
         })
     }
 
@@ -61,7 +61,7 @@ impl Child {
             return Ok(Child::default());
         };
         let name = program.to_string_lossy().into_owned();
-        let failed = |error: io::Error| not_started(&name, &error);
+        let failed = |error: io::Error| start_fault(&name, &error);
         let mut command = Command::new(program);
         command.args(arguments).stdout(output(&name)?);
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
@@ -87,7 +87,7 @@ impl Child {
         self.child.as_ref().map(std::process::Child::id)
     }
 
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.child.is_some()
     }
 
@@ -108,20 +108,20 @@ impl Child {
     /// A first signal to this program is passed on, unless the terminal sent it to the command too.
     /// A second one ends both at once.
     pub(crate) fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
-        let mut passed = false;
-        while self.is_there() && !self.is_over()? {
-            if let Some(signal) = signals.received().filter(|_| !passed) {
-                passed = true;
-                self.pass(signal);
+        let mut is_forwarded = false;
+        while self.exists() && !self.is_over()? {
+            if let Some(signal) = signals.received().filter(|_| !is_forwarded) {
+                is_forwarded = true;
+                self.forward(signal);
             }
-            sleep(LOOK);
+            sleep(CHECK_INTERVAL);
         }
         let status = self.status.unwrap_or_default();
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         Ok(code.unwrap_or_default() as u8)
     }
 
-    fn pass(&self, number: i32) {
+    fn forward(&self, number: i32) {
         let Some(signal) = Signal::from_named_raw(number) else {
             return;
         };
@@ -136,7 +136,7 @@ impl Child {
         }
     }
 
-    /// Ends the command with SIGTERM, and kills it if it takes longer than [`PATIENCE`].
+    /// Ends the command with SIGTERM, and kills it if it takes longer than [`TERM_TIMEOUT`].
     pub(crate) fn stop(&mut self) -> Result<(), Fault> {
         if self.child.is_none() || self.is_over()? {
             return Ok(());
@@ -147,8 +147,8 @@ impl Child {
             ended.map_err(|error| self.failed("end", &error.into()))?;
         }
         while !self.is_over()? {
-            sleep(LOOK);
-            if begun.elapsed() > PATIENCE
+            sleep(CHECK_INTERVAL);
+            if begun.elapsed() > TERM_TIMEOUT
                 && let Some(child) = &mut self.child
             {
                 let ended = child.kill().and_then(|()| child.wait());
@@ -164,18 +164,15 @@ impl Child {
     /// failure is also reported on stderr.
     pub(crate) fn status(&self) -> Option<String> {
         let status = self.status?;
-        let ending = match status.code() {
-            Some(code) => code.to_string(),
-            None => status.to_string(),
-        };
         if !status.success() {
             say(&format!("{} ended with {status}", self.name()));
         }
-        Some(ending)
+        let code = status.code().map(|code| code.to_string());
+        Some(code.unwrap_or_else(|| status.to_string()))
     }
 }
 
-fn not_started(name: &str, error: &io::Error) -> Fault {
+fn start_fault(name: &str, error: &io::Error) -> Fault {
     Fault::usage(format!("start {name}: {error}"))
 }
 

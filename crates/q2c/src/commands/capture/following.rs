@@ -6,8 +6,8 @@ use q2c_capture::{Follower, Recorder};
 use q2c_host::Roots;
 use q2c_host::tasks::{Kin, ProcessFamily};
 use q2c_model::{Exit, Fault};
-use q2c_run::runner::spoken;
-use q2c_trace::recording::{Recorded, RecordingSorter};
+use q2c_run::runner::time_text;
+use q2c_trace::recording::{RecordedIo, RecordingSorter};
 use q2c_trace::span::NONE_32;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) trait CaptureWatcher {
-    fn io(&mut self, io: &Recorded);
+    fn io(&mut self, io: &RecordedIo);
 
     /// Called after each read of the rings. Returns false to end the capture.
     ///
     /// # Errors
     /// The I/Os so far cannot be shown.
-    fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault>;
+    fn update(&mut self, recorder: &Recorder) -> Result<bool, Fault>;
 }
 
 /// A watcher that counts the I/Os and shows their number on a terminal each second.
@@ -34,47 +34,47 @@ pub(crate) struct CaptureCounter {
     shown: Duration,
     pub ios: u64,
     /// Counts of the command's own I/Os; `None` without a command.
-    pub of_command: Option<OfCommand>,
+    pub command_ios: Option<CommandIos>,
 }
 
 impl CaptureCounter {
     /// Time between two updates of the number. Drawing loads the machine that is observed.
-    const EVERY: Duration = Duration::from_secs(1);
+    const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
 
     /// A watcher for a capture of `length` seconds; `None` means no limit. `alone` is true if no
     /// command runs.
-    pub(crate) fn new(length: Option<f64>, alone: bool, of_command: Option<OfCommand>) -> Self {
+    pub(crate) fn new(length: Option<f64>, alone: bool, command_ios: Option<CommandIos>) -> Self {
         CaptureCounter {
-            line: alone.then(|| Line::still("")),
+            line: alone.then(|| Line::with_message("")),
             begun: Instant::now(),
             length,
             shown: Duration::ZERO,
             ios: 0,
-            of_command,
+            command_ios,
         }
     }
 }
 
-fn in_words(ios: u64, now: Duration, length: Option<f64>) -> String {
-    let now = spoken(now.as_secs_f64());
-    let length_suffix = length.map_or_else(String::new, |length| format!(" of {}", spoken(length)));
+fn progress(ios: u64, now: Duration, length: Option<f64>) -> String {
+    let now = time_text(now.as_secs_f64());
+    let length_suffix = length.map_or_else(String::new, |s| format!(" of {}", time_text(s)));
     format!("{ios} I/Os in {now}{length_suffix}")
 }
 
 impl CaptureWatcher for CaptureCounter {
-    fn io(&mut self, io: &Recorded) {
+    fn io(&mut self, io: &RecordedIo) {
         self.ios += 1;
-        if let Some(of_command) = &mut self.of_command {
-            of_command.io(io);
+        if let Some(command_ios) = &mut self.command_ios {
+            command_ios.io(io);
         }
     }
 
-    fn look(&mut self, _: &Recorder) -> Result<bool, Fault> {
+    fn update(&mut self, _: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
         if let Some(line) = &self.line
-            && now >= self.shown + Self::EVERY
+            && now >= self.shown + Self::UPDATE_INTERVAL
         {
-            line.say(in_words(self.ios, now, self.length));
+            line.say(progress(self.ios, now, self.length));
             self.shown = now;
         }
         Ok(true)
@@ -98,7 +98,7 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
     type End = Exit;
     type Error = Fault;
 
-    fn take(&mut self, io: Recorded) -> Result<(), Fault> {
+    fn take(&mut self, io: RecordedIo) -> Result<(), Fault> {
         self.watch.io(&io);
         self.recording.push(io)
     }
@@ -107,7 +107,7 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
             // If nothing else would end the capture, a signal is its normal end.
-            let open = self.length.is_none() && !self.child.is_there();
+            let open = self.length.is_none() && !self.child.exists();
             let end = if open { Exit::Done } else { Exit::Interrupted };
             return Ok(ControlFlow::Break(end));
         }
@@ -116,7 +116,7 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
         }
         let length = self.length;
         let left = length.map(|length| length.saturating_sub(self.begun.elapsed()));
-        if left.is_some_and(|left| left.is_zero()) || !self.watch.look(recorder)? {
+        if left.is_some_and(|left| left.is_zero()) || !self.watch.update(recorder)? {
             self.child.stop()?;
             return Ok(ControlFlow::Break(Exit::Done));
         }
@@ -125,7 +125,7 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
 }
 
 /// Counts the I/Os of a command and its children. The I/Os of other processes are recorded too.
-pub(crate) struct OfCommand {
+pub(crate) struct CommandIos {
     family: ProcessFamily,
     names: BTreeMap<String, u64>,
     all: u64,
@@ -133,10 +133,10 @@ pub(crate) struct OfCommand {
     gone: u64,
 }
 
-impl OfCommand {
+impl CommandIos {
     /// Counts the I/Os of the process `first` and its children.
     pub(crate) fn new(roots: &Roots, first: u32) -> Self {
-        OfCommand {
+        CommandIos {
             family: ProcessFamily::new(roots, first),
             names: BTreeMap::new(),
             all: 0,
@@ -144,11 +144,11 @@ impl OfCommand {
         }
     }
 
-    pub(crate) fn io(&mut self, io: &Recorded) {
+    pub(crate) fn io(&mut self, io: &RecordedIo) {
         self.all += 1;
         let pid = io.span.pid;
         match self.family.kin(if pid == NONE_32 { 0 } else { pid }) {
-            Kin::Of => *self.names.entry(io.name().unwrap_or_default()).or_default() += 1,
+            Kin::Member => *self.names.entry(io.name().unwrap_or_default()).or_default() += 1,
             Kin::Gone => self.gone += 1,
             Kin::Other => {}
         }
@@ -161,11 +161,8 @@ impl OfCommand {
     /// Says how many recorded I/Os belong to the command, and how to select them.
     pub(crate) fn message(&self, trace: &Path) -> String {
         let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
-        let mut sentence = format!(
-            "{} of {} I/Os are of the command and its children",
-            self.ios(),
-            self.all
-        );
+        let (ios, total) = (self.ios(), self.all);
+        let mut sentence = format!("{ios} of {total} I/Os are of the command and its children");
         if names.len() > 1 {
             sentence += &format!(" ({})", names.join(", "));
         }
@@ -191,15 +188,15 @@ mod tests {
     #[test]
     fn a_capture_tells_its_number_and_its_time() {
         let now = Duration::from_millis(3_040);
-        assert_eq!(in_words(812, now, Some(10.0)), "812 I/Os in 3.0 s of 10 s");
-        assert_eq!(in_words(0, now, None), "0 I/Os in 3.0 s");
+        assert_eq!(progress(812, now, Some(10.0)), "812 I/Os in 3.0 s of 10 s");
+        assert_eq!(progress(0, now, None), "0 I/Os in 3.0 s");
     }
 
     #[test]
     fn the_commands_ios_are_told_with_the_way_to_take_them() {
-        let mut counter = OfCommand::new(&Roots::live(), 7);
+        let mut counter = CommandIos::new(&Roots::live(), 7);
         (counter.all, counter.gone) = (30, 0);
-        let sentence = |counter: &OfCommand| counter.message(Path::new("t.parquet"));
+        let sentence = |counter: &CommandIos| counter.message(Path::new("t.parquet"));
         let none = "0 of 30 I/Os are of the command and its children";
         assert_eq!(sentence(&counter), none);
         counter.names.insert("fio".to_owned(), 20);

@@ -8,7 +8,7 @@ use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
 use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_time};
-use q2c_place::corun::calibrate::{CalibrationPlan, measure, siblings, trials_of_all, widest};
+use q2c_place::corun::calibrate::{CalibrationPlan, measure, siblings, trial_count, widest_spread};
 use q2c_place::corun::pair::{PairMachine, PolledDevice, Siblings};
 use q2c_place::speeds_file;
 use q2c_result::corun::{CalibrateResult, Pair, SCHEMA, Work};
@@ -30,10 +30,10 @@ pub(crate) struct PlaceCalibrateArgs {
     pub speeds: Option<PathBuf>,
     /// Trials of each pair
     #[arg(long, default_value_t = 5, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(3..=100))]
+    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 3 ..= 100 ) ) ]
     pub trials: u32,
     /// Length of a trial
-    #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
+    #[ arg ( long , default_value = "300ms" , value_name = "DURATION" , value_parser = parse_time ) ]
     pub trial: Nanos,
     /// Seed of the trials' order
     #[arg(long, hide_short_help = true, default_value_t = 1)]
@@ -44,10 +44,10 @@ pub(crate) struct PlaceCalibrateArgs {
 }
 
 /// Block size of the reads that the tasks of the pair poll for.
-const BS: Bytes = Bytes(4_096);
+const POLLED_BLOCK: Bytes = Bytes(4_096);
 
 /// A warning is given if trials of a pair differ by more than this share of their median.
-const WIDE: f64 = 0.2;
+const MAX_QUIET_SPREAD: f64 = 0.2;
 
 pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let file = NewFile::if_named(args.speeds.as_ref())?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let mut pair = siblings(&roots, &allowed, trial)?;
     let cpus = (pair.own, pair.other);
     let target = args.target.as_deref();
-    let bench = target.map(|target| polled(target, &mut pair, stop));
+    let bench = target.map(|target| open_polled(target, &mut pair, stop));
     let bench = bench.transpose()?;
     let plan = CalibrationPlan {
         trials: args.trials,
@@ -66,7 +66,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     };
     let started_unix_s = unix_s();
     let mut progress = SiblingsProgress {
-        line: Line::counting(trials_of_all(&pair, args.trials) as u64, "trials of pairs"),
+        line: Line::counting(trial_count(&pair, args.trials) as u64, "trials of pairs"),
         pair,
         done: 0,
     };
@@ -113,32 +113,30 @@ impl PairMachine for SiblingsProgress {
 }
 
 /// Opens the target on which the tasks of the pair poll in the kernel.
-fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Fault> {
+fn open_polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let request = WorkloadRequest {
-        engine: Some(EngineSpec::ByDevice(RingKind::File).settled(true)),
-        ..super::reads(target, BS, pair.own)
+        engine: Some(EngineSpec::ByDevice(RingKind::File).with_path(true)),
+        ..super::read_request(target, POLLED_BLOCK, pair.own)
     };
     let bench = open_named(&request, stop)?;
     pair.device = Some(PolledDevice {
         engine: bench.workload.engine.clone(),
         medium: bench.workload.medium.clone(),
         span: bench.workload.span,
-        bs: BS.0 as u32,
+        bs: POLLED_BLOCK.0 as u32,
     });
     Ok(bench)
 }
 
 fn warnings(pairs: &[Pair]) -> Vec<Warning> {
-    let widest = widest(pairs);
-    if widest <= WIDE {
+    let spread = widest_spread(pairs);
+    if spread <= MAX_QUIET_SPREAD {
         return Vec::new();
     }
+    let percent = 100.0 * spread;
     vec![Warning::new(
         "trials-differ",
-        format!(
-            "the trials of a pair differ by up to {:.0} %",
-            100.0 * widest
-        ),
+        format!("the trials of a pair differ by up to {percent:.0} %"),
         "other work runs on this core, or its clock changes",
         "repeat it on an idle machine, or with more --trials",
     )]

@@ -6,7 +6,7 @@ mod scx;
 mod sim;
 mod start;
 
-use crate::output::{Redrawn, print_json, print_while_read, screen, text_of, unix_s, unread};
+use crate::output::{Redrawn, print_json, print_while_read, read_fault, read_text, screen, unix_s};
 use calibrate::PlaceCalibrateArgs;
 use clap::{Args, Subcommand};
 use q2c_engine::Pattern;
@@ -15,8 +15,8 @@ use q2c_host::signals::Orderly;
 use q2c_model::{Bytes, CpuId, Fault, Nanos, OrFault, parse_time};
 use q2c_place::corun::run::spec::PlaceRunSettings;
 use q2c_place::scheduler::hints::Hints;
-use q2c_place::scheduler::observe::{TaskObserver, window_of};
-use q2c_place::scheduler::view::{PlaceWatchBasis, detector, machine};
+use q2c_place::scheduler::observe::{TaskObserver, usable_window};
+use q2c_place::scheduler::view::{PlaceWatchBasis, detector, machine_map};
 use q2c_place::{speed, speeds_file};
 use q2c_report::Reported;
 use q2c_result::Exit;
@@ -54,7 +54,7 @@ pub(crate) struct DetectArgs {
     #[arg(long, value_name = "FILE")]
     pub hints: Option<PathBuf>,
     /// Length of a window: tasks that polled in it count as polling
-    #[arg(long, default_value = "500ms", value_parser = parse_time, value_name = "DURATION")]
+    #[ arg ( long , default_value = "500ms" , value_parser = parse_time , value_name = "DURATION" ) ]
     pub window: Nanos,
 }
 
@@ -68,23 +68,23 @@ pub(crate) fn run(command: &PlaceCommand, stop: &AtomicBool) -> Result<Exit, Fau
     }
 }
 
-fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Fault> {
+fn read_speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Fault> {
     let Some(path) = file else {
         return Ok((speed::published(), SpeedsFrom::Published));
     };
-    let speeds = speeds_file::read(&text_of(path)?);
-    let speeds = speeds.map_err(|e| unread(path, &e).with_exit(e.exit()))?;
+    let speeds = speeds_file::read(&read_text(path)?);
+    let speeds = speeds.map_err(|e| read_fault(path, &e).with_exit(e.exit()))?;
     Ok((speeds, SpeedsFrom::File(path.display().to_string())))
 }
 
-fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
+fn read_hints(file: Option<&Path>) -> Result<Hints, Fault> {
     let Some(path) = file else {
         return Ok(Hints::default());
     };
-    Hints::read(&text_of(path)?).map_err(|error| unread(path, error))
+    Hints::read(&read_text(path)?).map_err(|error| read_fault(path, error))
 }
 
-fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
+fn read_request(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
     let (random, write) = (true, false);
     WorkloadRequest {
         // With a named CPU, the workbench does not try several CPUs.
@@ -94,24 +94,24 @@ fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
 }
 
 /// Prints a line with the time since the start. A closed pipe does not end the work.
-fn tell(began: Instant, text: &str) -> Result<(), Fault> {
-    let seconds = began.elapsed().as_secs_f64();
+fn tell(begun: Instant, text: &str) -> Result<(), Fault> {
+    let seconds = begun.elapsed().as_secs_f64();
     print_while_read(&format!("{seconds:.2} s  {text}")).map(drop)
 }
 
 /// Longest delay until a signal is noticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_STOP_DELAY: Duration = Duration::from_millis(50);
 
 /// Sleeps for a window. Returns its true length in seconds; `None` if a signal ended it.
-fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
-    let began = Instant::now();
-    while began.elapsed() < window {
+fn sleep_window(window: Duration, stop: &AtomicBool) -> Option<f64> {
+    let begun = Instant::now();
+    while begun.elapsed() < window {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
-        std::thread::sleep(PATIENCE.min(window.saturating_sub(began.elapsed())));
+        std::thread::sleep(MAX_STOP_DELAY.min(window.saturating_sub(begun.elapsed())));
     }
-    Some(began.elapsed().as_secs_f64())
+    Some(begun.elapsed().as_secs_f64())
 }
 
 /// What to watch.
@@ -124,7 +124,7 @@ pub(crate) struct PlaceWatchArgs {
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,
     /// End after so many windows [default: go on until interrupted; 3 with --json]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 .. ) ) ]
     pub windows: Option<u32>,
     /// Print the last look as JSON; q2c report draws it again
     #[arg(long, conflicts_with = "json_lines")]
@@ -135,15 +135,15 @@ pub(crate) struct PlaceWatchArgs {
 }
 
 /// Windows of `--json`. After the second one a task that stopped polling counts as computing.
-const WINDOWS: u32 = 3;
+const JSON_WINDOWS: u32 = 3;
 
 fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // After a signal the probe is removed, and the last window is printed.
     let _orderly = Orderly::begin();
-    let (speeds, speeds_from) = speeds(args.speeds.as_deref())?;
-    let hints = hints(args.detect.hints.as_deref())?;
+    let (speeds, speeds_from) = read_speeds(args.speeds.as_deref())?;
+    let hints = read_hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
-    let map = machine(&roots).map_err(Fault::environment)?;
+    let map = machine_map(&roots).map_err(Fault::environment)?;
     let mut observer = TaskObserver::begin(&roots, hints);
     let view = PlaceWatchBasis {
         map,
@@ -151,16 +151,16 @@ fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         speeds_from,
         detector: detector(&observer),
     };
-    let window = Duration::from_nanos(window_of(args.detect.window).0);
-    let most = args.windows.or(args.json.then_some(WINDOWS));
+    let window = Duration::from_nanos(usable_window(args.detect.window).0);
+    let max_windows = args.windows.or(args.json.then_some(JSON_WINDOWS));
     let mut drawn = Redrawn::default();
     let mut last = None;
     for nth in 1.. {
-        let Some(seconds) = wait(window, stop) else {
+        let Some(seconds) = sleep_window(window, stop) else {
             break;
         };
         let active = observer.window()?;
-        let look = view.look(&active, unix_s(), seconds);
+        let look = view.result(&active, unix_s(), seconds);
         let goes_on = match (args.json, args.json_lines) {
             (true, _) => true,
             (false, true) => {
@@ -169,15 +169,13 @@ fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
             (false, false) => drawn.show(&look.document().text(screen()))?,
         };
         last = Some(look);
-        if !goes_on || most.is_some_and(|most| nth >= most) {
+        if !goes_on || max_windows.is_some_and(|max| nth >= max) {
             break;
         }
     }
-    if args.json {
-        let Some(look) = last else {
-            return Ok(Exit::Interrupted);
-        };
-        print_json(&look)?;
+    match last {
+        _ if !args.json => Ok(Exit::Done),
+        Some(look) => print_json(&look).map(|()| Exit::Done),
+        None => Ok(Exit::Interrupted),
     }
-    Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::{restore, run_folder};
 use crate::output::{say, show, unix_s};
-use crate::progress::of_trials;
+use crate::progress::trial_progress;
 use crate::workbench::open_named;
 use q2c_host::signals::Orderly;
 use q2c_host::tasks::isolated;
@@ -16,7 +16,7 @@ use q2c_place::corun::run::cores::Cores;
 use q2c_place::corun::run::plan::{PlaceRunPlan, RunTrial};
 use q2c_place::corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_place::map::SmtMap;
-use q2c_place::scheduler::map::of_topology;
+use q2c_place::scheduler::map::from_topology;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Machine, Warning};
@@ -27,27 +27,30 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Trials that check whether the CPUs of a core share a pipeline; then the length of each.
-const CHECKS: u32 = 3;
-const CHECK: Duration = Duration::from_millis(300);
+const CHECK_TRIALS: u32 = 3;
+const CHECK_LENGTH: Duration = Duration::from_millis(300);
 
 pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     // After a signal the daemon of `proposed` restores the CPUs of tasks.
     let _orderly = Orderly::begin();
     let roots = Roots::live();
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
-    let beside_own_kind = checked(&roots, &allowed, args.seed, stop)?;
-    let map = map(&roots, &allowed);
+    let beside_own_kind = check_pipeline(&roots, &allowed, args.seed, stop)?;
+    let isolated = isolated(&roots);
+    // The cores and their CPUs that this process may use, without isolated CPUs.
+    let usable = |cpu| allowed.contains(&cpu) && !isolated.contains(&cpu);
+    let map = from_topology(&Topology::read(&roots), usable);
     let mut spec = args.clone();
     spec.settle(&map);
     let request = WorkloadRequest {
         engine: spec.engine.clone(),
         seed: spec.seed,
         // Each placement chooses the CPUs of its tasks.
-        ..super::reads(&spec.target, spec.bs, map.id(0))
+        ..super::read_request(&spec.target, spec.bs, map.id(0))
     };
     let none_polls = spec.polls.is_none();
     let bench = none_polls.then(|| open_named(&request, stop)).transpose()?;
-    let (policies, left_out) = available(&spec, &roots, &allowed);
+    let (policies, left_out) = split_policies(&spec, &roots, &allowed);
     let run = PlacementsRun {
         spec,
         map,
@@ -62,36 +65,28 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
 
 /// Checks that a core's CPUs share a pipeline. Returns the relative speed of the class of work that
 /// loses most beside its own kind.
-fn checked(
+fn check_pipeline(
     roots: &Roots,
     allowed: &[CpuId],
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Interval, Fault> {
-    let mut pair = siblings(roots, allowed, CHECK)?;
-    say(&format!(
-        "checking whether CPUs {} and {} share a pipeline",
-        pair.own.0, pair.other.0
-    ));
+    let mut pair = siblings(roots, allowed, CHECK_LENGTH)?;
+    let (first, second) = (pair.own.0, pair.other.0);
+    let message = format!("checking whether CPUs {first} and {second} share a pipeline");
+    say(&message);
     let plan = CalibrationPlan {
-        trials: CHECKS,
-        trial: CHECK,
+        trials: CHECK_TRIALS,
+        trial: CHECK_LENGTH,
         seed,
     };
     let cpus = (pair.own, pair.other);
     shared_pipeline(&mut pair, cpus, plan, stop)
 }
 
-/// The cores and their CPUs that this process may use, without isolated CPUs.
-fn map(roots: &Roots, allowed: &[CpuId]) -> SmtMap {
-    let isolated = isolated(roots);
-    let usable = |cpu| allowed.contains(&cpu) && !isolated.contains(&cpu);
-    of_topology(&Topology::read(roots), usable)
-}
-
 /// The placements available here, and those left out. The daemon treats a task with fewer CPUs than
 /// the machine as pinned and never moves it.
-fn available(
+fn split_policies(
     spec: &PlaceRunSettings,
     roots: &Roots,
     allowed: &[CpuId],
@@ -99,7 +94,7 @@ fn available(
     let online = machine::online(roots);
     let may_use_all = online.iter().all(|cpu| allowed.contains(cpu));
     let policies = spec.policies.iter().copied();
-    let (there, missing): (Vec<_>, Vec<_>) =
+    let (available, missing): (Vec<_>, Vec<_>) =
         policies.partition(|policy| may_use_all || *policy != PolicyName::Proposed);
     let left_out = |policy| PlacementLeftOut {
         policy,
@@ -109,7 +104,7 @@ fn available(
             online.len()
         ),
     };
-    (there, missing.into_iter().map(left_out).collect())
+    (available, missing.into_iter().map(left_out).collect())
 }
 
 struct PlacementsRun {
@@ -126,10 +121,10 @@ impl PlacementsRun {
     fn measure(&self, stop: &AtomicBool) -> Result<Exit, Fault> {
         let started_unix_s = unix_s();
         let machine = machine::read(&self.roots);
-        let identity = run_folder::identity(&machine);
+        let identity = run_folder::machine_identity(&machine);
         let mut folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity)?;
         let path = run_folder::announce(&folder);
-        let summary = self.trials(&mut folder, stop)?;
+        let summary = self.run_trials(&mut folder, stop)?;
         let result = self.result(&summary, started_unix_s, machine);
         run_folder::publish(folder, summary.state(), &result)?;
         show(&result, self.spec.json)?;
@@ -146,13 +141,13 @@ impl PlacementsRun {
         }
     }
 
-    fn trials(
+    fn run_trials(
         &self,
         folder: &mut RunDir,
         stop: &AtomicBool,
     ) -> Result<Summary<RunCell, RunTrial>, Fault> {
         let journal = restore::folder(self.spec.journal.as_deref())?;
-        let hints = super::hints(self.spec.hints.as_deref())?;
+        let hints = super::read_hints(self.spec.hints.as_deref())?;
         let workload = self.bench.as_ref().map(|bench| &bench.workload);
         let mut plan = PlaceRunPlan {
             spec: &self.spec,
@@ -179,7 +174,7 @@ impl PlacementsRun {
             settings: &settings,
             cancel: stop,
             clock: &SystemClock::default(),
-            progress: of_trials().as_mut(),
+            progress: trial_progress().as_mut(),
         }
         .run(&mut plan, folder)
     }

@@ -20,12 +20,12 @@ mod built {
     use q2c_host::Roots;
     use q2c_host::signals::Orderly;
     use q2c_place::map::SmtMap;
-    use q2c_place::scheduler::map::of_machine;
+    use q2c_place::scheduler::map::from_machine;
     use q2c_place::scheduler::scx::{Report, Scheduler, ScxError};
     use std::time::{Duration, Instant};
 
-    const LOOK: Duration = Duration::from_millis(200);
-    const LOOKS: u32 = 25;
+    const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+    const LOOKS_PER_LINE: u32 = 25;
 
     /// Schedules until the requested time is over or a signal arrives. Both are normal ends.
     pub(crate) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -35,9 +35,9 @@ mod built {
             args,
             stop,
             roots: Roots::live(),
-            began: Instant::now(),
+            begun: Instant::now(),
         };
-        while run.once()? {}
+        while run.load_and_watch()? {}
         run.tell("ended: the kernel's own scheduler is in force again")?;
         Ok(Exit::Done)
     }
@@ -46,22 +46,23 @@ mod built {
         args: &'a PlaceStartArgs,
         stop: &'a AtomicBool,
         roots: Roots,
-        began: Instant,
+        begun: Instant,
     }
 
     impl ScxRun<'_> {
         /// Loads the scheduler and keeps it until the end. True if the kernel asks to load it
         /// again, because CPUs were added or removed.
-        fn once(&mut self) -> Result<bool, Fault> {
-            let map: SmtMap = of_machine(&self.roots);
+        fn load_and_watch(&mut self) -> Result<bool, Fault> {
+            let map: SmtMap = from_machine(&self.roots);
             let window = self.args.detect.window;
             let scheduler = Scheduler::begin(&self.roots, &map, window)?;
             let shape = format!("{} CPUs on {} cores", map.cpus(), map.cores());
             self.tell(&format!("the scheduler is in force on {shape}"))?;
             let mut last = Report::default();
             for look in 1_u32.. {
-                let over = self.args.is_over(self.began);
-                if over || crate::commands::place::wait(LOOK, self.stop).is_none() {
+                let over = self.args.is_over(self.begun);
+                if over || crate::commands::place::sleep_window(LOOK_INTERVAL, self.stop).is_none()
+                {
                     break;
                 }
                 let report = match scheduler.check() {
@@ -71,22 +72,22 @@ mod built {
                     }
                     other => other?,
                 };
-                if look % LOOKS == 0 && report != last {
-                    self.tell(&figures(&report))?;
+                if look % LOOKS_PER_LINE == 0 && report != last {
+                    self.tell(&figures_text(&report))?;
                     last = report;
                 }
             }
             let report = scheduler.check()?;
-            self.tell(&figures(&report))?;
+            self.tell(&figures_text(&report))?;
             Ok(false)
         }
 
         fn tell(&self, text: &str) -> Result<(), Fault> {
-            crate::commands::place::tell(self.began, text)
+            crate::commands::place::tell(self.begun, text)
         }
     }
 
-    fn figures(report: &Report) -> String {
+    fn figures_text(report: &Report) -> String {
         format!(
             "{} tasks taken by CPUs with fewer, {} swaps of a polling task; {} of both wait for a running task; classes changed {} times",
             report.steals, report.swaps, report.redirects, report.classes

@@ -6,7 +6,7 @@ use clap::Args;
 use q2c_model::{Fault, Nanos, parse_duration, parse_percent, parse_time};
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
-use q2c_place::study::{self, PlaceStudyRequest, SetupOf};
+use q2c_place::study::{self, PlaceStudyRequest, SetupRequest};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
 use std::path::PathBuf;
@@ -104,9 +104,9 @@ const STARTS_WITH_SLEEPS: u32 = 5;
 
 pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     let page = NewFile::if_named(args.html.as_ref())?;
-    let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
-    let request = request(args, speeds, speeds_from);
-    let line = Line::working("simulating placements");
+    let (speeds, speeds_from) = super::read_speeds(args.speeds.as_deref())?;
+    let request = to_request(args, speeds, speeds_from);
+    let line = Line::with_elapsed("simulating placements");
     let mut result = study::simulate(&request)?;
     drop(line);
     if !args.published {
@@ -116,7 +116,7 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     show(&result, args.json)
 }
 
-fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceStudyRequest {
+fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceStudyRequest {
     let us = |time: Nanos| time.0 as f64 / 1e3;
     let sleeps = args.compute_phases.is_some() || args.polling_phases.is_some();
     let starts = if sleeps { STARTS_WITH_SLEEPS } else { STARTS };
@@ -141,12 +141,12 @@ fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Plac
     }
 }
 
-fn setup(args: &PlaceSimArgs) -> SetupOf {
+fn setup(args: &PlaceSimArgs) -> SetupRequest {
     let phases = |(runs, sleeps): (Nanos, Nanos)| Phases {
         runs_s: runs.as_secs_f64(),
         sleeps_s: sleeps.as_secs_f64(),
     };
-    SetupOf {
+    SetupRequest {
         cores: args.cores,
         threads: args.threads,
         caches: args.caches,

@@ -6,9 +6,9 @@ use crate::output::{print_while_read, say};
 use clap::Args;
 use q2c_host::signals::Orderly;
 use q2c_host::{Roots, capabilities};
-use q2c_model::{Fault, seconds_within};
+use q2c_model::{Fault, parse_seconds_in};
 use q2c_place::scheduler::daemon::PlacementDaemon;
-use q2c_place::scheduler::observe::window_of;
+use q2c_place::scheduler::observe::usable_window;
 use q2c_result::Exit;
 use q2c_watch::kernel::own_cpu;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 fn seconds(text: &str) -> Result<f64, String> {
-    seconds_within(text, 0.0..=1e7)
+    parse_seconds_in(text, 0.0..=1e7)
 }
 
 /// How tasks are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap :: ValueEnum)]
 pub(crate) enum PlaceMode {
     /// By the CPUs that each task may run on (sched_setaffinity)
     Affinity,
@@ -42,7 +42,7 @@ pub(crate) struct PlaceStartArgs {
     #[arg(long)]
     pub without_smt: bool,
     /// End after this time [default: go on until interrupted]
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = seconds ) ]
     pub seconds: Option<f64>,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]
@@ -50,9 +50,9 @@ pub(crate) struct PlaceStartArgs {
 }
 
 impl PlaceStartArgs {
-    pub(super) fn is_over(&self, began: Instant) -> bool {
-        let most = self.seconds;
-        most.is_some_and(|most| began.elapsed().as_secs_f64() >= most)
+    pub(super) fn is_over(&self, begun: Instant) -> bool {
+        let elapsed_s = begun.elapsed().as_secs_f64();
+        self.seconds.is_some_and(|seconds| elapsed_s >= seconds)
     }
 }
 
@@ -64,17 +64,17 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     }
     // After a signal tasks get their CPUs back, and then the probe is removed.
     let _orderly = Orderly::begin();
-    let hints = super::hints(args.detect.hints.as_deref())?;
+    let hints = super::read_hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
     let daemon = PlacementDaemon::begin(&roots, hints, &journal, args.without_smt)?;
     let mut run = PlaceRun {
-        began: Instant::now(),
-        cpu: own_cpu(&roots),
+        begun: Instant::now(),
+        cpu_at_start: own_cpu(&roots),
         roots,
         daemon,
     };
-    let followed = run.head().and_then(|()| run.follow(args, stop));
+    let followed = run.tell_start().and_then(|()| run.follow(args, stop));
     // Tasks get their CPUs back first of all, even after an error.
     let ended = run.end();
     followed?;
@@ -84,14 +84,14 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
 struct PlaceRun {
     roots: Roots,
     daemon: PlacementDaemon,
-    began: Instant,
-    cpu: q2c_model::Nanos,
+    begun: Instant,
+    cpu_at_start: q2c_model::Nanos,
 }
 
 impl PlaceRun {
-    fn head(&self) -> Result<(), Fault> {
+    fn tell_start(&self) -> Result<(), Fault> {
         let observer = self.daemon.observer();
-        if let Some(reason) = observer.blind() {
+        if let Some(reason) = observer.missing_probe() {
             say(&format!(
                 "warning: the kernel's poll functions are not watched: failed to {reason}; only tasks with known names or hints count as polling"
             ));
@@ -105,29 +105,28 @@ impl PlaceRun {
         let (cpus, cores) = (self.daemon.map().cpus(), self.daemon.map().cores());
         let by = match observer.functions() {
             [] => "names and hints only".to_owned(),
-            some => format!("{}, names and hints", some.join(", ")),
+            functions => format!("{}, names and hints", functions.join(", ")),
         };
         let text = format!("{cpus} CPUs on {cores} cores; polling is seen by {by}");
-        super::tell(self.began, &text)
+        super::tell(self.begun, &text)
     }
 
     fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Fault> {
-        let window = Duration::from_nanos(window_of(args.detect.window).0);
-        while !args.is_over(self.began) && super::wait(window, stop).is_some() {
+        let window = Duration::from_nanos(usable_window(args.detect.window).0);
+        while !args.is_over(self.begun) && super::sleep_window(window, stop).is_some() {
             for event in self.daemon.window()? {
-                super::tell(self.began, &event.text)?;
+                super::tell(self.begun, &event.text)?;
             }
         }
         Ok(())
     }
 
     fn end(self) -> Result<Exit, Fault> {
-        let seconds = self.began.elapsed().as_secs_f64();
-        let used = (own_cpu(&self.roots) - self.cpu).0 as f64 / 1e9;
-        let held = self.daemon.held();
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let used = (own_cpu(&self.roots) - self.cpu_at_start).0 as f64 / 1e9;
+        let held = self.daemon.moved_tasks();
         let outcomes = self.daemon.end();
-        let open = outcomes.iter().filter(|(_, outcome)| !outcome.is_final());
-        let open: Vec<_> = open.collect();
+        let open: Vec<_> = outcomes.iter().filter(|(_, o)| !o.is_final()).collect();
         let percent = 100.0 * used / seconds.max(1e-9);
         let line = format!(
             "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",

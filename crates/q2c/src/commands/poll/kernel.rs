@@ -1,9 +1,9 @@
 //! The commands `q2c poll watch --kernel` and `q2c poll tune-kernel`.
 
-use super::{PutBack, device};
+use super::{RestoreOutcome, find_disk};
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::commands::run_folder::{in_words, publish, tell_report};
+use crate::commands::run_folder::{command_words, publish, tell_report};
 use crate::commands::watch::WatchArgs;
 use crate::output::{print_line, say, show};
 use crate::stream::{MetricsStream, listen, print_summary};
@@ -30,9 +30,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Longest time between two checks of the stop flag.
-const PATIENCE: Duration = Duration::from_millis(40);
-/// Most intervals stored for the result. If there are more, the older half is dropped.
-const KEPT: usize = 20_000;
+const MAX_STOP_DELAY: Duration = Duration::from_millis(40);
+/// Intervals stored for the result. If there are more, the older half is dropped.
+const MAX_INTERVALS: usize = 20_000;
 
 /// Watches until the requested time is over, a signal arrives, the device disappears, or the reader
 /// of the lines closes the pipe.
@@ -43,7 +43,7 @@ pub(super) fn watch(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
             "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
         return Err(Fault::usage(message));
     };
-    let target_disk = device(&roots, name)?;
+    let target_disk = find_disk(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
     let watch = KernelWatch::begin(&roots, &target_disk.disk)?;
     let (device, json) = (&target_disk.disk.name, args.workload.run.json);
@@ -74,20 +74,20 @@ impl KernelWatchRun {
     fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         print_line(&kernel_watch_head(), self.json)?;
         let begun = Instant::now();
-        let interval = Duration::from_nanos(args.interval.0);
+        let length = Duration::from_nanos(args.interval.0);
         let end = args.seconds.map(|s| begun + Duration::from_secs_f64(s));
         for n in 1_u32.. {
-            let edge = begun + interval * n;
+            let edge = begun + length * n;
             let edge = end.map_or(edge, |end| end.min(edge));
             while !stop.load(Ordering::Acquire) && Instant::now() < edge {
-                sleep(PATIENCE.min(edge.saturating_duration_since(Instant::now())));
+                sleep(MAX_STOP_DELAY.min(edge.saturating_duration_since(Instant::now())));
             }
             let stopped = stop.load(Ordering::Acquire);
-            let seen = self.watch.interval()?;
-            let until = format!("{:.2} s", seen.end_s);
-            let read = print_line(&kernel_watch_line(&until, &seen), self.json)?;
-            let read = self.stream.tell(&seen)? && read;
-            self.keep(seen);
+            let interval = self.watch.interval()?;
+            let until = format!("{:.2} s", interval.end_s);
+            let read = print_line(&kernel_watch_line(&until, &interval), self.json)?;
+            let read = self.stream.tell(&interval)? && read;
+            self.add(interval);
             let over = end.is_some_and(|end| Instant::now() >= end);
             match (stopped, over || !read) {
                 (true, _) => return Ok(Exit::Interrupted),
@@ -99,10 +99,10 @@ impl KernelWatchRun {
         Ok(Exit::Done)
     }
 
-    fn keep(&mut self, interval: KernelInterval) {
-        if self.intervals.len() == KEPT {
-            self.not_kept += (KEPT / 2) as u64;
-            self.intervals.drain(..KEPT / 2);
+    fn add(&mut self, interval: KernelInterval) {
+        if self.intervals.len() == MAX_INTERVALS {
+            self.not_kept += (MAX_INTERVALS / 2) as u64;
+            self.intervals.drain(..MAX_INTERVALS / 2);
         }
         self.intervals.push(interval);
     }
@@ -219,10 +219,10 @@ struct TuneKernelPlan<'a> {
 pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let roots = Roots::live();
-    let target_disk = device(&roots, &args.device)?;
+    let target_disk = find_disk(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
     let spec = args.spec(args.own.policies().or_exit(Exit::Usage)?);
-    let command = in_words(&args.command);
+    let command = command_words(&args.command);
     let tune = TuneKernel {
         spec: &spec,
         command: &command,
@@ -235,18 +235,18 @@ pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let outcome = tune.run(&mut rig, &mut say);
     // The load must end before the probes are removed.
     child.stop()?;
-    let put_back = PutBack::announce(&rig.end());
+    let put_back = RestoreOutcome::announce(&rig.end());
     let result = KernelTuneResult {
-        restored: put_back.words.clone(),
+        restored: put_back.text.clone(),
         ..outcome?
     };
-    keep(args, &command, &result)?;
+    save(args, &command, &result)?;
     show(&result, args.json)?;
     Ok(put_back.exit())
 }
 
 /// Writes the result and its page into a run folder.
-fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
+fn save(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
     let plan = TuneKernelPlan {
         device: &args.device,
         command,

@@ -5,7 +5,7 @@ mod patterns;
 mod simulated;
 mod steer;
 
-pub(crate) use patterns::folder_of_library;
+pub(crate) use patterns::make_library_folder;
 
 use crate::commands::watch::WatchArgs;
 use crate::output::{print, say, screen};
@@ -13,7 +13,7 @@ use clap::Subcommand;
 use kernel::TuneKernelArgs;
 use patterns::{SearchArgs, StudyArgs};
 use q2c_host::Roots;
-use q2c_host::block::{TargetDisk, of_path_or_name};
+use q2c_host::block::{TargetDisk, disk_of_path_or_name};
 use q2c_host::restore::UndoOutcome;
 use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::{self, Screen};
@@ -27,22 +27,22 @@ use steer::SteerArgs;
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum PollCommand {
     /// Simulate sleep rules on a trace, beside classic polling and the oracle
-    #[command(after_help = WHERE, after_long_help = rules())]
+    #[ command ( after_help = RULES_HINT , after_long_help = rules ( ) ) ]
     Sim(SimArgs),
     /// Simulate whole families of sleep rules, and find the best
-    #[command(after_help = WHERE, after_long_help = families())]
+    #[ command ( after_help = RULES_HINT , after_long_help = families ( ) ) ]
     Sweep(SweepArgs),
     /// List the sleep rules with their parameters and windows, and say how to write one
     Rules,
     /// Set every rule against every pattern of a set, and score each on patterns that had no part
     /// in the choice of its parameters
-    #[command(after_help = WHERE, after_long_help = families())]
+    #[ command ( after_help = RULES_HINT , after_long_help = families ( ) ) ]
     Study(StudyArgs),
     /// Search families of rules for a better one: on some patterns of a set, and then, once, on
     /// those of sources that were held out
     Search(SearchArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
-    #[command(after_help = WHERE, after_long_help = rules())]
+    #[ command ( after_help = RULES_HINT , after_long_help = rules ( ) ) ]
     Watch(WatchArgs),
     /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies,
     /// write io_poll_delay (Linux 5.8 to 5.18)
@@ -53,7 +53,7 @@ pub(crate) enum PollCommand {
 }
 
 /// The last line of `-h`, which fits a screen, with the place of further help.
-const WHERE: &str =
+const RULES_HINT: &str =
     "q2c poll rules lists the sleep rules and says how to write one; --help has it as well";
 
 fn families() -> String {
@@ -72,10 +72,7 @@ pub(crate) fn run(command: &PollCommand, stop: &AtomicBool) -> Result<Exit, Faul
     match command {
         PollCommand::Sim(args) => simulated::sim(args, stop),
         PollCommand::Sweep(args) => simulated::sweep(args, stop),
-        PollCommand::Rules => {
-            print(&q2c_report::terminal::rules(screen()))?;
-            Ok(Exit::Done)
-        }
+        PollCommand::Rules => print(&terminal::rules(screen())).map(|()| Exit::Done),
         PollCommand::Study(args) => patterns::study(args, stop),
         PollCommand::Search(args) => patterns::search(args, stop),
         PollCommand::Watch(args) if args.kernel => kernel::watch(args, stop),
@@ -85,30 +82,27 @@ pub(crate) fn run(command: &PollCommand, stop: &AtomicBool) -> Result<Exit, Faul
     }
 }
 
-struct PutBack {
+struct RestoreOutcome {
     /// Each setting's file with the outcome; empty if nothing was changed.
-    words: String,
-    as_before: bool,
+    text: String,
+    is_complete: bool,
 }
 
-impl PutBack {
-    fn announce(ends: &[(PathBuf, UndoOutcome)]) -> PutBack {
+impl RestoreOutcome {
+    fn announce(ends: &[(PathBuf, UndoOutcome)]) -> RestoreOutcome {
         let outcome = |(file, end): &(PathBuf, UndoOutcome)| format!("{}: {end}", file.display());
-        let outcomes = ends.iter().map(outcome);
-        let message = outcomes.collect::<Vec<_>>().join("; ");
-        match message.as_str() {
-            "" => say("nothing was changed"),
-            message => say(message),
-        }
-        PutBack {
-            words: message,
-            as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
+        let text = ends.iter().map(outcome).collect::<Vec<_>>().join("; ");
+        let nothing = "nothing was changed";
+        say(if text.is_empty() { nothing } else { &text });
+        RestoreOutcome {
+            text,
+            is_complete: ends.iter().all(|(_, outcome)| outcome.is_final()),
         }
     }
 
     /// The exit code of a command that otherwise succeeded.
     fn exit(&self) -> Exit {
-        if self.as_before {
+        if self.is_complete {
             return Exit::Done;
         }
         say("the setting could not be put back: `q2c restore` tries again");
@@ -118,8 +112,8 @@ impl PutBack {
 
 /// Finds a disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A device
 /// on top of other disks is refused, with their names.
-fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
-    let target_disk = of_path_or_name(roots, name).or_exit(Exit::Target)?;
+fn find_disk(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
+    let target_disk = disk_of_path_or_name(roots, name).or_exit(Exit::Target)?;
     if target_disk.below.is_empty() {
         return Ok(target_disk);
     }

@@ -1,18 +1,18 @@
 //! The commands `q2c poll study` and `q2c poll search`, which compare rules on a set of patterns.
 
-use super::simulated::{GridArgs, Outputs, SimulatedArgs, costs, read_traces};
-use crate::args::temporary;
+use super::simulated::{GridArgs, Outputs, SimulatedArgs, choose_costs, read_traces};
+use crate::args::temporary_folder;
 use crate::output::{say, show};
 use crate::progress::Line;
 use clap::Args;
 use q2c_model::stats::Rng;
 use q2c_model::{Fault, Nanos, OrFault};
-use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
+use q2c_policy::{Family, FamilyError, MAX_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_study::{
-    CellProgress, ChosenCosts, Costs, LIBRARY, LONG_S, Search, SimTrace, Study, read_library,
-    standard,
+    CellProgress, ChosenCosts, Costs, LIBRARY, LONG_RUN_S, Search, SimTrace, Study, read_library,
+    standard_policies,
 };
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -28,7 +28,7 @@ use tempfile::TempDir;
 pub(crate) struct PatternsArgs {
     /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
     /// patterns that q2c brings along]
-    #[arg(long, value_name = "PATH", num_args = 1..)]
+    #[ arg ( long , value_name = "PATH" , num_args = 1 .. ) ]
     pub patterns: Vec<PathBuf>,
     /// How they are simulated, and where the result goes. Without an option for costs those of
     /// --cost published count.
@@ -36,7 +36,7 @@ pub(crate) struct PatternsArgs {
     pub grid: GridArgs,
 }
 
-const ENDING: &str = "parquet";
+const EXTENSION: &str = "parquet";
 
 pub(super) struct Patterns {
     pub traces: Vec<SimTrace>,
@@ -47,7 +47,7 @@ pub(super) struct Patterns {
 impl Patterns {
     pub(crate) fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Fault> {
         let begun = Instant::now();
-        let traces = read(args, stop)?;
+        let traces = read_patterns(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
         let SimulatedArgs { source, cost, .. } = &args.grid.simulated;
         // A sleep needs a cost, since at no cost every rule that polls would lose everything.
@@ -56,7 +56,7 @@ impl Patterns {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
         }
         Ok(Patterns {
-            costs: costs(&cost, source.recording.bs, &traces)?,
+            costs: choose_costs(&cost, source.recording.bs, &traces)?,
             traces,
             reading_s,
         })
@@ -76,17 +76,17 @@ impl Patterns {
     }
 }
 
-/// Refuses more than [`LONG_S`] of work for `count` policies like those of `sample`.
-pub(super) fn worth_it(
+/// Refuses more than [`LONG_RUN_S`] of work for `count` policies like those of `sample`.
+pub(super) fn check_length(
     args: &PatternsArgs,
     what: &str,
     study: &Study<'_>,
     sample: &[PolicySpec],
     count: u64,
 ) -> Result<(), Fault> {
-    let line = Line::working("estimating the time");
+    let line = Line::with_elapsed("estimating the time");
     let takes = line.during(|| study.expected_s(sample, count));
-    let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.grid.yes) else {
+    let Some(takes) = takes.filter(|takes| *takes > LONG_RUN_S && !args.grid.yes) else {
         return Ok(());
     };
     Err(Fault::usage(format!(
@@ -97,34 +97,34 @@ pub(super) fn worth_it(
     )))
 }
 
-fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
+fn read_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     if args.patterns.is_empty() {
-        return library(args, stop);
+        return read_own_patterns(args, stop);
     }
-    let files = args.patterns.iter().map(|path| files(path));
+    let files = args.patterns.iter().map(|path| pattern_files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     read_traces(&files, &args.grid.simulated.source, stop)
 }
 
 /// Reads the library through temporary files.
-fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
-    let folder = folder_of_library()?;
+fn read_own_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
+    let folder = make_library_folder()?;
     let options = args.grid.simulated.source.options(LIBRARY.len());
-    let line = Line::working("reading the patterns of q2c");
+    let line = Line::with_elapsed("reading the patterns of q2c");
     line.during(|| read_library(folder.path(), &options, stop))
 }
 
 /// A folder for the library's files. Dropping this value removes it.
-pub(crate) fn folder_of_library() -> Result<TempDir, Fault> {
-    tempfile::tempdir_in(temporary()).map_err(|error| {
-        let folder = temporary();
+pub(crate) fn make_library_folder() -> Result<TempDir, Fault> {
+    tempfile::tempdir_in(temporary_folder()).map_err(|error| {
+        let folder = temporary_folder();
         let message = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Fault::new(Exit::of_output(&error), message)
+        Fault::new(Exit::from_output_error(&error), message)
     })
 }
 
 /// The patterns at a path: the file itself, or a folder's Parquet files sorted by name.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
+fn pattern_files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -134,12 +134,11 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     let entries: io::Result<Vec<DirEntry>> = fs::read_dir(path).and_then(Iterator::collect);
     let files = entries.map_err(|error| failed(&error))?.into_iter();
     let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
-    paths.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
+    paths.retain(|file| file.extension().is_some_and(|ending| ending == EXTENSION));
     paths.sort();
     if paths.is_empty() {
-        Err(failed(&format!(
-            "expected files that end in .{ENDING}, found none"
-        )))
+        let reason = format!("expected files that end in .{EXTENSION}, found none");
+        Err(failed(&reason))
     } else {
         Ok(paths)
     }
@@ -174,7 +173,7 @@ impl StudyArgs {
         let mut policies = families.collect::<Result<Vec<_>, _>>()?.concat();
         policies.extend(self.on.grid.simulated.own.policies()?);
         if !self.only {
-            let standard = standard(p50).into_iter();
+            let standard = standard_policies(p50).into_iter();
             let asked = policies.clone();
             policies.extend(standard.filter(|policy| !asked.contains(policy)));
         }
@@ -183,18 +182,18 @@ impl StudyArgs {
 }
 
 /// Number of policies simulated first, to estimate the time of a study.
-const SAMPLE: usize = 64;
+const SAMPLE_POLICIES: usize = 64;
 
 pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
     let patterns = Patterns::read(&args.on, stop)?;
-    few_enough(args, patterns.traces.len())?;
+    check_count(args, patterns.traces.len())?;
     let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
     let study = patterns.study(&args.on, &policies);
-    let every = policies.len().div_ceil(SAMPLE).max(1);
+    let every = policies.len().div_ceil(SAMPLE_POLICIES).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
-    worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
+    check_length(&args.on, "study", &study, &sample, policies.len() as u64)?;
     let line = Line::counting(study.cells() as u64, "configurations");
     let result = study.leave_out(
         args.interrupts,
@@ -206,14 +205,14 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
 }
 
 /// Refuses families whose result would not fit into memory, before they are expanded.
-fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
+fn check_count(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
     let asked: u64 = args.rules.iter().map(Family::count).sum();
     let cells = asked.saturating_mul(patterns as u64);
-    if cells <= MOST_CONFIGURATIONS {
+    if cells <= MAX_CONFIGURATIONS {
         return Ok(());
     }
     Err(Fault::usage(format!(
-        "study: expected at most {MOST_CONFIGURATIONS} configurations over all patterns, found {cells}; study fewer, for \
+        "study: expected at most {MAX_CONFIGURATIONS} configurations over all patterns, found {cells}; study fewer, for \
          instance with a wider step"
     )))
 }
@@ -229,33 +228,33 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SOURCE")]
     pub hold_out: Vec<String>,
     /// A known rule that a new one has to beat, beside those of --rule (may be given again)
-    #[arg(long, value_name = "POLICY", default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"])]
+    #[ arg ( long , value_name = "POLICY" , default_values = [ "min:70%,10ms" , "pas" , "mean:50%,100ms" ] ) ]
     pub reference: Vec<PolicySpec>,
     /// Rounds: the first tries points anywhere, the others near the best
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[ arg ( long , default_value_t = 4 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 100 ) ) ]
     pub rounds: u32,
     /// Points of each family and round
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[ arg ( long , default_value_t = 60 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 10_000 ) ) ]
     pub points: u32,
     /// Number of families whose best may win
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=15))]
+    #[ arg ( long , default_value_t = 3 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 15 ) ) ]
     pub finalists: u32,
 }
 
 /// One in this many sources is held out if none is named.
-const ONE_IN: usize = 3;
+const HELD_OUT_DIVISOR: usize = 3;
 
 /// Searches on the patterns that are not held out, evaluates on the others, and prints the result.
 pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
-    let held_out = held_out(args, &patterns.traces)?;
+    let held_out = choose_held_out(args, &patterns.traces)?;
     let is_held_out = |trace: &mut SimTrace| held_out.contains(&trace.source());
     let held_out: Vec<SimTrace> = patterns.traces.extract_if(.., is_held_out).collect();
     let own_rules = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
     let references = [args.reference.clone(), own_rules].concat();
-    let standard = standard(patterns.median());
+    let standard = standard_policies(patterns.median());
     let study = patterns.study(&args.on, &standard);
     let search = Search {
         study: &study,
@@ -266,7 +265,7 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
         finalists: args.finalists as usize,
     };
     let count = search.cells() / study.traces.len();
-    worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
+    check_length(&args.on, "search", &study, &search.sample(), count as u64)?;
     let line = Line::counting(search.cells() as u64, "configurations");
     let result = search.run(&mut CellProgress::new(stop, &mut |done| {
         line.set(done as u64)
@@ -278,14 +277,12 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
 
 /// The sources that are held out: the named ones, else a third of all. The seed draws them before
 /// anything is simulated.
-fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
+fn choose_held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
     let sources: BTreeSet<String> = traces.iter().map(SimTrace::source).collect();
-    let names = |sources: &BTreeSet<String>| sources.iter().cloned().collect::<Vec<_>>().join(", ");
+    let join = |sources: &BTreeSet<String>| sources.iter().cloned().collect::<Vec<_>>().join(", ");
     let refused = |reason: String| {
-        let names = names(&sources);
-        Err(Fault::usage(format!(
-            "search: {reason}; the sources are {names}"
-        )))
+        let message = format!("search: {reason}; the sources are {}", join(&sources));
+        Err(Fault::usage(message))
     };
     let mut asked = args.hold_out.iter();
     if let Some(unknown) = asked.find(|source| !sources.contains(*source)) {
@@ -295,14 +292,13 @@ fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, 
     if drawn.is_empty() {
         let mut shuffled: Vec<String> = sources.iter().cloned().collect();
         Rng::new(args.on.grid.timing.seed).shuffle(&mut shuffled);
-        drawn.extend(shuffled.into_iter().take(sources.len() / ONE_IN));
-        say(&format!("held out: {}", names(&drawn)));
+        drawn.extend(shuffled.into_iter().take(sources.len() / HELD_OUT_DIVISOR));
+        say(&format!("held out: {}", join(&drawn)));
     }
     let (held, total) = (drawn.len(), sources.len());
     if held > 0 && held < total {
         return Ok(drawn);
     }
-    refused(format!(
-        "expected sources on both sides, found {held} of {total} held out"
-    ))
+    let reason = format!("expected sources on both sides, found {held} of {total} held out");
+    refused(reason)
 }

@@ -1,8 +1,8 @@
 //! The commands that simulate sleep rules on traces. They share recordings, costs, times and
 //! outputs with the studies of patterns.
 
-use crate::args::{RecordingArgs, temporary};
-use crate::output::{NewFile, show, unread};
+use crate::args::{RecordingArgs, temporary_folder};
+use crate::output::{NewFile, read_fault, show};
 use crate::progress::Line;
 use clap::Args;
 use q2c_host::{Roots, machine};
@@ -15,10 +15,10 @@ use q2c_report::Reported;
 use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
-use q2c_sim::{Arrival, Configuration, Taking, start_threads};
+use q2c_sim::{Arrival, Configuration, TraceOptions, start_threads};
 use q2c_study::{
-    CellProgress, ChosenCosts, Costs, Holding, SimTrace, Simulation, SourceOptions, Study, Swept,
-    Timing, read,
+    CellProgress, ChosenCosts, Costs, LaneStorage, SimTrace, Simulation, SourceOptions, Study,
+    SweepPolicies, Timing, read,
 };
 use q2c_trace::table::TableColumn;
 use q2c_workbench::settings::{GoalArgs, RuleArgs};
@@ -32,11 +32,11 @@ use std::time::Instant;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TimingArgs {
     /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
+    #[ arg ( long , value_name = "DURATION" , default_value = "400ms" , value_parser = parse_time ) ]
     pub warm_up: Nanos,
     /// Simulated time that counts; a recording is repeated as long [default: each recording's
     /// length, at least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = parse_time ) ]
     pub measure: Option<Nanos>,
     /// Open loop: submissions come as they came in the recording
     ///
@@ -84,7 +84,7 @@ pub(crate) struct SimulatedArgs {
 }
 
 /// Memory for the recordings if the amount of free memory is unknown.
-const MEMORY: Bytes = Bytes(1 << 30);
+const DEFAULT_MEMORY: Bytes = Bytes(1 << 30);
 
 /// Help of `--bs`, which here also selects the calibration.
 const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], and of the calibration that is used [default: the trace's]";
@@ -92,7 +92,7 @@ const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], 
 /// What an input that is no q2c trace does not say itself. The block size is also that of the
 /// calibration.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("bs", |bs| bs.help(BLOCK_SIZE)))]
+#[ command ( mut_arg ( "bs" , | bs | bs . help ( BLOCK_SIZE ) ) ) ]
 pub(crate) struct SourceArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) struct SourceArgs {
     pub device: Option<DevId>,
     /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
     /// [default: half of what is free]
-    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
+    #[ arg ( long , hide_short_help = true , value_name = "SIZE" , value_parser = parse_size ) ]
     pub memory: Option<Bytes>,
     /// Where these files are made [default: $TMPDIR, or /var/tmp]
     #[arg(long, hide_short_help = true, value_name = "FOLDER")]
@@ -124,18 +124,18 @@ impl SourceArgs {
     /// The options for `q2c_study`, for one of `inputs` recordings that share the memory.
     pub(crate) fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
-        let memory = self.memory.or_else(free).unwrap_or(MEMORY);
+        let memory = self.memory.or_else(free).unwrap_or(DEFAULT_MEMORY);
         SourceOptions {
             format: self.recording.format.clone(),
             import: self.recording.options(),
-            taking: Taking {
+            trace: TraceOptions {
                 latency: self.latency,
                 lanes: self.lanes,
                 device: self.device,
             },
-            holding: Holding {
+            storage: LaneStorage {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
-                folder: self.spill.clone().unwrap_or_else(temporary),
+                folder: self.spill.clone().unwrap_or_else(temporary_folder),
                 new_file: q2c_workbench::lane_file::new,
             },
         }
@@ -165,14 +165,14 @@ pub(crate) struct CostArgs {
     pub cost: Option<PathBuf>,
     /// Every sleep ends this much late, and nothing else costs [default: 2us, where there are no
     /// other costs; poll study and poll search: --cost published]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
+    #[ arg ( long , value_name = "DURATION" , value_parser = parse_duration , conflicts_with = "cost" ) ]
     pub wake_delay: Option<Nanos>,
 }
 
 /// The costs for a simulation of `traces`: the requested ones, else those of the run whose folder
 /// holds the recordings, else assumed ones. A file of calibrations has one per block size, selected
 /// by `bs`. Without `bs` the traces must have a single block size.
-pub(super) fn costs(
+pub(super) fn choose_costs(
     args: &CostArgs,
     bs: Option<Bytes>,
     traces: &[SimTrace],
@@ -182,32 +182,32 @@ pub(super) fn costs(
     let asked = match (args.wake_delay, &args.cost) {
         (None, None) => {
             let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
-            let Some(path) = Costs::of_run(&paths) else {
-                return Ok(Costs::unasked(None, &[], bs, &sizes));
+            let Some(path) = Costs::find_in_run(&paths) else {
+                return Ok(Costs::or_assumed(None, &[], bs, &sizes));
             };
-            let disturbed = disturbances(&path)?;
-            let run = calibrated(path)?;
-            return Ok(Costs::unasked(Some(run), &disturbed, bs, &sizes));
+            let disturbed = read_disturbances(&path)?;
+            let run = read_costs(path)?;
+            return Ok(Costs::or_assumed(Some(run), &disturbed, bs, &sizes));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
-        (None, Some(path)) => calibrated(path.clone())?,
+        (None, Some(path)) => read_costs(path.clone())?,
         (Some(delay), _) => Costs::Delay(delay),
     };
     asked.choose(bs, &sizes)
 }
 
-fn disturbances(costs: &Path) -> Result<Vec<Warning>, Fault> {
-    let Some(path) = Costs::result_beside(costs) else {
+fn read_disturbances(costs: &Path) -> Result<Vec<Warning>, Fault> {
+    let Some(path) = Costs::result_file(costs) else {
         return Ok(Vec::new());
     };
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|error| unread(&path, error))?;
+    let text = whole_file::read_named_text(&path, whole_file::MAX_RESULT);
+    let text = text.map_err(|error| read_fault(&path, error))?;
     Costs::disturbances(&path, &text)
 }
 
-fn calibrated(path: PathBuf) -> Result<Costs, Fault> {
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|e| unread(&path, format!("{e}; {}", Costs::FILES)))?;
+fn read_costs(path: PathBuf) -> Result<Costs, Fault> {
+    let text = whole_file::read_named_text(&path, whole_file::MAX_RESULT);
+    let text = text.map_err(|e| read_fault(&path, format!("{e}; {}", Costs::FILES)))?;
     Ok(Costs::Calibrated { path, text })
 }
 
@@ -344,12 +344,12 @@ pub(super) fn sim(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let traces = read_traces(slice::from_ref(&args.trace), source, stop)?;
     let trace = &traces[0];
-    let costs = costs(cost, source.recording.bs, &traces)?;
+    let costs = choose_costs(cost, source.recording.bs, &traces)?;
     let policies = args.policies().or_exit(Exit::Usage)?;
     let simulation = Simulation {
         input: &trace.input,
         policies: &policies,
-        on: Configuration {
+        configuration: Configuration {
             lanes: &trace.lanes,
             cost: &costs.cost,
             drive: args.timing.timing().drive_for(trace.input.span_ns),
@@ -358,7 +358,7 @@ pub(super) fn sim(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         cost_in_words: costs.in_words,
         doubt: costs.doubt,
     };
-    let line = Line::working(&match policies.len() {
+    let line = Line::with_elapsed(&match policies.len() {
         1 => "simulating a rule, classic polling and the oracle".to_owned(),
         n => format!("simulating {n} rules, classic polling and the oracle"),
     });
@@ -400,16 +400,16 @@ pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let SimulatedArgs { source, cost, own } = &grid.simulated;
     let traces = read_traces(&args.inputs, source, stop)?;
     let reading_s = begun.elapsed().as_secs_f64();
-    let costs = costs(cost, source.recording.bs, &traces)?;
-    let swept = Swept {
+    let costs = choose_costs(cost, source.recording.bs, &traces)?;
+    let swept = SweepPolicies {
         families: &args.policy,
         own: &own.policies().or_exit(Exit::Usage)?,
         p50: Nanos(traces[0].input.latency_ns[2] as u64),
     };
     let mut study = grid.study(&traces, &[], &costs, reading_s);
     study.follow.clone_from(&args.follow);
-    let line = Line::working("estimating the time of the sweep");
-    let worth_it = line.during(|| swept.worth_it(&study, grid.yes));
+    let line = Line::with_elapsed("estimating the time of the sweep");
+    let worth_it = line.during(|| swept.check_extent(&study, grid.yes));
     worth_it.or_exit(Exit::Usage)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
@@ -426,21 +426,14 @@ pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::tests::poll;
-    use crate::commands::poll::PollCommand;
+    use q2c_run::arguments::from_words;
 
     fn sim(arguments: &str) -> SimArgs {
-        match poll(&format!("sim {arguments}")) {
-            PollCommand::Sim(args) => args,
-            other => panic!("{other:?}"),
-        }
+        from_words(arguments).unwrap()
     }
 
-    fn sweep(options: &str) -> SweepArgs {
-        match poll(&format!("sweep {options}")) {
-            PollCommand::Sweep(args) => args,
-            other => panic!("{other:?}"),
-        }
+    fn sweep(arguments: &str) -> SweepArgs {
+        from_words(arguments).unwrap()
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The command `q2c poll steer`.
 
-use super::{PutBack, device};
+use super::{RestoreOutcome, find_disk};
 use crate::commands::restore;
 use crate::commands::watch::seconds;
-use crate::output::{print_json, print_line, print_while_read, say};
+use crate::output::{print_line, say, show_as};
 use clap::Args;
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block};
@@ -11,7 +11,7 @@ use q2c_model::{Fault, Nanos, OrFault};
 use q2c_policy::{Formula, PolicySpec, SpecError, find};
 use q2c_result::Exit;
 use q2c_result::steer::{SCHEMA, SteerResult};
-use q2c_watch::steer::{Daemon, Log, Pulse};
+use q2c_watch::steer::{Daemon, Log, Pulse, SteerSource};
 use q2c_workbench::settings::period;
 use std::fs::File;
 use std::io::BufWriter;
@@ -30,10 +30,10 @@ pub(crate) struct SteerArgs {
     #[arg(long, visible_alias = "policy", value_name = "RULE")]
     pub rule: RuleArg,
     /// Shortest length of the windows of a formula [default: 10ms]; a named rule has its own
-    #[arg(long, value_name = "DURATION", value_parser = period)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = period ) ]
     pub period: Option<Nanos>,
     /// End by itself after this time [default: at a signal]
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = seconds ) ]
     pub seconds: Option<f64>,
     /// Write every completion and every value written to this file, a line each
     #[arg(long, value_name = "FILE")]
@@ -70,7 +70,7 @@ impl FromStr for RuleArg {
 }
 
 /// Length of a formula's windows in `q2c poll steer` without `--period`.
-const PERIOD: Nanos = Nanos::from_millis(10);
+const DEFAULT_PERIOD: Nanos = Nanos::from_millis(10);
 
 impl SteerArgs {
     /// The rule as a policy with its parameters. The error says that the formula does not fit its
@@ -82,7 +82,8 @@ impl SteerArgs {
                 "steer by {policy} with --period: that is for formulas; say the rule's own, as in min:70%,10ms"
             )),
             (RuleArg::Formula(formula), period) => {
-                let policy = PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD));
+                let policy =
+                    PolicySpec::from_formula(formula.clone(), period.unwrap_or(DEFAULT_PERIOD));
                 policy.map_err(|error| error.to_string())
             }
         }
@@ -91,32 +92,31 @@ impl SteerArgs {
 
 /// Time between two lines of output. With each line the daemon also checks that no other program
 /// has changed the setting.
-const PULSE: Duration = Duration::from_secs(1);
+const PULSE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Steers until the requested time is over or a signal arrives. Both are normal ends. Then restores
 /// the setting.
 pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let policy = args.policy().or_exit(Exit::Usage)?;
-    let target_disk = device(&roots, &args.device)?;
+    let target_disk = find_disk(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
     let log = open_log(args, &policy, &target_disk)?;
-    let daemon = Daemon::begin(&roots, &target_disk.disk, &policy, &journal, log);
+    let source = SteerSource::from_policy(&policy)?;
     let mut steering = SteerRun {
         args,
-        daemon: daemon?,
+        daemon: Daemon::begin(&roots, &target_disk.disk, source, &journal, log)?,
         sum: Pulse::default(),
         mixed: false,
     };
-    let followed = steering.follow(stop);
+    let ended = steering.follow(stop);
     // The setting is restored first of all, even after an error.
-    let put_back = PutBack::announce(&steering.daemon.end());
+    let put_back = RestoreOutcome::announce(&steering.daemon.end());
     let sum = steering.sum;
-    let ended = followed?;
     let result = SteerResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        ended: ended.to_owned(),
+        ended: ended?.to_owned(),
         device: block::device(&roots, &target_disk),
         policy: policy.to_string(),
         seconds: sum.length_s,
@@ -127,19 +127,15 @@ pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         last_delay: sum.delay,
         mixed: steering.mixed,
         own_cpu_pct: sum.own_cpu_pct,
-        restored: put_back.words.clone(),
+        restored: put_back.text.clone(),
     };
-    if args.json {
-        print_json(&result)?
-    } else {
-        print_while_read(&line("all", &sum)).map(drop)?
-    }
+    show_as(&result, args.json, |_| pulse_line("all", &sum))?;
     Ok(put_back.exit())
 }
 
 fn open_log(args: &SteerArgs, policy: &PolicySpec, target_disk: &TargetDisk) -> Result<Log, Fault> {
     let Some(path) = &args.log else {
-        return Ok(Log::none());
+        return Ok(Log::default());
     };
     let open = || {
         let file = BufWriter::new(File::create_new(path)?);
@@ -157,18 +153,20 @@ struct SteerRun<'a> {
 }
 
 impl SteerRun<'_> {
-    /// Runs the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
-    /// ended, as a word of the result: `signal` or `asked`.
+    /// Runs the daemon until the end, and prints a line each [`PULSE_INTERVAL`]. Returns how the
+    /// steering ended, as a word of the result: `signal` or `asked`.
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Fault> {
         let begun = Instant::now();
         let mut last_line = begun;
-        print_line(&head(), self.args.json)?;
+        let names = ["until", "IOPS", "written", "delay", "own CPU"];
+        let head = names.map(|name| format!("{name:>10}")).concat();
+        print_line(&head, self.args.json)?;
         loop {
-            self.daemon.turn()?;
+            self.daemon.turn(&mut |_| ())?;
             let stopped = stop.load(Ordering::Acquire);
             let seconds = begun.elapsed().as_secs_f64();
             let over = stopped || self.args.seconds.is_some_and(|s| seconds >= s);
-            if !over && last_line.elapsed() < PULSE {
+            if !over && last_line.elapsed() < PULSE_INTERVAL {
                 continue;
             }
             last_line = Instant::now();
@@ -183,7 +181,10 @@ impl SteerRun<'_> {
 
     fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Fault> {
         // The daemon continues when the reader has closed the pipe.
-        print_line(&line(&format!("{seconds:.2} s"), pulse), self.args.json)?;
+        print_line(
+            &pulse_line(&format!("{seconds:.2} s"), pulse),
+            self.args.json,
+        )?;
         if pulse.is_mixed() && !self.mixed {
             self.mixed = true;
             say(
@@ -196,10 +197,10 @@ impl SteerRun<'_> {
                 "note: requests complete here that nobody polls for; the rule is not made from them",
             );
         }
-        if pulse.lost > 0 {
+        let lost = pulse.lost;
+        if lost > 0 {
             say(&format!(
-                "warning: {} completions were not seen: no room",
-                pulse.lost
+                "warning: {lost} completions were not seen: no room"
             ));
         }
         Ok(())
@@ -219,12 +220,7 @@ impl SteerRun<'_> {
     }
 }
 
-fn head() -> String {
-    let names = ["until", "IOPS", "written", "delay", "own CPU"];
-    names.map(|name| format!("{name:>10}")).concat()
-}
-
-fn line(until: &str, pulse: &Pulse) -> String {
+fn pulse_line(until: &str, pulse: &Pulse) -> String {
     let iops = format!("{:.0}", pulse.completions as f64 / pulse.length_s);
     let delay = match pulse.delay {
         -1 => "classic".to_owned(),
@@ -237,14 +233,12 @@ fn line(until: &str, pulse: &Pulse) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::args::tests::poll;
-    use crate::commands::poll::PollCommand;
+    use super::*;
+    use q2c_run::arguments::from_words;
 
     fn steered(options: &str) -> Result<String, String> {
-        match poll(&format!("steer nvme0n1 {options}")) {
-            PollCommand::Steer(args) => args.policy().map(|policy| policy.to_string()),
-            other => panic!("{other:?}"),
-        }
+        let args: SteerArgs = from_words(&format!("nvme0n1 {options}")).unwrap();
+        args.policy().map(|policy| policy.to_string())
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs all experiments in one run; each is a part of it.
 
-use super::one::measured;
+use super::one::measure;
 use super::place::ReproducePlace;
 use crate::commands::run_folder;
 use crate::output::{say, show, unix_s};
@@ -12,13 +12,12 @@ use q2c_result::reproduce::{
     SCHEMA,
 };
 use q2c_run::RunDir;
-use q2c_run::run_dir::RunState;
-use q2c_run::runner::{End, spoken};
+use q2c_run::runner::{End, time_text};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The experiments without a result in the folder of this run.
-pub(super) fn left(experiments: &[Experiment], folder: &Path) -> Vec<Experiment> {
+pub(super) fn unfinished(experiments: &[Experiment], folder: &Path) -> Vec<Experiment> {
     let mut left = experiments.to_vec();
     left.retain(|experiment| finished(&folder.join(&experiment.name)).is_none());
     left
@@ -27,15 +26,14 @@ pub(super) fn left(experiments: &[Experiment], folder: &Path) -> Vec<Experiment>
 /// Reports how long these experiments take. Simulated time takes no real time.
 pub(super) fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
     let real = experiments.iter().filter(|one| !plan.simulates(one));
-    let lengths =
-        real.filter_map(|one| one.length_s(plan.scale, plan.trials.unwrap_or(one.trials)));
-    let total: f64 = lengths.sum();
+    let times = real.filter_map(|one| one.length_s(plan.scale, plan.trials.unwrap_or(one.trials)));
+    let total: f64 = times.sum();
     let mut message = match experiments.len() {
         1 => "1 experiment".to_owned(),
         n => format!("{n} experiments"),
     };
     if total >= 1.0 {
-        let length = spoken(total);
+        let length = time_text(total);
         message += &format!(", about {length}, beside the time to prepare the target");
     }
     say(&message);
@@ -57,7 +55,7 @@ pub(super) fn conclude(
             missing.push(experiment.name.clone());
             continue;
         }
-        let (line, whole) = part(experiment, &place, &folder, stop);
+        let (line, whole) = run_or_read_part(experiment, &place, &folder, stop);
         missing.extend((!whole).then(|| experiment.name.clone()));
         lines.push(line);
     }
@@ -73,19 +71,14 @@ pub(super) fn conclude(
         experiments: lines,
         missing,
     };
-    let state = if complete {
-        RunState::Complete
-    } else {
-        RunState::Interrupted
-    };
-    run_folder::publish(folder, state, &result)?;
+    run_folder::publish(folder, run_folder::state(complete), &result)?;
     show(&result, args.run.json)?;
     Ok(place.end(&path, complete, args))
 }
 
 /// Runs one experiment in its part of the folder, or reads its result if it exists. Returns its
 /// claims, and true if it is complete.
-fn part(
+fn run_or_read_part(
     experiment: &Experiment,
     place: &ReproducePlace,
     folder: &RunDir,
@@ -93,13 +86,13 @@ fn part(
 ) -> (ExperimentLine, bool) {
     if let Some(result) = finished(&folder.part(&experiment.name)) {
         say(&format!("{}: done before", experiment.name));
-        return (q2c_report::reproduce::line(&result), true);
+        return (q2c_report::reproduce::experiment_line(&result), true);
     }
     say(&format!("{}:", experiment.name));
     match run_part(experiment, place, folder, stop) {
         Ok((result, end)) => {
             let whole = !matches!(end, End::Cancelled);
-            (q2c_report::reproduce::line(&result), whole)
+            (q2c_report::reproduce::experiment_line(&result), whole)
         }
         Err(failure) => {
             say(&format!("{}: failed to {failure}", experiment.name));
@@ -122,17 +115,17 @@ fn run_part(
     let identity = place.identity();
     let path = folder.part(&experiment.name);
     let mut part = if path.exists() {
-        run_folder::resumed(&path, &identity)?
+        run_folder::resume(&path, &identity)?
     } else {
         folder.create_part(&experiment.name, &part_plan, &identity)?
     };
-    let (result, end) = measured(experiment, place, &mut part, stop)?;
+    let (result, end) = measure(experiment, place, &mut part, stop)?;
     run_folder::publish(part, end.state(), &result)?;
     Ok((result, end))
 }
 
 fn finished(part: &Path) -> Option<ReproduceResult> {
-    let result: ReproduceResult = run_folder::result(part, "q2c reproduce", SCHEMA).ok()?;
+    let result: ReproduceResult = run_folder::read_result(part, "q2c reproduce", SCHEMA).ok()?;
     result.complete.then_some(result)
 }
 

@@ -6,18 +6,18 @@ mod place;
 
 use super::run_folder::{self, quoted};
 use crate::output::{print, say, show_as};
-use crate::workbench::{cpus_without_target, machine_unless, named_cpus, scratch};
+use crate::workbench::{cpus_without_target, machine_unless, make_scratch, named_cpus};
 use clap::Subcommand;
-use place::{ReproducePlace, nowhere};
+use place::{ReproducePlace, site_without_disk};
 use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::reproduce_list;
-use q2c_reproduce::jobs::no_capture;
-use q2c_reproduce::needs::Present;
-use q2c_reproduce::{Ahead, Experiment, ExperimentError, ReproduceSettings, file};
+use q2c_reproduce::jobs::capture_refusal;
+use q2c_reproduce::needs::Features;
+use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
-use q2c_run::runner::spoken;
+use q2c_run::runner::time_text;
 use q2c_run::{RunDir, whole_file};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -32,20 +32,20 @@ pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
         plan.all_trials |= args.all_trials;
         let experiments = if plan.all {
             let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
-            all::tell_length(&all::left(&experiments, path), &plan);
+            all::tell_length(&all::unfinished(&experiments, path), &plan);
             experiments
         } else {
             vec![Experiment::parse(&plan.experiment).or_exit(Exit::Input)?]
         };
         let place = ReproducePlace::open(plan, &experiments, None, args, stop);
-        let place = place.map_err(Fault::of_plan)?;
-        let folder = run_folder::resumed(path, &place.identity())?;
+        let place = place.map_err(Fault::for_plan)?;
+        let folder = run_folder::resume(path, &place.identity())?;
         return conclude(&experiments, place, folder, args, stop);
     }
     let experiments = match &args.name {
         None => file::built_in_experiments().or_exit(Exit::Internal)?,
         Some(name) => {
-            let experiment = experiment(name)?;
+            let experiment = find_experiment(name)?;
             if experiment.takes_target() && args.target.is_none() && args.scratch.is_none() {
                 return Err(Fault::usage(format!(
                     "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
@@ -56,12 +56,12 @@ pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
         }
     };
     let takes = args.name.is_none() || experiments[0].takes_target();
-    let asked = plan(args, &experiments, args.target.clone().filter(|_| takes))?;
+    let asked = make_plan(args, &experiments, args.target.clone().filter(|_| takes))?;
     if asked.all {
         all::tell_length(&experiments, &asked);
     }
-    let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
-    let plan = asked.on_scratch(scratch.as_ref());
+    let scratch = make_scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
+    let plan = asked.with_scratch_target(scratch.as_ref());
     let place = ReproducePlace::open(plan, &experiments, scratch, args, stop)?;
     let name = if place.plan.all {
         "reproduce-all"
@@ -97,7 +97,7 @@ fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
 }
 
 /// A built-in experiment, or the one in a file whose name ends in `.toml`.
-fn experiment(name: &str) -> Result<Experiment, Fault> {
+fn find_experiment(name: &str) -> Result<Experiment, Fault> {
     if name.ends_with(".toml") {
         read(Path::new(name))
     } else {
@@ -109,7 +109,7 @@ fn experiment(name: &str) -> Result<Experiment, Fault> {
 ///
 /// # Errors
 /// The named machine is one on which no experiment can run, or its file cannot be read.
-fn plan(
+fn make_plan(
     args: &ReproduceSettings,
     experiments: &[Experiment],
     target: Option<String>,
@@ -118,43 +118,48 @@ fn plan(
     let target = plan.has_simulated_target();
     let is_real = |experiment: &Experiment| experiment.needs_real_time(target).is_some();
     let all_real = experiments.iter().all(is_real);
-    let real = experiments.first().filter(|_| all_real).and_then(|experiment| {
-        let reason = experiment.needs_real_time(target)?;
-        Some(format!(
-            "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",
-            experiment.name
-        ))
-    });
+    let real = experiments
+        .first()
+        .filter(|_| all_real)
+        .and_then(|experiment| {
+            let reason = experiment.needs_real_time(target)?;
+            Some(format!(
+                "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",
+                experiment.name
+            ))
+        });
     plan.machine = machine_unless(real, &args.simulated)?;
     Ok(plan)
 }
 
 fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let all_experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
-    let plan = plan(args, &all_experiments, args.target.clone())?;
+    let plan = make_plan(args, &all_experiments, args.target.clone())?;
     let (place, here) = match &plan.target {
         Some(_) => {
             let place = ReproducePlace::open(plan, &all_experiments, None, args, stop)?;
-            (Some(place), Present::default())
+            (Some(place), Features::default())
         }
         // The facts of this machine without a target.
         None => {
             let cpus = cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus;
-            (None, Present::here(cpus.len(), None))
+            (None, Features::read(cpus.len(), None))
         }
     };
     let captured = all_experiments.iter().any(|experiment| experiment.capture);
-    let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
+    let no_capture = captured
+        .then(|| capture_refusal(&site_without_disk()))
+        .flatten();
     let listed = |experiment: &Experiment| {
-        let seat = place.as_ref().map(|place| place.seat(experiment));
-        let ahead = Ahead {
-            present: seat.map_or(&here, |seat| &seat.present),
+        let machine_place = place.as_ref().map(|place| place.for_experiment(experiment));
+        let lister = Lister {
+            present: machine_place.map_or(&here, |machine_place| &machine_place.present),
             target: args.target.is_some(),
             no_capture: no_capture.as_deref(),
             scale: args.scale,
             trials: args.trials,
         };
-        ahead.listed(experiment)
+        lister.list_entry(experiment)
     };
     let experiments: Vec<ListedExperiment> = all_experiments.iter().map(listed).collect();
     let result = ListResult {
@@ -181,26 +186,19 @@ pub(crate) enum ExperimentCommand {
 pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let ExperimentCommand::Check { file } = command;
     let experiment = read(file)?;
-    let points = experiment.points().len();
-    let Experiment {
-        name,
-        claims,
-        trials,
-        ..
-    } = &experiment;
-    let length = experiment.length_s(1.0, *trials).filter(|s| *s >= 1.0);
-    let length = length.map_or_else(String::new, |s| format!(", about {}", spoken(s)));
-    let claims = claims.len();
-    print(&format!(
-        "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
-    ))?;
-    Ok(Exit::Done)
+    let (name, trials) = (&experiment.name, experiment.trials);
+    let length = experiment.length_s(1.0, trials).filter(|s| *s >= 1.0);
+    let length = length.map_or_else(String::new, |s| format!(", about {}", time_text(s)));
+    let (claims, points) = (experiment.claims.len(), experiment.points().len());
+    let text =
+        format!("{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}");
+    print(&text).map(|()| Exit::Done)
 }
 
 /// Reads an experiment from a file. Each mistake in it is reported on a line.
 pub(crate) fn read(file: &Path) -> Result<Experiment, Fault> {
     let name = file.display();
-    let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
+    let text = whole_file::read_named_text(file, whole_file::MAX_TEXT).map_err(|e| {
         Fault::input(format!(
             "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
         ))
@@ -213,8 +211,7 @@ pub(crate) fn read(file: &Path) -> Result<Experiment, Fault> {
             say(&format!("{name}: {problem}"));
         }
         let lines = if problems.len() == 1 { "line" } else { "lines" };
-        Fault::input(format!(
-            "understand the experiment {name}: see the {lines} above"
-        ))
+        let message = format!("understand the experiment {name}: see the {lines} above");
+        Fault::input(message)
     })
 }

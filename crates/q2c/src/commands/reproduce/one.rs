@@ -1,17 +1,17 @@
 //! A single experiment: a run of its own, or a part of the run of all experiments.
 
 use super::place::ReproducePlace;
-use crate::commands::poll::folder_of_library;
+use crate::commands::poll::make_library_folder;
 use crate::commands::run_folder;
 use crate::output::{show, unix_s};
-use crate::progress::{Line, of_trials};
+use crate::progress::{Line, trial_progress};
 use q2c_model::{Fault, OrFault};
-use q2c_reproduce::file::RulesAsked;
+use q2c_reproduce::file::CompetingRules;
 use q2c_reproduce::jobs::{AxisValues, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
-use q2c_reproduce::studies::rules::{Draw, library, not_run, points};
-use q2c_reproduce::{About, Experiment, ReproduceSettings, answer};
+use q2c_reproduce::studies::rules::{Draw, library, points, unrun_points};
+use q2c_reproduce::{Experiment, ReproduceSettings, RunFacts, answer};
 use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{Point, PointTrial, ReproduceResult};
@@ -31,7 +31,7 @@ pub(super) fn conclude(
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     let path = run_folder::announce(&folder);
-    let (result, end) = match measured(experiment, &place, &mut folder, stop) {
+    let (result, end) = match measure(experiment, &place, &mut folder, stop) {
         Ok(done) => done,
         Err(failure) => {
             place.keep_for_resume(&path);
@@ -48,7 +48,7 @@ pub(super) fn conclude(
 }
 
 /// Runs the trials that the folder's journal lacks, and judges the claims.
-pub(super) fn measured(
+pub(super) fn measure(
     experiment: &Experiment,
     place: &ReproducePlace,
     folder: &mut RunDir,
@@ -64,47 +64,47 @@ pub(super) fn measured(
         all_trials: plan.all_trials,
         ..Settings::default()
     };
-    let seat = place.seat(experiment);
-    let ground = place.ground(seat, folder.path());
-    let about = |seconds: f64| About {
-        present: &seat.present,
+    let machine_place = place.for_experiment(experiment);
+    let resources = place.resources(machine_place, folder.path());
+    let about = |seconds: f64| RunFacts {
+        present: &machine_place.present,
         target: place.target().filter(|_| experiment.takes_target()),
         scale: plan.scale,
         trials,
         seed: plan.run.seed,
         started_unix_s,
         seconds,
-        idle_busy_cpus: seat.site.idle_busy_cpus,
+        idle_busy_cpus: machine_place.site.idle_busy_cpus,
     };
     if experiment.compare.is_some() {
-        let compared = |run| run_folder::result(run, "q2c compare", compare::SCHEMA);
+        let compared = |run| run_folder::read_result(run, "q2c compare", compare::SCHEMA);
         let from: Option<CompareResult> = plan.from.as_deref().map(compared).transpose()?;
         let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
-        let about = About {
+        let about = RunFacts {
             trials: from.as_ref().map_or(0, trials_asked),
             ..about(begun.elapsed().as_secs_f64())
         };
-        let result = q2c_reproduce::judged(experiment, &about, points);
+        let result = q2c_reproduce::judge(experiment, &about, points);
         return Ok((result, End::Complete));
     }
     if let Some(asked) = &experiment.rules {
         let seed = plan.run.seed;
         let draw = Draw { trials, seed };
-        let (points, end) = simulated(experiment, asked, draw, stop)?;
+        let (points, end) = simulate(experiment, asked, draw, stop)?;
         let about = about(begun.elapsed().as_secs_f64());
-        let result = q2c_reproduce::judged(experiment, &about, points);
+        let result = q2c_reproduce::judge(experiment, &about, points);
         let complete = matches!(end, End::Complete);
         return Ok((ReproduceResult { complete, ..result }, end));
     }
     let mut jobs = JobsPlan {
         experiment,
-        ground: &ground,
+        resources: &resources,
         scale: plan.scale,
     };
-    let clock = RunnerClock::new(&seat.site.time);
+    let clock = RunnerClock::new(&machine_place.site.time);
     let summary = match &experiment.place {
-        Some(setup) => trials_of(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
-        None => trials_of(&mut jobs, &settings, &clock, folder, stop)?,
+        Some(setup) => run_trials(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
+        None => run_trials(&mut jobs, &settings, &clock, folder, stop)?,
     };
     let about = about(begun.elapsed().as_secs_f64());
     let cpus = |at: &AxisValues| match experiment.place {
@@ -114,7 +114,7 @@ pub(super) fn measured(
     Ok((answer(experiment, &about, &summary, cpus), summary.end))
 }
 
-fn trials_of<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
+fn run_trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
     plan: &mut P,
     settings: &Settings,
     clock: &RunnerClock,
@@ -125,20 +125,20 @@ fn trials_of<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
         settings,
         cancel: stop,
         clock,
-        progress: &mut ToldOnce::new(of_trials()),
+        progress: &mut DistinctFailures::new(trial_progress()),
     }
     .run(plan, folder)
 }
 
 /// The points of an experiment of sleep rules, simulated over q2c's library of patterns.
-fn simulated(
+fn simulate(
     experiment: &Experiment,
-    rules: &RulesAsked,
+    rules: &CompetingRules,
     draw: Draw,
     stop: &AtomicBool,
 ) -> Result<(Vec<Point>, End), Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let folder = folder_of_library()?;
+    let folder = make_library_folder()?;
     let points = library(folder.path(), stop).and_then(|traces| {
         let cells = rules.policies.len() * traces.len();
         let line = Line::counting(cells as u64, "configurations");
@@ -146,7 +146,7 @@ fn simulated(
     });
     match points {
         Err(failure) if failure.exit() == Exit::Interrupted => {
-            Ok((not_run(experiment), End::Cancelled))
+            Ok((unrun_points(experiment), End::Cancelled))
         }
         points => Ok((points?, End::Complete)),
     }
@@ -154,7 +154,7 @@ fn simulated(
 
 /// Passes events on, except failures for a reason that was already shown. They are counted, and
 /// reported at the end.
-pub(super) struct ToldOnce {
+pub(super) struct DistinctFailures {
     display: Box<dyn Progress>,
     reasons: Vec<FailureReason>,
 }
@@ -165,15 +165,15 @@ struct FailureReason {
     points: Vec<String>,
 }
 
-impl ToldOnce {
+impl DistinctFailures {
     pub(crate) fn new(display: Box<dyn Progress>) -> Self {
-        ToldOnce {
+        DistinctFailures {
             display,
             reasons: Vec::new(),
         }
     }
 
-    fn note(&mut self, point: &str, reason: &str) -> bool {
+    fn is_new_reason(&mut self, point: &str, reason: &str) -> bool {
         let point = point.to_owned();
         let existing = self.reasons.iter_mut().find(|known| known.reason == reason);
         if let Some(existing) = existing {
@@ -190,7 +190,7 @@ impl ToldOnce {
 
 impl FailureReason {
     /// Says how many more failed; `None` if none did.
-    fn more(&self) -> Option<String> {
+    fn repeats_text(&self) -> Option<String> {
         let more = self.points.len() - 1;
         let mut points = self.points.clone();
         points.sort_unstable();
@@ -203,12 +203,14 @@ impl FailureReason {
     }
 }
 
-impl Progress for ToldOnce {
+impl Progress for DistinctFailures {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Failed(subject, _, reason) if !self.note(&subject.label, reason) => return,
+            Event::Failed(subject, _, reason) if !self.is_new_reason(&subject.label, reason) => {
+                return;
+            }
             Event::Ended(..) => {
-                for note in self.reasons.iter().filter_map(FailureReason::more) {
+                for note in self.reasons.iter().filter_map(FailureReason::repeats_text) {
                     self.display.event(&Event::Note(note));
                 }
             }
@@ -236,17 +238,14 @@ mod tests {
     #[test]
     fn a_reason_is_told_once_and_the_others_are_counted() {
         let heard = EventLog::default();
-        let mut progress = ToldOnce::new(Box::new(heard.clone()));
+        let mut progress = DistinctFailures::new(Box::new(heard.clone()));
         let mut fail = |label: &str, trial: u32, reason: &str| {
             let subject = Subject {
                 label: label.to_owned(),
                 trial,
             };
-            progress.event(&Event::Failed(
-                subject,
-                Position::default(),
-                reason.to_owned(),
-            ));
+            let position = Position::default();
+            progress.event(&Event::Failed(subject, position, reason.to_owned()));
         };
         for label in ["a", "b", "c"] {
             fail(label, 0, "no module");

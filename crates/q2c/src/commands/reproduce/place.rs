@@ -1,7 +1,7 @@
 //! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
 //! simulated machine.
 
-use crate::commands::bench::{abilities, media};
+use crate::commands::bench::{abilities, find_media};
 use crate::commands::run_folder;
 use crate::output::say;
 use crate::workbench::{cpus_without_target, named_cpus, open_for_interfaces, tell_place};
@@ -14,9 +14,9 @@ use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::{Bytes, CpuId, Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
-use q2c_reproduce::jobs::{Ground, OpenTarget};
-use q2c_reproduce::needs::Present;
-use q2c_reproduce::{Experiment, Maker};
+use q2c_reproduce::jobs::{JobResources, OpenTarget};
+use q2c_reproduce::needs::Features;
+use q2c_reproduce::{DeviceMaker, Experiment};
 use q2c_result::{Exit, Machine};
 use q2c_run::Identity;
 use q2c_sys::Clock;
@@ -29,23 +29,24 @@ use std::time::Duration;
 pub(super) struct ReproducePlace {
     target: Option<(Workbench, Media)>,
     /// The place for experiments in real time; `None` if there are none.
-    real: Option<Seat>,
+    real: Option<MachinePlace>,
     /// The place for experiments in simulated time; `None` if there are none.
-    simulated: Option<Seat>,
+    simulated: Option<MachinePlace>,
     pub plan: ReproduceSettings,
     devices: SimDevices,
     _orderly: Orderly,
 }
 
-pub(super) struct Seat {
+/// The site, the CPUs and the facts of a real or simulated machine.
+pub(super) struct MachinePlace {
     /// Its clock, and the source of its counters.
     pub site: Site,
     cpus: Vec<CpuId>,
-    pub present: Present,
+    pub present: Features,
 }
 
 /// Time for which the machine is observed at rest if no target is opened.
-const REST: Duration = Duration::from_millis(500);
+const REST_LENGTH: Duration = Duration::from_millis(500);
 
 impl ReproducePlace {
     /// Opens the target of `plan` for `experiments`, and chooses the CPUs.
@@ -67,11 +68,11 @@ impl ReproducePlace {
                 };
                 let mut bench = open_for_interfaces(&request, scratch, stop)?;
                 if plan.scratch.is_some() {
-                    bench.on_scratch();
+                    bench.mark_scratch();
                 }
                 tell_place(&bench);
                 let engines = experiments.iter().flat_map(Experiment::engines);
-                let media = media(&bench, &engines.collect::<Vec<_>>())?;
+                let media = find_media(&bench, &engines.collect::<Vec<_>>())?;
                 Some((bench, media))
             }
             None => None,
@@ -81,8 +82,8 @@ impl ReproducePlace {
         let (simulated, real): (Vec<_>, Vec<_>) =
             experiments.iter().partition(|one| plan.simulates(one));
         let machine = plan.machine.as_ref().filter(|_| !simulated.is_empty());
-        let simulated = machine.map(|machine| Seat::simulated(machine, target.as_ref(), named));
-        let real = (!real.is_empty()).then(|| Seat::real(target.as_ref(), named));
+        let simulated = machine.map(|m| MachinePlace::simulated(m, target.as_ref(), named));
+        let real = (!real.is_empty()).then(|| MachinePlace::real(target.as_ref(), named));
         Ok(ReproducePlace {
             devices: target.as_ref().map_or_else(
                 || SimDevices::new(q2c_study::service_times),
@@ -96,25 +97,29 @@ impl ReproducePlace {
         })
     }
 
-    pub(crate) fn seat(&self, experiment: &Experiment) -> &Seat {
+    pub(crate) fn for_experiment(&self, experiment: &Experiment) -> &MachinePlace {
         let simulated = self.simulated.as_ref();
         let simulated = simulated.filter(|_| self.plan.simulates(experiment));
-        let seat = simulated.or(self.real.as_ref());
-        seat.expect("each experiment has a machine")
+        let place = simulated.or(self.real.as_ref());
+        place.expect("each experiment has a machine")
     }
 
     /// This machine, or the simulated one if everything is simulated.
-    fn first_seat(&self) -> &Seat {
-        let seat = self.real.as_ref().or(self.simulated.as_ref());
-        seat.expect("there is an experiment")
+    fn first_place(&self) -> &MachinePlace {
+        let place = self.real.as_ref().or(self.simulated.as_ref());
+        place.expect("there is an experiment")
     }
 
     pub(crate) fn machine(&self) -> &Machine {
-        &self.first_seat().present.machine
+        &self.first_place().present.machine
     }
 
     /// The resources of jobs; files of created devices go into `folder`.
-    pub(crate) fn ground<'a>(&'a self, seat: &'a Seat, folder: &Path) -> Ground<'a> {
+    pub(crate) fn resources<'a>(
+        &'a self,
+        place: &'a MachinePlace,
+        folder: &Path,
+    ) -> JobResources<'a> {
         let target = self.target.as_ref().map(|(bench, media)| OpenTarget {
             media,
             span: bench.workload.span,
@@ -122,11 +127,11 @@ impl ReproducePlace {
             abilities: abilities(bench, media),
         });
         let restore_dir = crate::commands::restore::folder(None).ok();
-        Ground {
+        JobResources {
             target,
-            site: &seat.site,
-            cpus: &seat.cpus,
-            maker: Maker::new(
+            site: &place.site,
+            cpus: &place.cpus,
+            maker: DeviceMaker::new(
                 Roots::live(),
                 folder.to_owned(),
                 restore_dir.clone(),
@@ -146,8 +151,8 @@ impl ReproducePlace {
 
     /// The facts that two sessions of a run must share.
     pub(crate) fn identity(&self) -> Identity {
-        let program = run_folder::program();
-        let Seat { cpus, present, .. } = self.first_seat();
+        let program = run_folder::program_version();
+        let MachinePlace { cpus, present, .. } = self.first_place();
         match &self.target {
             Some((bench, _)) => bench.identity(cpus, &program),
             None => {
@@ -186,18 +191,18 @@ impl ReproducePlace {
     }
 }
 
-impl Seat {
+impl MachinePlace {
     /// The place on this machine.
-    fn real(target: Option<&(Workbench, Media)>, named: Named<'_>) -> Result<Self, Fault> {
+    fn real(target: Option<&(Workbench, Media)>, named: NamedCpus<'_>) -> Result<Self, Fault> {
         let target = target.filter(|(bench, _)| world(bench).is_none());
         let cpus = match target {
             Some((bench, _)) => bench.cpus_by_topology(named),
             None => cpus_without_target(None, named),
         };
         let cpus = cpus?.cpus;
-        Ok(Seat {
-            site: target.map_or_else(at_rest, |(bench, _)| bench.workload.site.clone()),
-            present: Present::here(cpus.len(), target.map(|(bench, media)| (bench, media))),
+        Ok(MachinePlace {
+            site: target.map_or_else(resting_site, |(bench, _)| bench.workload.site.clone()),
+            present: Features::read(cpus.len(), target.map(|(bench, media)| (bench, media))),
             cpus,
         })
     }
@@ -206,13 +211,13 @@ impl Seat {
     fn simulated(
         machine: &SimMachine,
         target: Option<&(Workbench, Media)>,
-        named: Named<'_>,
+        named: NamedCpus<'_>,
     ) -> Result<Self, Fault> {
         let world = target.and_then(|(bench, _)| world(bench)).cloned();
         let world = world.unwrap_or_else(|| World::new(machine.clone()));
         let cpus = cpus_without_target(Some(&world), named)?;
-        Ok(Seat {
-            present: Present::simulated(&world, cpus.cpus.len()),
+        Ok(MachinePlace {
+            present: Features::simulated(&world, cpus.cpus.len()),
             cpus: cpus.cpus,
             site: Site::without_disk(Roots::live(), world),
         })
@@ -232,11 +237,8 @@ fn request(
     args: &ReproduceSettings,
 ) -> Result<WorkloadRequest, Fault> {
     let mut sizes: Vec<Bytes> = Vec::new();
-    let mut pattern = q2c_engine::Pattern {
-        random: true,
-        write: false,
-    };
-    for settings in experiments.iter().flat_map(Experiment::on_target) {
+    let mut pattern = q2c_engine::Pattern::RANDREAD;
+    for settings in experiments.iter().flat_map(Experiment::target_settings) {
         let settings = settings.or_exit(Exit::Input)?;
         if !sizes.contains(&settings.bs) {
             sizes.push(settings.bs);
@@ -259,18 +261,18 @@ fn request(
 }
 
 /// CPU numbers in the order in which jobs take them; `None` for the machine's order.
-type Named<'a> = Option<&'a [CpuId]>;
+type NamedCpus<'a> = Option<&'a [CpuId]>;
 
 /// A site without a disk, with the busy CPUs measured at rest; 0 if they cannot be read.
-fn at_rest() -> Site {
-    let site = nowhere();
+fn resting_site() -> Site {
+    let site = site_without_disk();
     Site {
-        idle_busy_cpus: busy_at_rest(&site.roots, REST).unwrap_or(0.0),
+        idle_busy_cpus: busy_at_rest(&site.roots, REST_LENGTH).unwrap_or(0.0),
         ..site
     }
 }
 
 /// A site without a disk.
-pub(super) fn nowhere() -> Site {
+pub(super) fn site_without_disk() -> Site {
     Site::without_disk(Roots::live(), Clock::new())
 }

@@ -28,31 +28,26 @@ pub(super) fn run(
     // The largest number is checked first. A mistake in it then ends the run before anything is
     // measured, and the other numbers use its CPUs.
     let bench = open_without_rest(&spec.request(), scratch.clone(), stop);
-    let bench = bench.map_err(|fault| {
-        if resumed.is_some() {
-            fault.of_plan()
-        } else {
-            fault
-        }
-    })?;
+    let is_resumed = resumed.is_some();
+    let bench = bench.map_err(|fault| if is_resumed { fault.for_plan() } else { fault })?;
     let cpus = bench.workload.cpus.clone();
-    let identity = bench.identity(&cpus, &run_folder::program());
+    let identity = bench.identity(&cpus, &run_folder::program_version());
     drop(bench);
     let folder = match resumed {
-        Some(folder) => run_folder::resumed(folder, &identity)?,
+        Some(folder) => run_folder::resume(folder, &identity)?,
         None => {
             spec.workload.cpus = cpus.iter().map(|cpu| cpu.0).collect();
             RunDir::create(&spec.workload.run.out, "tune", &spec, &identity)?
         }
     };
-    let whole = TuneOverJobs {
+    let run = TuneOverJobs {
         folder,
         spec,
         scratch,
         limits,
         stop,
     };
-    whole.run()
+    run.run_all()
 }
 
 struct TuneOverJobs<'a> {
@@ -66,38 +61,39 @@ struct TuneOverJobs<'a> {
 }
 
 impl TuneOverJobs<'_> {
-    fn run(self) -> Result<Exit, Fault> {
+    fn run_all(self) -> Result<Exit, Fault> {
         let _orderly = Orderly::begin();
         let path = self.folder.path().to_owned();
         say(&format!("run folder of all numbers {}", path.display()));
         let mut runs = Vec::new();
-        let failed = self.fill(&mut runs);
+        let failed = self.run_numbers(&mut runs);
         let (scratch, limits) = (self.scratch.clone(), self.limits);
-        let of_earlier = self.spec.workload.scratch.is_some() && scratch.is_none();
-        let left = of_earlier.then(|| PathBuf::from(self.spec.target()));
-        let outcome = self.tell(runs, failed);
-        let complete = outcome.as_ref().is_ok_and(|result| result.complete);
-        match (complete, left) {
-            (true, Some(left)) => run_folder::tell_no_longer_needed(&left),
-            (true, None) => {}
-            _ => run_folder::tell_kept(scratch.map(Scratch::keep), &path),
-        }
-        let exit = if complete {
-            Exit::Done
-        } else {
-            Exit::Interrupted
+        let is_earlier_scratch = self.spec.workload.scratch.is_some() && scratch.is_none();
+        let earlier_scratch = is_earlier_scratch.then(|| PathBuf::from(self.spec.target()));
+        let outcome = self.publish_and_show(runs, failed);
+        let exit = match (&outcome, earlier_scratch) {
+            (Ok(result), earlier) if result.complete => {
+                earlier
+                    .iter()
+                    .for_each(|path| run_folder::tell_no_longer_needed(path));
+                Exit::Done
+            }
+            _ => {
+                run_folder::tell_kept(scratch.map(Scratch::keep), &path);
+                Exit::Interrupted
+            }
         };
-        limits.end(exit, &path, &outcome?)
+        limits.judge(exit, &path, &outcome?)
     }
 
     /// Runs the incomplete numbers of jobs, and adds the results of all to `runs`. Ends at the
     /// first number that is stopped or fails. Returns that number and why it has no result.
-    fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
+    fn run_numbers(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
             if self.stop.load(Ordering::Relaxed) || runs.last().is_some_and(|run| !run.complete) {
                 return None;
             }
-            match self.number(jobs) {
+            match self.run_number(jobs) {
                 Ok(result) => runs.push(result),
                 Err(failure) => return Some((jobs, failure)),
             }
@@ -107,34 +103,36 @@ impl TuneOverJobs<'_> {
 
     /// The result for one number of jobs, from an earlier session if it is complete, else from a
     /// run made now.
-    fn number(&self, jobs: u32) -> Result<TuneResult, Fault> {
+    fn run_number(&self, jobs: u32) -> Result<TuneResult, Fault> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
         let (spec, place) = match RunDir::inspect(&path) {
-            Ok((_, Status::Complete)) => return kept(&path),
+            Ok((_, Status::Complete)) => {
+                let result = run_folder::read_result(&path, "q2c tune", SCHEMA)?;
+                say(&format!("{} is complete", path.display()));
+                return Ok(result);
+            }
             Ok(_) => {
                 let plan: TuneSettings =
                     read_checked_plan(&path).map_err(RunDirError::on_resume)?;
-                (plan.resumed_by(&self.spec), TuneFolder::Kept(&path))
+                (plan.with_session(&self.spec), TuneFolder::Existing(&path))
             }
             Err(RunDirError::NotARun { .. }) => {
                 let part = TuneFolder::Part(&self.folder, tune_jobs::folder(jobs));
-                (self.spec.of_jobs(jobs), part)
+                (self.spec.for_jobs(jobs), part)
             }
             Err(error) => return Err(error.on_resume()),
         };
         let job_counts = &self.spec.jobs;
         let nth = job_counts.iter().take_while(|n| **n <= jobs).count();
-        say(&format!(
-            "number {nth} of {}: --jobs {jobs}",
-            job_counts.len()
-        ));
+        let count = job_counts.len();
+        say(&format!("number {nth} of {count}: --jobs {jobs}"));
         let tuned = tune_job(spec, self.scratch.clone(), &place, None, self.stop)?;
         tuned.outcome.map(|(result, _)| result)
     }
 
     /// Writes and prints the result over all numbers of jobs. The error comes from the number that
     /// failed, or from the writing.
-    fn tell(
+    fn publish_and_show(
         self,
         runs: Vec<TuneResult>,
         failed: Option<(u32, Fault)>,
@@ -152,16 +150,12 @@ impl TuneOverJobs<'_> {
             reason: failure.message().to_owned(),
         });
         let result = TuneJobsResult::new(&self.spec.jobs, runs, reason);
-        let state = if result.complete {
-            RunState::Complete
-        } else {
-            RunState::Interrupted
-        };
+        let state = run_folder::state(result.complete);
         run_folder::publish(self.folder, state, &result)?;
         if let Some((jobs, failure)) = failed {
             // Earlier measurements are in the report.
             run_folder::tell_report(&path);
-            let resume = run_folder::resume(&path);
+            let resume = run_folder::resume_command(&path);
             let message =
                 format!("tune with --jobs {jobs}, to {failure}; mend that and go on with {resume}");
             return Err(Fault::new(failure.exit(), message));
@@ -173,10 +167,4 @@ impl TuneOverJobs<'_> {
         }
         Ok(result)
     }
-}
-
-fn kept(folder: &Path) -> Result<TuneResult, Fault> {
-    let result = run_folder::result(folder, "q2c tune", SCHEMA)?;
-    say(&format!("{} is complete", folder.display()));
-    Ok(result)
 }

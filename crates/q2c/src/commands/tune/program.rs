@@ -4,7 +4,7 @@
 use crate::commands::capture::CaptureArgs;
 use crate::commands::capture::{CaptureCounter, Child, RunningCapture};
 use crate::commands::record;
-use crate::commands::run_folder::in_words;
+use crate::commands::run_folder::command_words;
 use crate::output::say;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
@@ -17,7 +17,7 @@ use q2c_run::RunDir;
 use q2c_trace::TraceWriter;
 use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
 use q2c_tune::TuneSettings;
-use q2c_tune::program::{RecordingSelection, copied, read};
+use q2c_tune::program::{RecordingSelection, nearest_workload, read};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,35 +43,35 @@ impl RecordedProgram {
 }
 
 /// The program that the arguments name, recorded or read; `None` if they name none.
-pub(super) fn recorded(
+pub(super) fn record_or_read(
     args: &TuneSettings,
     stop: &AtomicBool,
 ) -> Result<Option<RecordedProgram>, Fault> {
     let recorded = match &args.program.from {
-        Some(path) => of_file(path, args, stop)?,
-        None if args.program.is_asked_for() => of_command(args, stop)?,
+        Some(path) => import(path, args, stop)?,
+        None if args.program.has_program() => record_command(args, stop)?,
         None => return Ok(None),
     };
-    say(&q2c_report::program::in_a_line(&recorded.program));
+    say(&q2c_report::program::summary(&recorded.program));
     Ok(Some(recorded))
 }
 
 /// The program in the recording at `path`. A recording of another tool is converted to a trace.
-fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
+fn import(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
     let named = path.display().to_string();
-    let program = program(path, &named, args, stop)?;
-    if matches!(Input::recognise(path, None), Ok(Input::Own)) {
+    let program = program_in(path, &named, args, stop)?;
+    if matches!(Input::recognise(path, None), Ok(Input::Trace)) {
         return Ok(RecordedProgram {
             program,
             trace: path.to_owned(),
             _folder: None,
         });
     }
-    let folder = folder(args)?;
+    let folder = make_folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let options = ImportOptions::default();
     to_trace(&[path.to_owned()], None, &options, &trace, stop)
-        .map_err(|error| unread(error.into()))?;
+        .map_err(|error| suggest_import(error.into()))?;
     Ok(RecordedProgram {
         program,
         trace,
@@ -79,16 +79,16 @@ fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Record
     })
 }
 
-fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
-    let folder = folder(args)?;
+fn record_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
+    let folder = make_folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let meta = capture(args, &trace, stop)?;
-    let command = in_words(&args.program.command);
-    ended_well(args, &command, &meta)?;
+    let command = command_words(&args.program.command);
+    check_status(args, &command, &meta)?;
     let disks = meta.facts.get("disks").cloned().unwrap_or_default();
-    let program = program(&trace, &command.join(" "), args, stop);
+    let program = program_in(&trace, &command.join(" "), args, stop);
     let mut program = program
-        .map_err(|e| e.followed_by(&format!("; recorded: {disks} (--record names another)")))?;
+        .map_err(|e| e.with_advice(&format!("; recorded: {disks} (--record names another)")))?;
     program.recording.command = command;
     program.recording.path = None;
     Ok(RecordedProgram {
@@ -101,7 +101,7 @@ fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram,
 /// Records into the new file `trace` while the command runs. Returns the trace's description.
 fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Fault> {
     let roots = Roots::live();
-    let name = disk(args);
+    let name = disk_name(args);
     let target = CaptureTarget::find(&roots, &name).map_err(|error| {
         let message = format!("{error}; name the disk of the program's data by --record");
         Fault::new(Exit::Target, message)
@@ -115,7 +115,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let writer = TraceWriter::create(trace, TraceMeta::default())?;
     let begun = RunningCapture::begin(&roots, &target, &capture);
     let mut capturing = begun.map_err(|failure| {
-        failure.followed_by(
+        failure.with_advice(
             "; begin q2c with sudo, or record where that is allowed (q2c trace record) and name \
              the trace by --from",
         )
@@ -133,7 +133,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
 }
 
 /// The disk to record, by name or by a file on it.
-fn disk(args: &TuneSettings) -> String {
+fn disk_name(args: &TuneSettings) -> String {
     let target = args.workload.target.clone();
     // A simulated target has no disk.
     let target = target.filter(|name| Path::new(name).exists());
@@ -142,7 +142,7 @@ fn disk(args: &TuneSettings) -> String {
 }
 
 /// Refuses the recording of a failed command; one that q2c ended after `--record-for` is fine.
-fn ended_well(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Result<(), Fault> {
+fn check_status(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Result<(), Fault> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
     let by_signal = status.parse::<i32>().is_err();
     if status == "0" || (by_signal && args.program.record_for.is_some()) {
@@ -155,30 +155,30 @@ fn ended_well(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Resu
     )))
 }
 
-fn program(
+fn program_in(
     path: &Path,
     named: &str,
     args: &TuneSettings,
     stop: &AtomicBool,
 ) -> Result<Program, Fault> {
-    let taken = RecordingSelection {
-        named: named.to_owned(),
+    let selection = RecordingSelection {
+        name: named.to_owned(),
         processes: args.program.process.clone(),
     };
-    let (pattern, meta) = read(path, &taken, stop).map_err(unread)?;
+    let (pattern, meta) = read(path, &selection, stop).map_err(suggest_import)?;
     let cpus = match args.workload.cpus.len() {
         0 => AllowedCpus::read()?.count(),
         named => named,
     };
     Ok(Program {
-        copied: copied(&pattern, cpus as u32),
+        copied: nearest_workload(&pattern, cpus as u32),
         pattern,
         recording: ProgramRecording {
             command: Vec::new(),
             path: Some(named.to_owned()),
             source: meta.source,
             disks: meta.facts.get("disks").cloned(),
-            processes: taken.processes,
+            processes: selection.processes,
             lost: meta.lost,
             unmatched: meta.unmatched,
         },
@@ -187,23 +187,23 @@ fn program(
 }
 
 /// A temporary folder inside the folder for runs, for a trace that is made now.
-fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
+fn make_folder(args: &TuneSettings) -> Result<TempDir, Fault> {
     let out = &args.workload.run.out;
     let made = fs::create_dir_all(out)
         .and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
     made.map_err(|error| {
         let out = out.display();
         let message = format!("make a folder in {out}: {error}; name another place with --out");
-        Fault::new(Exit::of_output(&error), message)
+        Fault::new(Exit::from_output_error(&error), message)
     })
 }
 
 /// Advises `trace import`, which has options for what a recording lacks; `tune` has none.
-fn unread(fault: Fault) -> Fault {
+fn suggest_import(fault: Fault) -> Fault {
     match fault.cause() {
         Some(
             ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. },
-        ) => fault.followed_by(
+        ) => fault.with_advice(
             "; q2c trace import has the options that such a recording needs, and makes a trace for \
              --from",
         ),

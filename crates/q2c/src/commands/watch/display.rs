@@ -23,11 +23,11 @@ pub(crate) enum WatchDisplay {
     },
 }
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static SCREEN_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Restores the terminal's screen if it was taken over.
-pub(crate) fn give_back_the_screen() {
-    if TAKEN.swap(false, Ordering::AcqRel) {
+pub(crate) fn restore_screen() {
+    if SCREEN_TAKEN.swap(false, Ordering::AcqRel) {
         ratatui::restore();
     }
 }
@@ -37,7 +37,7 @@ pub(crate) struct TerminalScreen(DefaultTerminal);
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
         // Dropping the `DefaultTerminal` after this shows the cursor again.
-        give_back_the_screen();
+        restore_screen();
     }
 }
 
@@ -55,12 +55,12 @@ impl WatchDisplay {
             ratatui::restore();
             Fault::environment(format!("take over the terminal: {error}; use --plain"))
         })?;
-        TAKEN.store(true, Ordering::Release);
+        SCREEN_TAKEN.store(true, Ordering::Release);
         Ok(WatchDisplay::Screen(TerminalScreen(terminal)))
     }
 
     /// The actions of the keys pressed since the last call; always empty for lines.
-    pub(crate) fn asked(&mut self) -> Result<Vec<Action>, Fault> {
+    pub(crate) fn actions(&mut self) -> Result<Vec<Action>, Fault> {
         let mut actions = Vec::new();
         if let WatchDisplay::Screen(_) = self {
             while event::poll(Duration::ZERO).or_exit(Exit::Environment)? {
@@ -73,7 +73,7 @@ impl WatchDisplay {
     /// Prints the latest interval if lines are shown. Returns false if the reader has closed the
     /// pipe.
     pub(crate) fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
-        match (self, state.last()) {
+        match (self, state.last_interval()) {
             (WatchDisplay::Lines { aside }, Some(last)) => {
                 let delivered = print_line(&watch_line(last, &state.names()), *aside)?;
                 match watch_late_line(last) {

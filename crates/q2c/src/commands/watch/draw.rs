@@ -4,10 +4,10 @@ mod charts;
 
 use super::display::HELP;
 use super::state::WatchState;
-use charts::{Charts, LINES};
+use charts::{Charts, MAX_CHART_LINES};
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, Method};
-use q2c_report::mode::words;
+use q2c_report::mode::label;
 use q2c_report::terminal::latency_bars;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -23,9 +23,9 @@ pub(crate) struct Head {
 }
 
 /// Fewest columns and lines that fit a histogram beside the list of methods.
-const ROOMY: (u16, u16) = (72, 6);
+const MIN_ROOMY_SIZE: (u16, u16) = (72, 6);
 /// Lines of the list and the histogram above the charts on a tall screen.
-const ABOVE: u16 = 12;
+const LINES_ABOVE_CHARTS: u16 = 12;
 const COLOURS: [Color; 6] = [
     Color::Cyan,
     Color::Yellow,
@@ -40,14 +40,14 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let line = Constraint::Length(1);
     let rows = [line, line, Constraint::Min(0), line];
     let [top, now_line, body, help] = Layout::vertical(rows).areas(frame.area());
-    let list = list(state);
+    let list = method_list(state);
     let charts = Charts::new(state, head, frame.area().width);
-    frame.render_widget(title(state, head), top);
-    frame.render_widget(now(state, now_line.width), now_line);
+    frame.render_widget(title_line(state, head), top);
+    frame.render_widget(method_line(state, now_line.width), now_line);
     match room_above(body, list.len() as u16, charts.count()) {
-        Some(above) => roomy(frame, state, list, &charts, (above, body)),
+        Some(above) => draw_roomy(frame, state, list, &charts, (above, body)),
         None => {
-            let [left, right] = beside_list(&list, body);
+            let [left, right] = split_beside_list(&list, body);
             frame.render_widget(Paragraph::new(list), left);
             charts.draw(frame, right, false);
         }
@@ -62,18 +62,18 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
 /// The lines of the list and the histogram above the charts. `None` if there is no room, so that
 /// the list goes beside the charts.
 fn room_above(body: Rect, list: u16, gauges: u16) -> Option<u16> {
-    let (columns, lines) = ROOMY;
+    let (columns, lines) = MIN_ROOMY_SIZE;
     let charts = |chart_lines| gauges * chart_lines + 1;
     let least = list.max(lines) + charts(1);
     if body.width < columns || body.height < least {
         return None;
     }
-    let wanted = body.height.saturating_sub(list.max(ABOVE) + 1);
-    let chart_lines = (wanted / gauges).clamp(1, LINES);
+    let wanted = body.height.saturating_sub(list.max(LINES_ABOVE_CHARTS) + 1);
+    let chart_lines = (wanted / gauges).clamp(1, MAX_CHART_LINES);
     Some(body.height - charts(chart_lines))
 }
 
-fn roomy(
+fn draw_roomy(
     frame: &mut Frame<'_>,
     state: &WatchState,
     list: Vec<Line<'static>>,
@@ -82,7 +82,7 @@ fn roomy(
 ) {
     let parts = [Constraint::Length(above), Constraint::Min(0)];
     let [above, below] = Layout::vertical(parts).areas(body);
-    let [left, right] = beside_list(&list, above);
+    let [left, right] = split_beside_list(&list, above);
     frame.render_widget(Paragraph::new(list), left);
     let (width, height) = (usize::from(right.width), usize::from(right.height));
     let bars = latency_bars("U2C", &state.shown(1).latency, width, height);
@@ -91,7 +91,7 @@ fn roomy(
     charts.draw(frame, below, true);
 }
 
-fn beside_list(list: &[Line<'_>], area: Rect) -> [Rect; 2] {
+fn split_beside_list(list: &[Line<'_>], area: Rect) -> [Rect; 2] {
     let widest = list.iter().map(Line::width).max().unwrap_or(0) as u16 + 2;
     let halves = [
         Constraint::Length(widest.min(area.width / 2)),
@@ -100,12 +100,12 @@ fn beside_list(list: &[Line<'_>], area: Rect) -> [Rect; 2] {
     Layout::horizontal(halves).areas(area)
 }
 
-fn title(state: &WatchState, head: &Head) -> Line<'static> {
-    let end = state.last().map_or(0.0, |last| last.end_s);
+fn title_line(state: &WatchState, head: &Head) -> Line<'static> {
+    let end = state.last_interval().map_or(0.0, |last| last.end_s);
     let job = Span::styled(head.job.clone(), Modifier::BOLD);
     let every = format!("   every {}, {end:.1} s so far", head.interval);
     let mut line = Line::from(vec![job, Span::raw(every)]);
-    if state.paused() {
+    if state.is_paused() {
         line.push_span(Span::raw("   "));
         line.push_span(Span::styled(" PAUSED ", Modifier::REVERSED));
     }
@@ -114,7 +114,7 @@ fn title(state: &WatchState, head: &Head) -> Line<'static> {
 
 /// The line with the method in force and what the kernel really did. If it is wider than `width`,
 /// the state of the background is left out, since the list shows it.
-fn now(state: &WatchState, width: u16) -> Line<'static> {
+fn method_line(state: &WatchState, width: u16) -> Line<'static> {
     let shown = state.shown(1);
     let names = state.names();
     let Some(last) = shown.intervals.last() else {
@@ -129,8 +129,8 @@ fn now(state: &WatchState, width: u16) -> Line<'static> {
         (_, false) => "; background at rest",
     };
     let settling = if last.settled { "" } else { " (settling)" };
-    let was = last.was.as_ref().map_or(String::new(), words);
-    let method = Span::styled(names[row].method.to_string(), colour(Some(row)));
+    let was = last.was.as_ref().map_or(String::new(), label);
+    let method = Span::styled(names[row].method.to_string(), method_colour(Some(row)));
     let line = |background| {
         let was = format!("{settling} was {was}{background}");
         Line::from(vec![method.clone(), Span::raw(was)])
@@ -144,7 +144,7 @@ fn now(state: &WatchState, width: u16) -> Line<'static> {
 }
 
 /// The methods to choose from, with a mark at the selected one, and the state of the background.
-fn list(state: &WatchState) -> Vec<Line<'static>> {
+fn method_list(state: &WatchState) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
         let (mark, weight) = if n == state.selected {
             ("> ", Modifier::BOLD)
@@ -152,7 +152,7 @@ fn list(state: &WatchState) -> Vec<Line<'static>> {
             ("  ", Modifier::empty())
         };
         let name = Method::from(method.clone()).brief();
-        let style = colour(state.row_of_method(method)).add_modifier(weight);
+        let style = method_colour(state.row_of_method(method)).add_modifier(weight);
         Line::from(vec![Span::raw(mark), Span::styled(name, style)])
     };
     let mut lines: Vec<Line<'_>> = state.methods.iter().enumerate().map(line).collect();
@@ -164,7 +164,7 @@ fn list(state: &WatchState) -> Vec<Line<'static>> {
     lines
 }
 
-fn colour(row: Option<usize>) -> Style {
+fn method_colour(row: Option<usize>) -> Style {
     let style = Style::new();
     row.map_or(style, |row| style.fg(COLOURS[row % COLOURS.len()]))
 }

@@ -8,11 +8,11 @@ use crate::output::{print, say, screen};
 use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
 use crate::workbench::{open_new, tell_place};
 use clap::Args;
-pub(crate) use display::give_back_the_screen;
+pub(crate) use display::restore_screen;
 use display::{Action, WatchDisplay};
 use draw::Head;
-use q2c_model::{Bytes, Fault, Nanos, OrFault, seconds_within, time_within};
-use q2c_policy::{LaneMethod, PolicySpec, SpecError};
+use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_seconds_in, parse_time_in};
+use q2c_policy::{LaneMethod, SpecError};
 use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
@@ -20,7 +20,7 @@ use q2c_result::late::LateWatch;
 use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
 use q2c_watch::endpoint::Endpoint;
 use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan};
-use q2c_workbench::late::LateCapture;
+use q2c_workbench::late::begin_late_capture;
 use q2c_workbench::settings::{JobsArg, RuleArgs, WorkloadArgs};
 use q2c_workbench::workbench::Workbench;
 use state::{WatchOrder, WatchState};
@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Longest wait for an interval before keys are read again.
-const PATIENCE: Duration = Duration::from_millis(40);
+const KEY_INTERVAL: Duration = Duration::from_millis(40);
 
 pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
@@ -36,17 +36,17 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let endpoint = listen(args.metrics.prometheus)?;
     let bench = open_new("poll watch", &args.workload, None, args.jobs.jobs, stop)?;
     tell_place(&bench);
-    let stream = stream(args, &bench, endpoint)?;
+    let stream = open_stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
     let mut watcher = WatchSession {
         args,
         state: WatchState::new(methods, !args.workload.background_jobs().is_empty()),
-        head: head(args, bs, &bench),
+        head: screen_head(args, bs, &bench),
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
         stream,
     };
     let site = &bench.workload.site;
-    let begin = || LateCapture::begin(site, bench.workload.sampler_cpu);
+    let begin = || begin_late_capture(site, bench.workload.sampler_cpu);
     let capture = args.parts.then(begin);
     let (capture, unseen) = match capture.transpose() {
         Ok(capture) => (capture, None),
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let plan = WatchPlan {
         bs,
-        first: &first,
+        first_method: &first,
         interval: args.interval,
         seed: args.workload.run.seed,
         capture,
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 
 /// The outputs of each interval other than the screen or the lines. Metrics are served from the CPU
 /// of the listening thread, since elsewhere they might take time from a lane.
-fn stream(
+fn open_stream(
     args: &WatchArgs,
     bench: &Workbench,
     endpoint: Option<Endpoint>,
@@ -94,7 +94,7 @@ fn stream(
     MetricsStream::open(device, schema, endpoint, WatchMetrics::new(device), settle)
 }
 
-fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
+fn screen_head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     let cpus = bench.workload.cpus.iter().map(|cpu| cpu.0.to_string());
     let cpus = cpus.collect::<Vec<String>>().join(", ");
     let (path, rw) = (bench.target.path.escape_debug(), args.workload.rw);
@@ -118,14 +118,14 @@ impl WatchSession<'_> {
         self.display.draw(&self.state, &self.head)?;
         loop {
             let mut changed = false;
-            match watch.see(PATIENCE) {
+            match watch.next_event(KEY_INTERVAL) {
                 WatchEvent::End => return Ok(false),
                 WatchEvent::Nothing => {}
                 WatchEvent::Interval(interval) => {
-                    self.state.see(&interval);
+                    self.state.add_interval(&interval);
                     changed = true;
                     let seconds = self.args.seconds;
-                    let over = seconds.is_some_and(|s| reached(interval.span.1, s));
+                    let over = seconds.is_some_and(|s| is_over(interval.span.1, s));
                     if !self.tell()? || over {
                         return Ok(false);
                     }
@@ -135,7 +135,7 @@ impl WatchSession<'_> {
                     }
                 }
             }
-            for action in self.display.asked()? {
+            for action in self.display.actions()? {
                 match action {
                     Action::Quit => return Ok(false),
                     Action::Interrupt => return Ok(true),
@@ -153,7 +153,7 @@ impl WatchSession<'_> {
     /// closed the pipe.
     fn tell(&mut self) -> Result<bool, Fault> {
         let read = self.display.tell(&self.state)?;
-        match self.stream.wants().then(|| self.state.line()).flatten() {
+        match self.stream.is_used().then(|| self.state.line()).flatten() {
             Some(line) => Ok(self.stream.tell(&line)? && read),
             None => Ok(read),
         }
@@ -165,14 +165,14 @@ impl WatchSession<'_> {
             Some(WatchOrder::Method(method)) => watch.switch(&method),
             Some(WatchOrder::Background(on)) => watch.switch_background(on),
         };
-        self.state.ordered(number.or_exit(Exit::Internal)?);
+        self.state.note_order(number.or_exit(Exit::Internal)?);
         Ok(())
     }
 }
 
 /// True if a watch of `seconds` is over at `end_ns`. It may be a microsecond short, since slices
 /// have whole nanoseconds and the last one may end a few early.
-fn reached(end_ns: u64, seconds: f64) -> bool {
+fn is_over(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
 
@@ -183,8 +183,8 @@ fn conclude(
     state: WatchState,
     end: WatchEnd,
 ) -> Result<Exit, Fault> {
-    let (methods, intervals, not_kept) = state.end();
-    let some = !intervals.is_empty();
+    let (methods, intervals, not_kept) = state.into_rows();
+    let has_intervals = !intervals.is_empty();
     let ended = match &end.fault {
         Some(fault) => format!("fault: {fault}"),
         None => if end.stopped { "signal" } else { "asked" }.to_owned(),
@@ -210,15 +210,15 @@ fn conclude(
         not_kept,
         late: end.late,
     };
-    if some && args.workload.run.json {
+    if has_intervals && args.workload.run.json {
         print_summary(&result)?;
-    } else if some {
+    } else if has_intervals {
         print(&format!("\n{}", result.document().text(screen())))?;
     }
     match end.fault {
         Some(fault) => Err(Fault::new(Exit::Device, fault)),
         None if !end.stopped => Ok(Exit::Done),
-        None if some => {
+        None if has_intervals => {
             say("stopped by a signal");
             Ok(Exit::Interrupted)
         }
@@ -240,23 +240,23 @@ pub(crate) struct WatchArgs {
     /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may
     /// be given again); the first runs at the start [default: poll, interrupt, mean:50%,100ms,
     /// min:70%,10ms, pas]
-    #[arg(long, value_name = "METHOD", value_parser = method)]
+    #[ arg ( long , value_name = "METHOD" , value_parser = method ) ]
     pub policy: Vec<LaneMethod>,
     /// Own rules.
     #[command(flatten)]
     pub own: RuleArgs,
     /// Length of an interval
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
+    #[ arg ( long , value_name = "DURATION" , default_value = "1s" , value_parser = interval ) ]
     pub interval: Nanos,
     /// End by itself after this time [default: at a key or a signal]
-    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
+    #[ arg ( short = 's' , long , value_name = "DURATION" , value_parser = seconds ) ]
     pub seconds: Option<f64>,
     /// Go on to the next method by itself each time this is over
-    #[arg(long, value_name = "DURATION", value_parser = each)]
+    #[ arg ( long , value_name = "DURATION" , value_parser = each ) ]
     pub every: Option<Nanos>,
     /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
     /// uses it: no I/O is done, and the options of a job mean nothing
-    #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
+    #[ arg ( long , conflicts_with_all = [ "policy" , "rule" , "every" , "scratch" , "background" ] ) ]
     pub kernel: bool,
     /// Split the latency into submission, device, return, oversleep, wake-up and reap, by the block
     /// layer's capture (root); it slows each I/O
@@ -276,9 +276,8 @@ impl WatchArgs {
         let [bs] = self.workload.bs[..] else {
             let sizes: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
             let sizes = sizes.join(", ");
-            return Err(format!(
-                "watch one block size: expected one for --bs, found {sizes}"
-            ));
+            let message = format!("watch one block size: expected one for --bs, found {sizes}");
+            return Err(message);
         };
         let interval = self.interval;
         if self.seconds.is_some_and(|s| s < interval.as_secs_f64()) {
@@ -294,7 +293,7 @@ impl WatchArgs {
         let own_rules = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
         let mut methods: Vec<LaneMethod> = self.policy.iter().cloned().chain(own_rules).collect();
         if methods.is_empty() {
-            methods = standard();
+            methods = standard_methods();
         }
         Ok(methods)
     }
@@ -302,12 +301,10 @@ impl WatchArgs {
 
 /// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
 /// rules. These are `min`, which has windows, and `pas`, which learns from every completion.
-fn standard() -> Vec<LaneMethod> {
-    let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
-    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
-    let mut methods = vec![LaneMethod::Poll, LaneMethod::Interrupt];
-    methods.extend(rules.map(LaneMethod::Hybrid));
-    methods
+fn standard_methods() -> Vec<LaneMethod> {
+    ["poll", "interrupt", "mean:50%,100ms", "min:70%,10ms", "pas"]
+        .map(|text| method(text).expect("a known method"))
+        .to_vec()
 }
 
 /// A method as typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
@@ -320,30 +317,26 @@ fn method(text: &str) -> Result<LaneMethod, SpecError> {
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    time_within(text, Nanos::from_millis(100)..=Nanos::from_millis(60_000))
+    parse_time_in(text, Nanos::from_millis(100)..=Nanos::from_millis(60_000))
 }
 
 fn each(text: &str) -> Result<Nanos, String> {
     let ms = Nanos::from_millis;
-    time_within(text, ms(100)..=ms(86_400_000))
+    parse_time_in(text, ms(100)..=ms(86_400_000))
 }
 
 /// Parses the seconds of a watch or of steering: 0.1 to 86,400 (a day).
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    seconds_within(text, 0.1..=86_400.0)
+    parse_seconds_in(text, 0.1..=86_400.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::tests::poll;
-    use crate::commands::poll::PollCommand;
+    use q2c_run::arguments::from_words;
 
     fn watch(options: &str) -> WatchArgs {
-        match poll(&format!("watch null {options}")) {
-            PollCommand::Watch(args) => args,
-            other => panic!("{other:?}"),
-        }
+        from_words(&format!("null {options}")).unwrap()
     }
 
     #[test]

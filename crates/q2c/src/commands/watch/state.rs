@@ -6,7 +6,7 @@ use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::live::LatencyCounts;
 use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine, WatchMethod};
-use q2c_watch::{WorkloadInterval as Seen, by_method, counts, latency, mode, numbers, settling};
+use q2c_watch::{WorkloadInterval, counts, latency, mode, numbers, settle_time, summarize};
 
 #[derive(Clone, Debug)]
 pub(crate) enum WatchOrder {
@@ -16,8 +16,9 @@ pub(crate) enum WatchOrder {
 }
 
 /// The state of a watch. [`WatchState::act`] turns a key's action into an order. The caller gives
-/// it to the workload, and then calls [`WatchState::ordered`] with the number that the workload
-/// assigned. Intervals come with [`WatchState::see`], each with the number of the order in force.
+/// it to the workload, and then calls [`WatchState::note_order`] with the number that the workload
+/// assigned. [`WatchState::add_interval`] gets intervals with the number of the order in force.
+#[derive(Default)]
 pub(crate) struct WatchState {
     /// The methods to choose from. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
@@ -49,9 +50,9 @@ pub(crate) struct ShownIntervals {
     pub latency: LatencyCounts,
 }
 
-/// Most intervals stored for the summary: a day of seconds. If there are more, the older half is
+/// Intervals stored for the summary: a day of seconds. If there are more, the older half is
 /// dropped.
-const KEPT: usize = 86_400;
+const MAX_INTERVALS: usize = 86_400;
 /// The parameter that keys change: the share of the statistic to sleep.
 pub(crate) const RATIO: &str = "ratio";
 /// Number of steps of a ratio from 0 to 1.
@@ -64,16 +65,8 @@ impl WatchState {
         WatchState {
             orders: vec![(methods[0].clone(), has_background)],
             methods,
-            selected: 0,
             background: has_background.then_some(true),
-            note: String::new(),
-            current: (0, 0),
-            rows: Vec::new(),
-            intervals: Vec::new(),
-            counts: WatchCounts::default(),
-            latency: LatencyCounts::default(),
-            not_kept: 0,
-            frozen: None,
+            ..WatchState::default()
         }
     }
 
@@ -84,10 +77,10 @@ impl WatchState {
             Action::Method { next } => {
                 let count = self.methods.len();
                 self.selected = (self.selected + if next { 1 } else { count - 1 }) % count;
-                (count > 1).then(|| self.order())
+                (count > 1).then(|| self.method_order())
             }
-            Action::Ratio { up } => self.turn(up),
-            Action::Background => self.toggle(),
+            Action::Ratio { up } => self.change_ratio(up),
+            Action::Background => self.toggle_background(),
             Action::Pause => {
                 let frozen = self.frozen.take();
                 self.frozen = frozen.is_none().then(|| self.latest(usize::MAX));
@@ -97,19 +90,19 @@ impl WatchState {
         }
     }
 
-    fn order(&self) -> WatchOrder {
+    fn method_order(&self) -> WatchOrder {
         WatchOrder::Method(self.methods[self.selected].clone())
     }
 
-    fn turn(&mut self, up: bool) -> Option<WatchOrder> {
-        let turned = match &self.methods[self.selected] {
-            LaneMethod::Hybrid(policy) => turned(policy, up),
+    fn change_ratio(&mut self, up: bool) -> Option<WatchOrder> {
+        let changed = match &self.methods[self.selected] {
+            LaneMethod::Hybrid(policy) => with_next_ratio(policy, up),
             _ => Err("this method has no ratio"),
         };
-        match turned {
+        match changed {
             Ok(policy) => {
                 self.methods[self.selected] = LaneMethod::Hybrid(policy);
-                Some(self.order())
+                Some(self.method_order())
             }
             Err(note) => {
                 note.clone_into(&mut self.note);
@@ -118,7 +111,7 @@ impl WatchState {
         }
     }
 
-    fn toggle(&mut self) -> Option<WatchOrder> {
+    fn toggle_background(&mut self) -> Option<WatchOrder> {
         match self.background {
             Some(on) => {
                 self.background = Some(!on);
@@ -132,36 +125,39 @@ impl WatchState {
     }
 
     /// Records that the workload took the latest order as `number`. Numbers increase by one.
-    pub(crate) fn ordered(&mut self, number: u64) {
+    pub(crate) fn note_order(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
         let method = self.methods[self.selected].clone();
         self.orders.push((method, self.background == Some(true)));
     }
 
-    pub(crate) fn see(&mut self, seen: &Seen) {
+    pub(crate) fn add_interval(&mut self, watched: &WorkloadInterval) {
         let mut interval = WatchInterval {
-            end_s: seen.span.1 as f64 / 1e9,
-            length_s: (seen.span.1 - seen.span.0) as f64 / 1e9,
-            unrecorded: seen.foreground.ios - seen.foreground.latencies.len() as u64,
-            numbers: numbers(seen),
-            misses: seen.misses.clone(),
+            end_s: watched.span.1 as f64 / 1e9,
+            length_s: (watched.span.1 - watched.span.0) as f64 / 1e9,
+            unrecorded: watched.foreground.ios - watched.foreground.latencies.len() as u64,
+            numbers: numbers(watched),
+            misses: watched.misses.clone(),
             ..WatchInterval::default()
         };
-        if let Some(order) = seen.order {
+        if let Some(order) = watched.order {
             if self.current.0 != order {
-                self.current = (order, seen.span.0);
+                self.current = (order, watched.span.0);
             }
             let row = self.orders[order as usize].clone();
-            interval.was = Some(mode(&row.0, seen));
-            interval.settled = seen.span.0 - self.current.1 >= settling(&row.0).0;
-            interval.method = Some(self.row(row));
+            interval.was = Some(mode(&row.0, watched));
+            interval.settled = watched.span.0 - self.current.1 >= settle_time(&row.0).0;
+            interval.method = self.find_row(&row).or_else(|| {
+                self.rows.push(row);
+                Some(self.rows.len() - 1)
+            });
         }
-        if self.intervals.len() == KEPT {
-            self.not_kept += (KEPT / 2) as u64;
-            self.intervals.drain(..KEPT / 2);
+        if self.intervals.len() == MAX_INTERVALS {
+            self.not_kept += (MAX_INTERVALS / 2) as u64;
+            self.intervals.drain(..MAX_INTERVALS / 2);
         }
         self.intervals.push(interval);
-        (self.counts, self.latency) = (counts(seen), latency(seen));
+        (self.counts, self.latency) = (counts(watched), latency(watched));
     }
 
     pub(crate) fn line(&self) -> Option<WatchLine> {
@@ -177,21 +173,14 @@ impl WatchState {
         })
     }
 
-    fn row(&mut self, row: (LaneMethod, bool)) -> usize {
-        self.row_of(&row).unwrap_or_else(|| {
-            self.rows.push(row);
-            self.rows.len() - 1
-        })
-    }
-
-    fn row_of(&self, row: &(LaneMethod, bool)) -> Option<usize> {
+    fn find_row(&self, row: &(LaneMethod, bool)) -> Option<usize> {
         self.rows.iter().position(|known| known == row)
     }
 
     /// The row that counts intervals of `method` with the present state of the background; `None`
     /// before the first of them.
     pub(crate) fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
-        self.row_of(&(method.clone(), self.background == Some(true)))
+        self.find_row(&(method.clone(), self.background == Some(true)))
     }
 
     /// True if the latest order has been in force for `period`, so that the next method is due.
@@ -201,7 +190,7 @@ impl WatchState {
         self.current.0 == latest && end_ns - self.current.1 as f64 >= period.0 as f64
     }
 
-    pub(crate) fn paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.frozen.is_some()
     }
 
@@ -211,7 +200,7 @@ impl WatchState {
     }
 
     fn latest(&self, n: usize) -> ShownIntervals {
-        let from = self.intervals.len().saturating_sub(n.min(MINUTE));
+        let from = self.intervals.len().saturating_sub(n.min(MAX_SHOWN));
         ShownIntervals {
             first: self.not_kept + from as u64,
             intervals: self.intervals[from..].to_vec(),
@@ -221,29 +210,28 @@ impl WatchState {
 
     /// The methods of the rows so far, without their figures.
     pub(crate) fn names(&self) -> Vec<WatchMethod> {
-        let row = |(method, background): &(LaneMethod, bool)| {
-            WatchMethod::new(method.clone().into(), *background)
-        };
-        self.rows.iter().map(row).collect()
+        let rows = self.rows.iter();
+        let rows = rows.map(|(method, on)| WatchMethod::new(method.clone().into(), *on));
+        rows.collect()
     }
 
     /// Ends the watch. Returns a row per method, the stored intervals, and the number of dropped
     /// intervals.
-    pub(crate) fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
-        let methods = by_method(&self.rows, &self.intervals);
+    pub(crate) fn into_rows(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
+        let methods = summarize(&self.rows, &self.intervals);
         (methods, self.intervals, self.not_kept)
     }
 
-    pub(crate) fn last(&self) -> Option<&WatchInterval> {
+    pub(crate) fn last_interval(&self) -> Option<&WatchInterval> {
         self.intervals.last()
     }
 }
 
-/// Most intervals that are drawn: a minute of the shortest ones (100 ms).
-const MINUTE: usize = 600;
+/// Intervals that are drawn: a minute of the shortest ones (100 ms).
+const MAX_SHOWN: usize = 600;
 
 /// The rule with its ratio at the next step, or a note that there is none.
-fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
+fn with_next_ratio(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     let mut params = policy.params().into_iter();
     let ratio = params.find(|(name, _)| *name == RATIO);
     let (_, value) = ratio.ok_or("this rule has no ratio")?;
@@ -254,8 +242,8 @@ fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     } else {
         (steps - 1e-9).ceil() - 1.0
     };
-    let turned = policy.with(RATIO, next / RATIO_STEPS);
-    turned.map_err(|_| "the ratio goes no further")
+    let changed = policy.with(RATIO, next / RATIO_STEPS);
+    changed.map_err(|_| "the ratio goes no further")
 }
 
 #[cfg(test)]

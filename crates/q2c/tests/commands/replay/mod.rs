@@ -49,7 +49,7 @@ fn json(done: &Finished) -> Value {
 fn report_text(folder: &Path, done: &Finished) -> String {
     let path = folder.join("told.json");
     fs::write(&path, &done.stdout).unwrap();
-    flat(&run_q2c(folder, &format!("report {}", path.display())).done())
+    unwrapped(&run_q2c(folder, &format!("report {}", path.display())).done())
 }
 
 fn only(result: &Value) -> &Value {

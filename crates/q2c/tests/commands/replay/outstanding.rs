@@ -7,10 +7,8 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
         let mut text = "submit,offset,size,op\n".to_owned();
         (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
         folder.put("starts.csv", text);
-        let refused = folder.q2c(format!(
-            "replay starts.csv sim:100us --mode outstanding {NO_ENDS}"
-        ));
-        refused.refused(3, "--record");
+        let replay = format!("replay starts.csv sim:100us --mode outstanding {NO_ENDS}");
+        folder.q2c(replay).refused(3, "--record");
         let arguments = format!("starts.csv sim:100us --record profile.parquet {NO_ENDS}");
         replayed(folder.path(), &arguments);
         let again = "profile.parquet sim:100us --mode outstanding";

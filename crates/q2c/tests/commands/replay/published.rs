@@ -7,9 +7,7 @@ fn one_run_fills_the_published_tables() {
     const TEST: &str = "one_run_fills_the_published_tables";
     let sample = |name| shared_data(TEST, name);
     let samples = sample("websearch-small.disksim").zip(sample("tpcc-small.disksim"));
-    let Some((web, tpcc)) = samples else {
-        return;
-    };
+    let Some((web, tpcc)) = samples else { return };
     let [web, tpcc] = [web, tpcc].map(|path| path.display().to_string());
     let folder = Place::new();
     let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
@@ -26,8 +24,7 @@ fn one_run_fills_the_published_tables() {
         let name = |value: &Value| value.as_str().unwrap().to_owned();
         (name(&one["trace"]["path"]), name(&one["job"]["mode"]))
     });
-    let modes =
-        |trace: &String| ["timed", "outstanding"].map(|mode| (trace.clone(), mode.to_owned()));
+    let modes = |trace: &String| ["timed", "outstanding"].map(|m| (trace.clone(), m.to_owned()));
     let wanted = [modes(&web), modes(&tpcc)].concat();
     assert_eq!(rows.collect::<Vec<_>>(), wanted);
     for one in comparisons {

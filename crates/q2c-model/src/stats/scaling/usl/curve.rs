@@ -4,16 +4,16 @@
 use super::Usl;
 use crate::stats::mean;
 
-const MOST_STEPS: usize = 300;
+const MAX_STEPS: usize = 300;
 /// Damping of the first step, relative to each column's size.
 const FIRST_DAMPING: f64 = 1e-3;
 /// The largest damping; beyond it, a step hardly moves the parameters.
-const MOST_DAMPING: f64 = 1e6;
+const MAX_DAMPING: f64 = 1e6;
 /// A step counts as an improvement only if it lowers the cost by more than this share.
-const LEAST_GAIN: f64 = 1e-12;
+const MIN_GAIN: f64 = 1e-12;
 
 /// Fits the law by relative residuals, with sigma and kappa at 0 or above.
-pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
+pub(super) fn fit_curve(data: &[(f64, f64)]) -> Option<Usl> {
     // y is divided by its mean, so that the unit of X does not matter.
     let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
     let unit = mean(&y);
@@ -21,7 +21,7 @@ pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
     let data: Vec<(f64, f64)> = relative.collect();
     let row = |&(n, y): &(f64, f64)| (terms(n).map(|t| t / y), 1.0);
     let start: Vec<WeightedRow> = data.iter().map(row).collect();
-    let [a, b, c] = refined(&data, non_negative(&start)?);
+    let [a, b, c] = refine(&data, solve_non_negative(&start)?);
     Some(Usl {
         lambda: 1.0 / (a * unit),
         sigma: b / a,
@@ -33,26 +33,26 @@ fn terms(n: f64) -> [f64; 3] {
     [1.0, n - 1.0, n * (n - 1.0)]
 }
 
-fn model(p: &[f64; 3], n: f64) -> f64 {
-    terms(n).iter().zip(p).map(|(t, p)| t * p).sum()
+fn law_at(p: &[f64; 3], n: f64) -> f64 {
+    dot(&terms(n), p)
 }
 
-/// Sum of the squared relative residuals: (X - model) / X = 1 - y / model(y).
+/// Sum of the squared relative residuals: (X - law) / X = 1 - y / law.
 fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
-    let residual = |&(n, y): &(f64, f64)| 1.0 - y / model(p, n);
+    let residual = |&(n, y): &(f64, f64)| 1.0 - y / law_at(p, n);
     data.iter().map(|point| residual(point).powi(2)).sum()
 }
 
 /// Makes Levenberg-Marquardt steps on 1 - y/m until none helps, with more damping after a step that
 /// did not help. A long step may leave the positive parameters and lead back to its start, so the
 /// refinement ends only if short steps do not help either.
-fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
-    let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
-    for _ in 0..MOST_STEPS {
-        let better = step(data, &p, damping).map(|q| (q, cost(data, &q)));
-        match better.filter(|(_, cost)| now - cost > LEAST_GAIN * now) {
-            Some((q, cost)) => (p, now, damping) = (q, cost, damping / 8.0),
-            None if damping > MOST_DAMPING => break,
+fn refine(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
+    let (mut p, mut p_cost, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
+    for _ in 0..MAX_STEPS {
+        let next = step(data, &p, damping).map(|q| (q, cost(data, &q)));
+        match next.filter(|(_, q_cost)| p_cost - q_cost > MIN_GAIN * p_cost) {
+            Some((q, q_cost)) => (p, p_cost, damping) = (q, q_cost, damping / 8.0),
+            None if damping > MAX_DAMPING => break,
             None => damping = (damping * 4.0).max(FIRST_DAMPING),
         }
     }
@@ -63,7 +63,7 @@ fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
 /// y / m - 1. Damping pulls each parameter to its old value, by its column's size.
 fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     let row = |&(n, y): &(f64, f64)| {
-        let m = model(p, n);
+        let m = law_at(p, n);
         (terms(n).map(|t| t * y / (m * m)), 2.0 * y / m - 1.0)
     };
     let mut rows: Vec<WeightedRow> = data.iter().map(row).collect();
@@ -74,7 +74,7 @@ fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
         factors[i] = weight;
         rows.push((factors, weight * p[i]));
     }
-    non_negative(&rows)
+    solve_non_negative(&rows)
 }
 
 type WeightedRow = ([f64; 3], f64);
@@ -84,14 +84,14 @@ type WeightedRow = ([f64; 3], f64);
 const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
 /// The solution with all unknowns at 0 or above and the first above 0, if there is one.
-fn non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
+fn solve_non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
     let feasible = |x: &[f64; 3]| x[0] > 0.0 && x.iter().all(|&v| v >= 0.0 && v.is_finite());
     let solutions = SETS.iter().filter_map(|set| solve(rows, set));
     let feasible = solutions.filter(feasible);
-    feasible.min_by(|a, b| squares(rows, a).total_cmp(&squares(rows, b)))
+    feasible.min_by(|a, b| squared_error(rows, a).total_cmp(&squared_error(rows, b)))
 }
 
-fn squares(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
+fn squared_error(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
     let off = |(f, y): &WeightedRow| dot(f, x) - y;
     rows.iter().map(|row| off(row).powi(2)).sum()
 }
@@ -103,28 +103,29 @@ fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
     let mut columns: Vec<Vec<f64>> = set.iter().map(column).collect();
     let mut rest: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
     let mut upper = [[0.0; 3]; 3];
-    let mut right = [0.0; 3];
+    let mut right_side = [0.0; 3];
     for i in 0..columns.len() {
-        let size = norm(&columns[i]);
+        let (done, open) = columns.split_at_mut(i);
+        let column = &mut open[0];
+        let size = norm(column);
         for _ in 0..2 {
             for j in 0..i {
-                let (done, open) = columns.split_at_mut(i);
-                upper[j][i] += take_out(&done[j], &mut open[0]);
+                upper[j][i] += remove_component(&done[j], column);
             }
         }
-        upper[i][i] = norm(&columns[i]);
-        if upper[i][i] <= 1e-12 * size {
+        let length = norm(column);
+        if length <= 1e-12 * size {
             return None;
         }
-        let length = upper[i][i];
-        columns[i].iter_mut().for_each(|v| *v /= length);
-        right[i] = take_out(&columns[i], &mut rest);
+        upper[i][i] = length;
+        column.iter_mut().for_each(|v| *v /= length);
+        right_side[i] = remove_component(column, &mut rest);
     }
     let mut solution = [0.0; 3];
     let mut unknowns = [0.0; 3];
     for i in (0..set.len()).rev() {
         let known: f64 = (i + 1..set.len()).map(|j| upper[i][j] * unknowns[j]).sum();
-        unknowns[i] = (right[i] - known) / upper[i][i];
+        unknowns[i] = (right_side[i] - known) / upper[i][i];
         solution[set[i]] = unknowns[i];
     }
     Some(solution)
@@ -138,11 +139,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn take_out(direction: &[f64], v: &mut [f64]) -> f64 {
-    let along = dot(direction, v);
-    let both = v.iter_mut().zip(direction);
-    both.for_each(|(v, d)| *v -= along * d);
-    along
+fn remove_component(direction: &[f64], v: &mut [f64]) -> f64 {
+    let length = dot(direction, v);
+    let pairs = v.iter_mut().zip(direction);
+    pairs.for_each(|(v, d)| *v -= length * d);
+    length
 }
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
         let y = [1.0, 6.0, 17.0, 34.0];
         let rows = [0.0, 1.0, 2.0, 3.0].into_iter().zip(y);
         let rows: Vec<WeightedRow> = rows.map(|(x, y)| ([1.0, x, x * x], y)).collect();
-        let x = non_negative(&rows).unwrap();
+        let x = solve_non_negative(&rows).unwrap();
         let mut off = x.iter().zip([1.0, 2.0, 3.0]).map(|(a, b)| (a - b).abs());
         assert!(off.all(|off| off < 1e-12), "{x:?}");
     }
@@ -165,7 +166,7 @@ mod tests {
         // The best line is 4 - x. With the slope held at 0, the mean of 4, 3, 2 is best.
         let row = |x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x));
         let rows: Vec<WeightedRow> = (0..3).map(row).collect();
-        let x = non_negative(&rows).unwrap();
+        let x = solve_non_negative(&rows).unwrap();
         assert!((x[0] - 3.0).abs() < 1e-12 && x[1] == 0.0, "{x:?}");
     }
 }

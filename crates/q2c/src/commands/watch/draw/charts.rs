@@ -1,7 +1,7 @@
 //! The charts of the last intervals, one for each gauge.
 
 use super::super::state::{RATIO, ShownIntervals, WatchState};
-use super::{Head, colour};
+use super::{Head, method_colour};
 use q2c_report::terminal::{GAUGES, Gauge, LATE_GAUGES, least_most};
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 use ratatui::Frame;
@@ -11,15 +11,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
 
 /// A chart shows at least this many seconds. With few columns, several intervals share one.
-const SHOWN_S: f64 = 60.0;
+const MIN_SHOWN_S: f64 = 60.0;
 /// Width of the name and the number of a gauge, columns.
-const NUMBERS: u16 = 19;
+const NUMBER_COLUMNS: u16 = 19;
 /// Width of the smallest and the largest value next to the number, columns.
-const SCALE: u16 = 19;
-/// Most lines of a chart.
-pub(super) const LINES: u16 = 4;
+const SCALE_COLUMNS: u16 = 19;
+pub(super) const MAX_CHART_LINES: u16 = 4;
 
-static BEHIND: Gauge = Gauge {
+static BACKGROUND_GAUGE: Gauge = Gauge {
     name: "behind",
     value: |n: &WatchNumbers| n.background_iops,
     text: GAUGES[0].text,
@@ -37,12 +36,13 @@ pub(super) struct Charts {
 impl Charts {
     /// The charts to draw in at most `width` columns.
     pub(crate) fn new(state: &WatchState, head: &Head, width: u16) -> Self {
-        let minute = (SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
-        let behind = state.background.is_some().then_some(&BEHIND);
-        let captured = state.last().is_some_and(|last| last.numbers.late.is_some());
+        let minute = (MIN_SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
+        let background = state.background.is_some().then_some(&BACKGROUND_GAUGE);
+        let last = state.last_interval();
+        let captured = last.is_some_and(|last| last.numbers.late.is_some());
         let late = LATE_GAUGES.iter().filter(|_| captured);
         Charts {
-            gauges: GAUGES.iter().chain(late).chain(behind).collect(),
+            gauges: GAUGES.iter().chain(late).chain(background).collect(),
             shown: state.shown(minute.max(usize::from(width))),
             names: state.names(),
             minute,
@@ -58,23 +58,23 @@ impl Charts {
     /// it, if `wide`.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
         let count = self.count();
-        let height = (area.height.saturating_sub(1) / count).clamp(1, LINES);
+        let height = (area.height.saturating_sub(1) / count).clamp(1, MAX_CHART_LINES);
         let parts = [Constraint::Max(height * count), Constraint::Length(1)];
         let [above, marks] = Layout::vertical(parts).flex(Flex::Start).areas(area);
         let numbers = if height == 1 && wide {
-            NUMBERS + SCALE
+            NUMBER_COLUMNS + SCALE_COLUMNS
         } else {
-            NUMBERS
+            NUMBER_COLUMNS
         };
         let width = area.width.saturating_sub(numbers);
-        let columns = columns(&self.shown, usize::from(width), self.minute);
+        let columns = to_columns(&self.shown, usize::from(width), self.minute);
         let rows = self.gauges.iter().map(|_| Constraint::Length(height));
         let rows = Layout::vertical(rows).split(above);
         for (gauge, row) in self.gauges.iter().zip(rows.iter()) {
             self.chart(frame, gauge, &columns, split_row(numbers, *row));
         }
         let [_, marks] = split_row(numbers, marks);
-        let changes = changes(&columns, &self.names, usize::from(width));
+        let changes = change_marks(&columns, &self.names, usize::from(width));
         frame.render_widget(Line::raw(changes), marks);
     }
 
@@ -98,7 +98,7 @@ impl Charts {
         let single: Vec<Option<f64>> = single.collect();
         let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
         let mut lines = Vec::new();
-        if numbers.width > NUMBERS {
+        if numbers.width > NUMBER_COLUMNS {
             first.push_span(Span::raw("  "));
             first.push_span(scale);
             lines.push(first);
@@ -106,11 +106,11 @@ impl Charts {
             let scale = Line::from(scale).right_aligned();
             lines.extend([first, scale]);
         }
-        frame.render_widget(Paragraph::new(lines), narrower(numbers));
+        frame.render_widget(Paragraph::new(lines), without_gap(numbers));
         let bar = |(value, column): (&Option<f64>, &WatchColumn)| {
             const FULL: f64 = 1_000.0;
             let height = value.map(|value| ((value / top).min(1.0) * FULL).round() as u64);
-            SparklineBar::from(height).style(colour(column.method))
+            SparklineBar::from(height).style(method_colour(column.method))
         };
         let bars: Vec<SparklineBar> = values.iter().zip(columns).map(bar).collect();
         frame.render_widget(Sparkline::default().data(bars).max(1_000), chart);
@@ -123,7 +123,7 @@ fn split_row(numbers: u16, row: Rect) -> [Rect; 2] {
 }
 
 /// An area without its last columns, so that there is a gap before the chart.
-fn narrower(place: Rect) -> Rect {
+fn without_gap(place: Rect) -> Rect {
     const GAP: u16 = 3;
     Rect {
         width: place.width.saturating_sub(GAP),
@@ -133,13 +133,13 @@ fn narrower(place: Rect) -> Rect {
 
 /// The line below the charts: a mark at each column in which the method changed, and the method's
 /// name if it fits before the next mark.
-fn changes(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> String {
+fn change_marks(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> String {
     let mut line = vec![' '; width];
     let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
     for (n, &from) in at.iter().enumerate() {
         let until = at.get(n + 1).copied().unwrap_or(width);
         let method = columns[from].method.and_then(|row| names.get(row));
-        let (rule, whole) = method.map(short).unwrap_or_default();
+        let (rule, whole) = method.map(brief_names).unwrap_or_default();
         let fits = |text: &&String| text.chars().count() < until - from;
         let text = [whole, rule].iter().find(fits).cloned();
         let text = text.unwrap_or_default();
@@ -152,7 +152,7 @@ fn changes(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> Stri
 }
 
 /// Short and long name of a method: `mean` and `mean 50%`, `poll` and `poll +bg` (with background).
-fn short(method: &WatchMethod) -> (String, String) {
+fn brief_names(method: &WatchMethod) -> (String, String) {
     let rule = method.method.brief();
     let (rule, params) = rule.split_once(':').unwrap_or((&rule, ""));
     let ratio_suffix = |param: &str| {
@@ -191,7 +191,7 @@ impl WatchColumn {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    fn take(&mut self, interval: &WatchInterval, before: Option<&WatchInterval>) {
+    fn add(&mut self, interval: &WatchInterval, before: Option<&WatchInterval>) {
         self.numbers.push(interval.numbers);
         self.changed |= before.is_some_and(|before| before.method != interval.method);
         self.method = interval.method;
@@ -200,21 +200,21 @@ impl WatchColumn {
 
 /// The last `width` columns, the newest at the right, padded with empty ones at the left. So many
 /// intervals share a column that at least `minute` intervals are shown.
-pub(crate) fn columns(shown: &ShownIntervals, width: usize, minute: usize) -> Vec<WatchColumn> {
+pub(crate) fn to_columns(shown: &ShownIntervals, width: usize, minute: usize) -> Vec<WatchColumn> {
     let per_column = minute.div_ceil(width.max(1)).max(1);
     let mut columns: Vec<WatchColumn> = Vec::new();
-    let mut place = None;
+    let mut last_group = None;
     for (n, interval) in shown.intervals.iter().enumerate() {
         // Intervals are grouped by their number since the start, so that a column keeps its
         // intervals while it moves to the left.
-        let now = (shown.first + n as u64) / per_column as u64;
-        if place != Some(now) {
+        let group = (shown.first + n as u64) / per_column as u64;
+        if last_group != Some(group) {
             columns.push(WatchColumn::default());
-            place = Some(now);
+            last_group = Some(group);
         }
         let before = n.checked_sub(1).map(|n| &shown.intervals[n]);
         if let Some(column) = columns.last_mut() {
-            column.take(interval, before);
+            column.add(interval, before);
         }
     }
     columns.drain(..columns.len().saturating_sub(width));
@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn the_newest_stands_to_the_right() {
-        let few = columns(&shown(0, 2, 1), 4, 3);
+        let few = to_columns(&shown(0, 2, 1), 4, 3);
         assert_eq!(values(&few), [None, None, Some(0.0), Some(1.0)]);
         let changed = few.iter().map(|c| c.changed);
         assert!(changed.eq([false, false, false, true]));
-        let many = columns(&shown(0, 6, 9), 4, 3);
+        let many = to_columns(&shown(0, 6, 9), 4, 3);
         assert_eq!(values(&many), [2.0, 3.0, 4.0, 5.0].map(Some));
         assert!(many.iter().all(|c| !c.changed));
     }
@@ -263,17 +263,17 @@ mod tests {
     /// even number since the start.
     #[test]
     fn several_intervals_share_a_column() {
-        let even = columns(&shown(10, 4, 3), 3, 6);
+        let even = to_columns(&shown(10, 4, 3), 3, 6);
         assert_eq!(values(&even), [None, Some(0.5), Some(2.5)]);
         assert!(even[2].changed && !even[1].changed && even[2].method == Some(1));
-        let odd = columns(&shown(11, 4, 9), 3, 6);
+        let odd = to_columns(&shown(11, 4, 9), 3, 6);
         assert_eq!(values(&odd), [0.0, 1.5, 3.0].map(Some));
     }
 
     #[test]
     fn no_room_is_no_column() {
-        assert!(columns(&shown(0, 4, 9), 0, 60).is_empty());
-        let none = columns(&ShownIntervals::default(), 2, 60);
+        assert!(to_columns(&shown(0, 4, 9), 0, 60).is_empty());
+        let none = to_columns(&ShownIntervals::default(), 2, 60);
         assert!(none.iter().all(|c| c.method.is_none()));
     }
 }

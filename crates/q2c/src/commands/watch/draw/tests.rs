@@ -4,7 +4,7 @@ use q2c_engine::SleepCounts;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
-use q2c_watch::WorkloadInterval as Seen;
+use q2c_watch::WorkloadInterval;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -45,8 +45,8 @@ fn lane(ios: u64) -> PhaseStats {
 /// Adds a second under the order `order`, with `ios` I/Os of 50 us. Hybrid polling handled
 /// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter missed.
 fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
-    let begin = state.last().map_or(0, |last| (last.end_s * 1e9) as u64);
-    state.see(&Seen {
+    let begin = state.last_interval().map_or(0, |i| (i.end_s * 1e9) as u64);
+    state.add_interval(&WorkloadInterval {
         span: (begin, begin + 1_000_000_000),
         order: Some(order),
         foreground: PhaseStats {
@@ -64,7 +64,7 @@ fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
             ..lane(ios)
         },
         polls_by: Some(Means::Ring),
-        ..Seen::default()
+        ..WorkloadInterval::default()
     });
 }
 
@@ -76,7 +76,7 @@ fn five_seconds() -> WatchState {
         .into_iter()
         .for_each(|ios| second(&mut state, 0, ios, 0));
     state.act(Action::Method { next: true }).unwrap();
-    state.ordered(1);
+    state.note_order(1);
     [1_500, 1_600]
         .into_iter()
         .for_each(|ios| second(&mut state, 1, ios, ios));
@@ -95,11 +95,7 @@ fn a_known_state() {
     ];
     assert_eq!(shown[..2], wanted, "{shown:#?}");
     let methods = ["  poll  ", "> mean:ratio=50%,period=100ms"];
-    assert!(
-        (2..)
-            .zip(methods)
-            .all(|(n, method)| shown[n].starts_with(method))
-    );
+    assert!((2..).zip(methods).all(|(n, m)| shown[n].starts_with(m)));
     let gauges = [
         ("IOPS", "1.60 K", "▄██▆▆"),
         ("missed", "25.0 %", "   ▂▂"),
@@ -129,23 +125,27 @@ fn a_change_further_left_has_its_name() {
     let scales = shown.iter().filter(|line| line.contains("..")).count();
     assert_eq!(scales, 7, "{shown:#?}");
     let iops = shown.iter().find(|line| line.starts_with("IOPS"));
-    let scale = "1.00 K..2.00 K";
-    assert!(iops.unwrap().contains(scale), "{shown:#?}");
+    assert!(iops.unwrap().contains("1.00 K..2.00 K"), "{shown:#?}");
 }
 
 /// Five methods, a background, and two minutes of seconds, each with another latency.
 fn two_minutes() -> WatchState {
-    let rule = |text: &str| LaneMethod::Hybrid(text.parse().unwrap());
-    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
-    let methods = [LaneMethod::Poll, LaneMethod::Interrupt].into_iter();
-    let mut state = WatchState::new(methods.chain(rules).collect(), true);
+    let texts = [
+        "poll",
+        "interrupt",
+        "hybrid:mean:50%,100ms",
+        "hybrid:min:70%,10ms",
+        "hybrid:pas",
+    ];
+    let methods = texts.map(|text| text.parse().unwrap()).to_vec();
+    let mut state = WatchState::new(methods, true);
     for n in 0..120_u64 {
         if n == 100 {
             state.act(Action::Method { next: true }).unwrap();
-            state.ordered(1);
+            state.note_order(1);
         }
         let ios = 10_000 + n % 7 * 500;
-        state.see(&Seen {
+        state.add_interval(&WorkloadInterval {
             span: (n * 1_000_000_000, (n + 1) * 1_000_000_000),
             order: Some(u64::from(n >= 100)),
             foreground: PhaseStats {
@@ -155,7 +155,7 @@ fn two_minutes() -> WatchState {
             },
             background: lane(850),
             polls_by: Some(Means::Ring),
-            ..Seen::default()
+            ..WorkloadInterval::default()
         });
     }
     state
@@ -179,7 +179,7 @@ fn a_histogram_stands_beside_the_list() {
 #[test]
 fn everything_is_there_at_80_by_24() {
     let mut state = two_minutes();
-    state.see(&Seen {
+    state.add_interval(&WorkloadInterval {
         span: (120_000_000_000, 121_000_000_000),
         order: Some(1),
         foreground: PhaseStats {
@@ -187,7 +187,7 @@ fn everything_is_there_at_80_by_24() {
             ..lane(3)
         },
         late: Some(q2c_result::late::LateNumbers::default()),
-        ..Seen::default()
+        ..WorkloadInterval::default()
     });
     let shown = screen(&state, 80, 24);
     let text = shown.join("\n");
@@ -219,12 +219,11 @@ fn the_states_are_told() {
     second(&mut quiet, 0, 100, 0);
     quiet.act(Action::Pause);
     quiet.act(Action::Background);
-    quiet.ordered(1);
+    quiet.note_order(1);
     second(&mut quiet, 1, 100, 0);
     let shown = screen(&quiet, 100, 16);
     assert!(shown[0].ends_with(" PAUSED"), "{shown:#?}");
-    let at_pause = "poll was poll (ring); background at work";
-    assert_eq!(shown[1], at_pause);
+    assert_eq!(shown[1], "poll was poll (ring); background at work");
     let off = |line: &String| line.starts_with("  background off");
     assert!(shown.iter().any(off));
     quiet.act(Action::Ratio { up: true });

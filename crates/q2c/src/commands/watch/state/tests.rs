@@ -21,8 +21,8 @@ fn asked(order: Option<WatchOrder>) -> String {
     }
 }
 
-fn second(order: Option<u64>, begin_s: u64) -> Seen {
-    Seen {
+fn second(order: Option<u64>, begin_s: u64) -> WorkloadInterval {
+    WorkloadInterval {
         span: (begin_s * 1_000_000_000, (begin_s + 1) * 1_000_000_000),
         order,
         foreground: PhaseStats {
@@ -32,7 +32,7 @@ fn second(order: Option<u64>, begin_s: u64) -> Seen {
             latencies: vec![1.0; 8],
             ..PhaseStats::default()
         },
-        ..Seen::default()
+        ..WorkloadInterval::default()
     }
 }
 
@@ -88,18 +88,18 @@ fn what_cannot_be_done_is_said_and_not_ordered() {
 #[test]
 fn intervals_belong_to_the_method_in_force() {
     let mut state = state();
-    (0..2).for_each(|s| state.see(&second(Some(0), s)));
+    (0..2).for_each(|s| state.add_interval(&second(Some(0), s)));
     state.act(NEXT).unwrap();
-    state.ordered(1);
+    state.note_order(1);
     let over = |state: &WatchState, ms| state.is_order_over(Nanos::from_millis(ms));
     assert!(!over(&state, 100), "the order is not in force yet");
-    state.see(&second(None, 2));
-    (3..6).for_each(|s| state.see(&second(Some(1), s)));
+    state.add_interval(&second(None, 2));
+    (3..6).for_each(|s| state.add_interval(&second(Some(1), s)));
     assert!(over(&state, 3_000) && !over(&state, 3_001));
     assert_eq!(asked(state.act(Action::Background)), "background false");
-    state.ordered(2);
-    state.see(&second(Some(2), 6));
-    let (methods, intervals, not_kept) = state.end();
+    state.note_order(2);
+    state.add_interval(&second(Some(2), 6));
+    let (methods, intervals, not_kept) = state.into_rows();
     assert_eq!(not_kept, 0);
     let rows = [Some(0), Some(0), None, Some(1), Some(1), Some(1), Some(2)];
     assert!(intervals.iter().map(|i| i.method).eq(rows));
@@ -119,14 +119,14 @@ fn intervals_belong_to_the_method_in_force() {
 fn a_line_has_the_name_of_its_method() {
     let mut state = state();
     assert!(state.line().is_none());
-    state.see(&second(Some(0), 0));
+    state.add_interval(&second(Some(0), 0));
     let line = state.line().unwrap();
     let name = line.method_name.map(|method| method.to_string());
     assert_eq!(name.as_deref(), Some("poll"));
     assert_eq!(line.background, Some(true));
     assert_eq!((line.counts.ios, line.latency.ios), (10, 8));
-    assert_eq!(Some(&line.interval), state.last());
-    state.see(&second(None, 1));
+    assert_eq!(Some(&line.interval), state.last_interval());
+    state.add_interval(&second(None, 1));
     let line = state.line().unwrap();
     assert_eq!((line.method_name, line.background), (None, None));
 }
@@ -134,24 +134,27 @@ fn a_line_has_the_name_of_its_method() {
 #[test]
 fn a_paused_screen_stands_still_and_nothing_is_lost() {
     let mut state = state();
-    (0..3).for_each(|s| state.see(&second(Some(0), s)));
+    (0..3).for_each(|s| state.add_interval(&second(Some(0), s)));
     state.act(Action::Pause);
-    (3..5).for_each(|s| state.see(&second(Some(0), s)));
-    assert!(state.paused());
+    (3..5).for_each(|s| state.add_interval(&second(Some(0), s)));
+    assert!(state.is_paused());
     assert_eq!(state.shown(99).intervals.len(), 3);
     state.act(Action::Pause);
     assert_eq!(state.shown(99).intervals.len(), 5);
     let two = state.shown(2);
     assert_eq!((two.first, two.intervals.len()), (3, 2));
-    assert_eq!(state.end().1.len(), 5);
+    assert_eq!(state.into_rows().1.len(), 5);
 }
 
 #[test]
 fn a_long_watch_forgets_its_older_half() {
     let mut state = state();
-    (0..=KEPT as u64).for_each(|s| state.see(&second(Some(0), s)));
-    assert_eq!(state.shown(1).first, KEPT as u64);
-    let (methods, intervals, not_kept) = state.end();
-    assert_eq!((intervals.len(), not_kept), (KEPT / 2 + 1, KEPT as u64 / 2));
-    assert_eq!(methods[0].intervals, KEPT as u64 / 2 + 1);
+    (0..=MAX_INTERVALS as u64).for_each(|s| state.add_interval(&second(Some(0), s)));
+    assert_eq!(state.shown(1).first, MAX_INTERVALS as u64);
+    let (methods, intervals, not_kept) = state.into_rows();
+    assert_eq!(
+        (intervals.len(), not_kept),
+        (MAX_INTERVALS / 2 + 1, MAX_INTERVALS as u64 / 2)
+    );
+    assert_eq!(methods[0].intervals, MAX_INTERVALS as u64 / 2 + 1);
 }

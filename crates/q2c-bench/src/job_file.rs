@@ -1,0 +1,194 @@
+//! Takes settings from a fio job file, unless an option of the command line states them.
+
+use crate::fio::{FioJob, FioJobFile, Remark, Size, Topic};
+use crate::settings::{BenchSettings, TRIAL_SECONDS};
+use crate::spec::Axes;
+use itertools::Itertools;
+
+/// Settings of a job file that have no option in `q2c bench`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JobFileExtras {
+    /// Part of the target in use.
+    pub size: Option<Size>,
+    /// CPU of the SQPOLL helper thread of a single job.
+    pub helper_cpu: Option<u32>,
+}
+
+impl BenchSettings {
+    /// Takes untyped settings from the file. The error says why q2c cannot run the file.
+    pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, String> {
+        let settled = self.typed_topics();
+        let open = |remark: &&Remark| remark.topic.is_none_or(|topic| !settled.contains(&topic));
+        let refused = file.refused.iter().filter(open).join("; ");
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        let groups = self.groups(&file.jobs)?;
+        let extras = self.take_shared_settings(&file.jobs)?;
+        self.set_points(&groups);
+        if extras.helper_cpu.is_some() && self.axes.jobs != [1] {
+            let reason = "sqthread_poll_cpu is one CPU, and --jobs asks for more than one job: leave it out of the file";
+            return Err(reason.to_owned());
+        }
+        Ok(extras)
+    }
+
+    /// The topics of a job file for which an option was typed.
+    fn typed_topics(&self) -> Vec<Topic> {
+        const TOPICS: [(Topic, &str); 13] = [
+            (Topic::Engine, "engine"),
+            (Topic::Method, "method"),
+            (Topic::Jobs, "jobs"),
+            (Topic::Depth, "depth"),
+            (Topic::Bs, "bs"),
+            (Topic::Rw, "rw"),
+            (Topic::Seconds, "seconds"),
+            (Topic::WarmUp, "warm_up"),
+            (Topic::Rate, "rate"),
+            (Topic::Cpus, "cpus"),
+            (Topic::Target, "target"),
+            (Topic::Target, "scratch"),
+            (Topic::Size, "scratch"),
+        ];
+        // With `--cpus auto` the file may still name the CPUs.
+        let names_cpus = !self.cpus.is_empty();
+        let settled = TOPICS.iter().filter(|(topic, option)| {
+            self.typed.has(option) && (*topic != Topic::Cpus || names_cpus)
+        });
+        settled.map(|(topic, _)| *topic).collect()
+    }
+
+    fn groups(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, String> {
+        let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
+        for job in jobs {
+            let axes = self.axes_of(job);
+            let threads = job.jobs.unwrap_or(1);
+            match groups.last_mut() {
+                Some((first, shared, sum)) if first.group == job.group && *shared == axes => {
+                    *sum += threads;
+                }
+                Some((first, ..)) if first.group == job.group => {
+                    let FioJob { name, line, .. } = job;
+                    return Err(format!(
+                        "line {line}: [{name}] runs beside [{}] in fio, and they differ; q2c bench runs one point at a time: write \
+                         stonewall into [{name}]",
+                        first.name
+                    ));
+                }
+                _ => groups.push((job, axes, threads)),
+            }
+        }
+        let with_threads = |(_, axes, threads): (_, Axes, u32)| Axes {
+            jobs: self.unless_typed("jobs", &axes.jobs, Some(threads)),
+            ..axes
+        };
+        Ok(groups.into_iter().map(with_threads).collect())
+    }
+
+    /// The values of an axis: the option's if it was typed or the file has none, else the file's.
+    fn unless_typed<T: Clone>(&self, option: &str, option_values: &[T], file: Option<T>) -> Vec<T> {
+        let file_value = file.filter(|_| !self.typed.has(option));
+        file_value.map_or_else(|| option_values.to_vec(), |value| vec![value])
+    }
+
+    /// The axes of a job, without its number of threads and without a background.
+    fn axes_of(&self, job: &FioJob) -> Axes {
+        let axes = &self.axes;
+        let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
+        Axes {
+            engine: Some(self.unless_typed("engine", axes.engines(), job.engine.clone())),
+            method: self.unless_typed("method", &axes.method, job.method.clone()),
+            depth: self.unless_typed("depth", &axes.depth, job.depth),
+            bs: self.unless_typed("bs", &axes.bs, job.bs),
+            rw: self.unless_typed("rw", &axes.rw, rw),
+            ..axes.clone()
+        }
+    }
+
+    fn take_shared_settings(&mut self, jobs: &[FioJob]) -> Result<JobFileExtras, String> {
+        let mut extras = JobFileExtras::default();
+        if self.scratch.is_none() {
+            if self.target.is_none() {
+                self.target = shared_value("filename", jobs, |job| job.target.clone())?;
+            }
+            extras.size = shared_value("size", jobs, |job| job.size)?;
+        }
+        if !self.typed.has("seconds") {
+            let runtime = shared_value("runtime", jobs, |job| job.seconds)?;
+            self.seconds = runtime.unwrap_or(self.seconds);
+        }
+        if !self.typed.has("warm_up") {
+            let ramp_time = shared_value("ramp_time", jobs, |job| job.warm_up)?;
+            self.warm_up = ramp_time.unwrap_or(self.warm_up);
+        }
+        if self.rate.is_none() {
+            self.rate = shared_value("rate_iops", jobs, |job| job.rate)?;
+        }
+        if self.cpus.is_empty() {
+            let cpus = shared_value("cpus_allowed", jobs, |job| job.cpus.clone())?;
+            self.cpus = cpus.unwrap_or_default();
+            let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some()).cloned();
+            let with_helper: Vec<FioJob> = with_helper.collect();
+            extras.helper_cpu = shared_value("sqthread_poll_cpu", &with_helper, |j| j.helper_cpu)?;
+        }
+        Ok(extras)
+    }
+
+    /// Sets the axes, and also the points if the axes make more of them than the file has.
+    fn set_points(&mut self, groups: &[Axes]) {
+        fn values<T: Clone + PartialEq>(groups: &[Axes], axis: fn(&Axes) -> &[T]) -> Vec<T> {
+            distinct(groups.iter().flat_map(axis).cloned())
+        }
+        self.axes = Axes {
+            engine: Some(values(groups, Axes::engines)),
+            method: values(groups, |axes| &axes.method),
+            jobs: values(groups, |axes| &axes.jobs),
+            depth: values(groups, |axes| &axes.depth),
+            bs: values(groups, |axes| &axes.bs),
+            rw: values(groups, |axes| &axes.rw),
+            ..self.axes.clone()
+        };
+        let points = distinct(groups.iter().flat_map(Axes::points));
+        if self.axes.points().len() > points.len() {
+            self.points = points;
+        }
+    }
+
+    /// Checks the times of a job file. Times given as options are checked where they are parsed.
+    pub fn check_times(&self) -> Result<(), String> {
+        let (least, most) = TRIAL_SECONDS.into_inner();
+        for (option, time) in [("runtime", self.seconds), ("ramp_time", self.warm_up)] {
+            if time > 0.0 && !TRIAL_SECONDS.contains(&time) {
+                let have = format!("q2c bench has {least} to {most} s");
+                return Err(format!("{option} is {time} s, and {have}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut unique = Vec::new();
+    for item in items {
+        if !unique.contains(&item) {
+            unique.push(item);
+        }
+    }
+    unique
+}
+
+/// The value that all jobs have, or an error that names the first job with another value.
+fn shared_value<T: PartialEq>(
+    option: &str,
+    jobs: &[FioJob],
+    value: impl Fn(&FioJob) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let first = jobs.first().and_then(&value);
+    match jobs.iter().find(|job| value(job) != first) {
+        None => Ok(first),
+        Some(FioJob { line, name, .. }) => Err(format!(
+            "line {line}: [{name}] has another {option} than [{}], and one run has one of it: make them the same, or give it by a flag",
+            jobs[0].name
+        )),
+    }
+}
