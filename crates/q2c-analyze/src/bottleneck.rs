@@ -1,7 +1,7 @@
 //! Finds the bottleneck by the shares of the stages in Q2C, in total, by load and over time.
 
 use crate::stage::{BEFORE_DRIVER, IoStages, PARTS, Stage};
-use crate::windows::{GrowingWindows, Merge};
+use crate::windows::{GrowingWindows, Mergeable};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ impl BottleneckSums {
     }
 }
 
-impl Merge for BottleneckSums {
+impl Mergeable for BottleneckSums {
     fn join(&mut self, other: Self) {
         self.requests.join(other.requests);
         self.q2c.join(other.q2c);

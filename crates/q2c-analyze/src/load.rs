@@ -1,6 +1,6 @@
 //! Latencies and I/Os in flight over time.
 
-use crate::windows::{GrowingWindows, Merge};
+use crate::windows::{GrowingWindows, Mergeable};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
 use serde::de::Error;
@@ -58,7 +58,7 @@ impl Default for LoadWindow {
     }
 }
 
-impl Merge for LoadWindow {
+impl Mergeable for LoadWindow {
     fn join(&mut self, other: Self) {
         self.requests.join(other.requests);
         self.in_flight_ns.join(other.in_flight_ns);

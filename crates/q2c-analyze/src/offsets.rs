@@ -1,6 +1,6 @@
 //! Reads and writes over time: how much they move, and where on the device they begin.
 
-use crate::windows::{GrowingWindows, Merge};
+use crate::windows::{GrowingWindows, Mergeable};
 use q2c_model::{DevId, Op};
 use q2c_result::analyze::{IoVolume, OffsetMap, OffsetWindow, Throughput};
 use q2c_trace::Span;
@@ -35,14 +35,14 @@ impl<T> ByOp<T> {
     }
 }
 
-impl<T: Merge> Merge for ByOp<T> {
+impl<T: Mergeable> Mergeable for ByOp<T> {
     fn join(&mut self, other: Self) {
         self.reads.join(other.reads);
         self.writes.join(other.writes);
     }
 }
 
-impl Merge for IoVolume {
+impl Mergeable for IoVolume {
     fn join(&mut self, other: Self) {
         self.ios.join(other.ios);
         self.bytes.join(other.bytes);

@@ -13,7 +13,7 @@ use crate::offsets::OffsetAnalysis;
 use crate::seeks::AllSeeks;
 use crate::stage::{IoStages, Stage};
 use crate::tags::{AllTags, TagsTail};
-use crate::windows::Merge;
+use crate::windows::Mergeable;
 use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactMark, InexactReason, SCHEMA};
 use q2c_trace::Span;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// The content of a window, which can be joined with that of another window.
-pub(crate) trait Merge: Default {
+pub(crate) trait Mergeable: Default {
     fn join(&mut self, other: Self);
 }
 
@@ -74,13 +74,13 @@ impl<T, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> 
     }
 }
 
-impl Merge for u64 {
+impl Mergeable for u64 {
     fn join(&mut self, other: Self) {
         *self = self.saturating_add(other);
     }
 }
 
-impl<T: Merge, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> {
+impl<T: Mergeable, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> {
     pub(crate) fn window_mut(&mut self, time: u64) -> &mut T {
         let index = self.index_or_add(time);
         &mut self.all[index]
@@ -158,7 +158,9 @@ impl<T: Merge, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN
     }
 }
 
-impl<T: Merge, const MAX: usize, const MIN_LOG2: u32> Merge for GrowingWindows<T, MAX, MIN_LOG2> {
+impl<T: Mergeable, const MAX: usize, const MIN_LOG2: u32> Mergeable
+    for GrowingWindows<T, MAX, MIN_LOG2>
+{
     fn join(&mut self, mut other: Self) {
         if other.all.is_empty() {
             return;

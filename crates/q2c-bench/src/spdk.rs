@@ -16,7 +16,7 @@ const READ_INTERVAL: Duration = Duration::from_millis(100);
 /// Least length of the stretch, as a share of the measured time.
 const MIN_STRETCH_SHARE: f64 = 0.8;
 
-struct Reading {
+struct CpuSample {
     at: Instant,
     program_cpu: Nanos,
     cpu: Option<CpuTimes>,
@@ -37,7 +37,7 @@ pub fn trial(
         cpus: place.cpus[..setup.point.jobs as usize].to_vec(),
     };
     let roots = &place.site.roots;
-    let mut readings: Vec<Reading> = Vec::new();
+    let mut readings: Vec<CpuSample> = Vec::new();
     let mut watch = |pid| {
         let at = Instant::now();
         let last = readings.last();
@@ -45,7 +45,7 @@ pub fn trial(
             // Tasks cannot be read if the program has ended already.
             && let Ok(tasks) = tasks_of(roots, pid)
         {
-            readings.push(Reading {
+            readings.push(CpuSample {
                 at,
                 program_cpu: Nanos(tasks.iter().map(|task| task.cpu.0).sum()),
                 cpu: CpuTimes::read(roots).ok(),
@@ -60,7 +60,11 @@ pub fn trial(
     to_trial(&result, seconds as f64, &readings).map_err(TrialError::Program)
 }
 
-fn to_trial(result: &SpdkResult, seconds: f64, readings: &[Reading]) -> Result<BenchTrial, String> {
+fn to_trial(
+    result: &SpdkResult,
+    seconds: f64,
+    readings: &[CpuSample],
+) -> Result<BenchTrial, String> {
     let (begin, end) = busiest_stretch(readings, seconds * MIN_STRETCH_SHARE).ok_or_else(|| {
         format!("watch spdk_nvme_perf: it ended before it had run for the {seconds} s asked")
     })?;
@@ -94,13 +98,13 @@ fn to_trial(result: &SpdkResult, seconds: f64, readings: &[Reading]) -> Result<B
 }
 
 /// The pair of readings, at least `length` seconds apart, with the most CPU time per second.
-fn busiest_stretch(readings: &[Reading], length: f64) -> Option<(&Reading, &Reading)> {
+fn busiest_stretch(readings: &[CpuSample], length: f64) -> Option<(&CpuSample, &CpuSample)> {
     let pairs = readings.iter().enumerate().filter_map(|(n, begin)| {
         let mut later = readings[n..].iter();
         let end = later.find(|end| (end.at - begin.at).as_secs_f64() >= length)?;
         Some((begin, end))
     });
-    let rate = |(begin, end): &(&Reading, &Reading)| {
+    let rate = |(begin, end): &(&CpuSample, &CpuSample)| {
         let cpu_s = end.program_cpu.as_secs_f64() - begin.program_cpu.as_secs_f64();
         cpu_s / (end.at - begin.at).as_secs_f64()
     };

@@ -14,17 +14,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The start of a command that replays.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub struct Begin {
     /// Time of the start.
     pub started: Instant,
     /// CPUs that other work kept busy before the run; `None` if that could not be read.
     pub busy_cpus: Option<f64>,
 }
 
-impl Start {
+impl Begin {
     /// Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
     pub fn measure(started: Instant, roots: &Roots) -> Self {
-        Start {
+        Begin {
             started,
             busy_cpus: cpu_time::busy_at_rest(roots, Duration::from_millis(200)),
         }
@@ -45,14 +45,14 @@ pub struct RunStart {
     /// The tool that made the trace.
     pub source: String,
     /// The start of the command.
-    pub command: Start,
+    pub command: Begin,
     /// The root paths below which the facts of the machine are read.
     pub roots: Roots,
 }
 
 impl RunStart {
     /// Collects the facts of a run of a command that started with `command`.
-    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, command: Start) -> Self {
+    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, command: Begin) -> Self {
         RunStart {
             job,
             path: path.to_owned(),
@@ -128,7 +128,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Op
     })
 }
 
-pub(super) fn busy_at_rest(command: &Start) -> Option<Warning> {
+pub(super) fn busy_at_rest(command: &Begin) -> Option<Warning> {
     const MEANS: &str =
         "latencies are disturbed, and the replayer may be late where it waits for a CPU";
     cpu_time::busy_before(command.busy_cpus?, "replayed", MEANS)

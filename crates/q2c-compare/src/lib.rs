@@ -19,7 +19,7 @@ mod trace_source;
 mod trial;
 mod verdict;
 
-pub use answer::{RunStart, Start, replay};
+pub use answer::{Begin, RunStart, replay};
 pub use capture::{Capture, capture_for};
 pub use compare::{ComparedVariant, compare};
 use itertools::Itertools;

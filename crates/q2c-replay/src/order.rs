@@ -64,8 +64,8 @@ impl ConflictIndex {
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
                 continue;
             }
-            let mut found = conflicts.iter_mut();
-            match found.find(|(stream, _)| *stream == old.stream) {
+            let mut streams = conflicts.iter_mut();
+            match streams.find(|(stream, _)| *stream == old.stream) {
                 Some((_, nth)) => *nth = old.nth.max(*nth),
                 None => conflicts.push((old.stream, old.nth)),
             }

@@ -5,7 +5,7 @@ use crate::note::{Note, ReportTable};
 use crate::phrase::listed;
 use crate::plots;
 use crate::quantity::{duration, iops, number, or_dash};
-use q2c_result::scale::{Answer, CurvePoint, Estimate, Parameters, Resource, ScaleResult};
+use q2c_result::scale::{Answer, CurvePoint, Parameter, Parameters, Resource, ScaleResult};
 
 /// The largest number of predicted rows in the terminal's table; page and CSV have the whole curve.
 const MAX_PREDICTED_ROWS: usize = 16;
@@ -159,15 +159,19 @@ fn parameters(parameters: &Parameters) -> ReportTable {
         let whole = |value: f64| format!("{value:.0}");
         rows.push(row(
             "hardware queues",
-            Estimate::exact(queues.into()),
+            Parameter::exact(queues.into()),
             whole,
         ));
-        rows.push(row("requests of each", Estimate::exact(tags.into()), whole));
+        rows.push(row(
+            "requests of each",
+            Parameter::exact(tags.into()),
+            whole,
+        ));
     }
     ReportTable::new("of each I/O | value | low | high", rows)
 }
 
-fn row(name: &str, value: Estimate, text: fn(f64) -> String) -> [String; 4] {
+fn row(name: &str, value: Parameter, text: fn(f64) -> String) -> [String; 4] {
     let bound = |bound: f64| or_dash((value.low < value.high).then(|| text(bound)));
     let (low, high) = (bound(value.low), bound(value.high));
     [name.to_owned(), text(value.value), low, high]

@@ -138,15 +138,15 @@ pub struct Parameters {
     /// Requests in flight of each job.
     pub depth: u32,
     /// Time of an I/O on its core, without the lock.
-    pub cpu_ns: Estimate,
+    pub cpu_ns: Parameter,
     /// Time in which an I/O uses no shared resource.
-    pub rest_ns: Estimate,
+    pub rest_ns: Parameter,
     /// Time that each further core adds to an I/O through a shared cache line; 0 without one.
-    pub line_ns: Estimate,
+    pub line_ns: Parameter,
     /// Time for which a lock is held when nobody waits; 0 without one.
-    pub lock_ns: Estimate,
+    pub lock_ns: Parameter,
     /// What each waiter adds to that time, as a share of `lock_ns`.
-    pub lock_growth: Estimate,
+    pub lock_growth: Parameter,
     /// Standard deviation of the lock's time divided by its mean.
     pub lock_cv: f64,
     /// Hardware queues; `None` if requests have no limit.
@@ -154,18 +154,18 @@ pub struct Parameters {
     /// Requests of each queue; `None` if they have no limit.
     pub tags: Option<u32>,
     /// Time of a request in the device when it does not wait.
-    pub device_ns: Estimate,
+    pub device_ns: Parameter,
     /// Standard deviation of `device_ns` divided by its mean.
     pub device_cv: f64,
     /// Requests that the device serves at once; `None` when no limit is known.
-    pub device_parallel: Option<Estimate>,
+    pub device_parallel: Option<Parameter>,
     /// The block-layer stage that shows the lock or cache line; `None` if none was measured.
     pub shared_stage: Option<String>,
 }
 
 /// A parameter with its interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct Parameter {
     /// The value.
     pub value: f64,
     /// Lower end.
@@ -174,10 +174,10 @@ pub struct Estimate {
     pub high: f64,
 }
 
-impl Estimate {
+impl Parameter {
     /// A value that is known exactly.
-    pub fn exact(value: f64) -> Estimate {
-        Estimate {
+    pub fn exact(value: f64) -> Parameter {
+        Parameter {
             value,
             low: value,
             high: value,

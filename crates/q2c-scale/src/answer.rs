@@ -12,7 +12,7 @@ use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
-    Answer, CurvePoint, Estimate, MeasuredCurve, Parameters, Resource, SCHEMA, ScaleResult,
+    Answer, CurvePoint, MeasuredCurve, Parameter, Parameters, Resource, SCHEMA, ScaleResult,
 };
 
 /// The model was tested up to this many times the measured jobs.
@@ -130,7 +130,7 @@ fn parameters_of(prediction: &CurvePrediction) -> Parameters {
     let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {
         let drawn: Vec<f64> = prediction.drawn.iter().filter_map(figure).collect();
         let range = ResampledRange::from_draws(&drawn);
-        range.map_or(Estimate::exact(value), |range| Estimate {
+        range.map_or(Parameter::exact(value), |range| Parameter {
             value,
             low: range.low.min(value),
             high: range.high.max(value),
@@ -139,7 +139,9 @@ fn parameters_of(prediction: &CurvePrediction) -> Parameters {
     let lock = machine.lock;
     let lock_value = |get: fn(&Lock) -> f64| {
         let from_machine = |m: &MachineModel| m.lock.as_ref().map(get);
-        lock.map_or(Estimate::default(), |lock| value(get(&lock), &from_machine))
+        lock.map_or(Parameter::default(), |lock| {
+            value(get(&lock), &from_machine)
+        })
     };
     let parallel = |parallel| value(parallel, &|m| m.device.parallel);
     Parameters {

@@ -3,7 +3,7 @@
 use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
 use q2c_model::Fault;
 use q2c_model::stats::Rng;
-use q2c_result::scale::{Estimate, Parameters};
+use q2c_result::scale::{Parameter, Parameters};
 use serde::Deserialize;
 
 /// Most requests in flight per job.
@@ -37,10 +37,10 @@ enum Number {
 }
 
 impl Number {
-    fn value(self) -> Estimate {
+    fn value(self) -> Parameter {
         match self {
-            Number::Exact(value) => Estimate::exact(value),
-            Number::Range { value, low, high } => Estimate { value, low, high },
+            Number::Exact(value) => Parameter::exact(value),
+            Number::Range { value, low, high } => Parameter { value, low, high },
         }
     }
 }
@@ -52,7 +52,7 @@ impl Number {
 /// one of `queues` and `tags`.
 pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: ParameterFile = toml::from_str(text).map_err(|error| syntax(text, &error))?;
-    let or_zero = |number: Option<Number>| number.map_or(Estimate::default(), Number::value);
+    let or_zero = |number: Option<Number>| number.map_or(Parameter::default(), Number::value);
     let parallel = |n: Number| check("device_parallel", n.value(), 0.25, 1e6);
     let queues = file.queues.map(|n| check_count("queues", n, 4_096));
     let tags = file.tags.map(|n| check_count("tags", n, 1 << 20));
@@ -94,7 +94,7 @@ fn check_count(key: &'static str, value: u32, max: u32) -> Result<u32, Fault> {
     Err(Fault::input(text))
 }
 
-fn check(key: &'static str, value: Estimate, min: f64, max: f64) -> Result<Estimate, Fault> {
+fn check(key: &'static str, value: Parameter, min: f64, max: f64) -> Result<Parameter, Fault> {
     let (v, low, high) = (value.value, value.low, value.high);
     if min <= low && low <= v && v <= high && high <= max {
         return Ok(value);
@@ -106,13 +106,13 @@ fn check(key: &'static str, value: Estimate, min: f64, max: f64) -> Result<Estim
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
     // Without a value, the time varies like an exponential one.
-    check(key, Estimate::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
+    check(key, Parameter::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }
 
 fn build_machine(
     parameters: &Parameters,
     cores: u32,
-    mut value_of: impl FnMut(Estimate) -> f64,
+    mut value_of: impl FnMut(Parameter) -> f64,
 ) -> MachineModel {
     let hold_ns = value_of(parameters.lock_ns);
     let growth = value_of(parameters.lock_growth);
@@ -163,7 +163,7 @@ mod tests {
     fn numbers_stand_alone_or_with_their_interval() {
         let text = "cpu_ns = 2000\nlock_ns = { value = 300, low = 250, high = 400 }\nqueues = 20\ntags = 64\n";
         let read = read(text).unwrap();
-        assert_eq!(read.cpu_ns, Estimate::exact(2_000.0));
+        assert_eq!(read.cpu_ns, Parameter::exact(2_000.0));
         assert_eq!((read.lock_ns.low, read.lock_ns.high), (250.0, 400.0));
         assert_eq!((read.depth, read.lock_cv), (1, 1.0));
         assert_eq!(read.device_parallel, None);

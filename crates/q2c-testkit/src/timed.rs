@@ -31,15 +31,15 @@ const TICK: Duration = Duration::from_millis(10);
 /// Held by the tests that run now.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Runs a test about time as [`run_timed`] does, and no other one of this program meanwhile, because
-/// two of them would measure each other.
+/// Runs a test about time as [`run_timed`] does, and no other one of this program meanwhile,
+/// because two of them would measure each other.
 pub fn run_timed_alone(test: &str, body: impl Fn()) {
     let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     run_timed(test, body);
 }
 
-/// Runs a test about time whose work waits nearly all of its time, as [`run_timed`] does. Other waiting
-/// tests may run meanwhile, but none of [`run_timed_alone`].
+/// Runs a test about time whose work waits nearly all of its time, as [`run_timed`] does. Other
+/// waiting tests may run meanwhile, but none of [`run_timed_alone`].
 pub fn run_timed_waiting(test: &str, body: impl Fn()) {
     let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     run_timed(test, body);
@@ -165,8 +165,9 @@ fn family_ticks(root: u32, all: &[ProcessTicks]) -> u64 {
     ticks
 }
 
-/// How long a spinning thread is kept from its CPU, scaled so that [`MAX_AWAY_SHARE`] gives [`MAX_OTHER_CPUS`]. It
-/// shows what no counter has, such as a host that is busy with other machines.
+/// How long a spinning thread is kept from its CPU, scaled so that [`MAX_AWAY_SHARE`] gives
+/// [`MAX_OTHER_CPUS`]. It shows what no counter has, such as a host that is busy with other
+/// machines.
 fn measure_away() -> f64 {
     const SPIN_TIME: Duration = Duration::from_millis(200);
     const MIN_GAP: Duration = Duration::from_micros(100);

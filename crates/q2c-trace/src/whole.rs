@@ -40,10 +40,10 @@ pub struct SplitJoiner {
 }
 
 impl SplitJoiner {
-    /// Takes an I/O or a part of one, and calls `report` for each complete I/O: at once if it was not
-    /// split, else at [`SplitJoiner::finish`] or when very many others wait. Ignores I/Os without begin
-    /// or end, and those refused because they may not wait (EAGAIN), which the submitter queues
-    /// again.
+    /// Takes an I/O or a part of one, and calls `report` for each complete I/O: at once if it was
+    /// not split, else at [`SplitJoiner::finish`] or when very many others wait. Ignores I/Os
+    /// without begin or end, and those refused because they may not wait (EAGAIN), which the
+    /// submitter queues again.
     pub fn push(&mut self, io: &RecordedIo, report: &mut impl FnMut(WholeIo)) {
         let span = &io.span;
         if span.begin_ns == NONE || span.end_ns == NONE || span.error == -EAGAIN {

@@ -32,9 +32,9 @@ fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
 
 /// Readings of a program that sets up for a second at half a CPU, then polls for one at a whole
 /// CPU.
-fn life() -> Vec<Reading> {
+fn life() -> Vec<CpuSample> {
     let start = Instant::now();
-    let look = |n: u64| Reading {
+    let look = |n: u64| CpuSample {
         at: start + READ_INTERVAL * n as u32,
         program_cpu: Nanos::from_millis(n * 50 + n.saturating_sub(10) * 50),
         cpu: None,

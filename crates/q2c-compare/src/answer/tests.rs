@@ -1,7 +1,7 @@
 use super::*;
 
-fn command(busy_cpus: Option<f64>) -> Start {
-    Start {
+fn command(busy_cpus: Option<f64>) -> Begin {
+    Begin {
         started: Instant::now(),
         busy_cpus,
     }

@@ -87,8 +87,8 @@ fn used_for(purpose: Use) -> &'static str {
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // If the reasons are exactly the checks of this use, the table below names them.
     let checks = report.checks.iter();
-    let own = checks.filter(|check| check.uses.first() == Some(&state.of));
-    let ids: Vec<&String> = own.map(|check| &check.id).collect();
+    let checks = checks.filter(|check| check.uses.first() == Some(&state.of));
+    let ids: Vec<&String> = checks.map(|check| &check.id).collect();
     let listed_in_table = ids.len() == state.by.len() && ids.iter().all(|id| state.by.contains(id));
     let reasons = format!(" ({})", listed(&state.by));
     let reasons = when(!listed_in_table, &reasons);

@@ -183,7 +183,7 @@ fn kernel_view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Opt
 }
 
 /// One trial of a point, through all its phases.
-struct PhasedTrial<'a> {
+struct PlottedTrial<'a> {
     name: String,
     /// The name of each phase's background, and the phase's slices.
     phases: Vec<(&'a str, &'a [Slice])>,
@@ -221,7 +221,7 @@ pub(crate) fn phase_plots(result: &BenchResult) -> Vec<Plot> {
 
 /// The courses of all points of a place. A point has a cell for each phase; these differ only in
 /// the background and follow each other.
-fn trials<'a>(cells: &[&'a BenchCell]) -> Vec<PhasedTrial<'a>> {
+fn trials<'a>(cells: &[&'a BenchCell]) -> Vec<PlottedTrial<'a>> {
     let without_background = |cell: &BenchCell| {
         let mut point = cell.point.clone();
         point.background.clear();
@@ -231,7 +231,7 @@ fn trials<'a>(cells: &[&'a BenchCell]) -> Vec<PhasedTrial<'a>> {
     points.filter_map(trial).collect()
 }
 
-fn trial<'a>(cells: &[&'a BenchCell]) -> Option<PhasedTrial<'a>> {
+fn trial<'a>(cells: &[&'a BenchCell]) -> Option<PlottedTrial<'a>> {
     let iops = |trial: usize| -> Option<f64> {
         let means = cells.iter().map(|cell| {
             let counted = cell.courses.get(trial)?.iter().filter(|s| s.counted);
@@ -246,17 +246,17 @@ fn trial<'a>(cells: &[&'a BenchCell]) -> Option<PhasedTrial<'a>> {
     let trial = (0..trials.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     let point = &cells.first()?.point;
     let phase = |cell: &&'a BenchCell| (cell.point.background.as_str(), &*cell.courses[trial]);
-    Some(PhasedTrial {
+    Some(PlottedTrial {
         name: format!("{}, jobs: {}", name(point), point.jobs),
         phases: cells.iter().map(phase).collect(),
     })
 }
 
 /// A view for each quantity that is above 0 somewhere, with the misses below if there can be any.
-fn phase_views(trials: &[PhasedTrial<'_>]) -> Vec<View> {
+fn phase_views(trials: &[PlottedTrial<'_>]) -> Vec<View> {
     let styles = styles(trials.len());
     let styled = || trials.iter().zip(&styles);
-    let misses = |(trial, style): (&PhasedTrial<'_>, &Style)| {
+    let misses = |(trial, style): (&PlottedTrial<'_>, &Style)| {
         let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
         let may_miss = trial.slices().any(|slice| slice.miss_rate.is_some());
         may_miss.then(|| trial.series(style, "% missed", rate).lower().unlisted())
@@ -270,15 +270,15 @@ fn phase_views(trials: &[PhasedTrial<'_>]) -> Vec<View> {
         }
         view.series(styled().map(|(trial, style)| trial.series(style, quantity.unit(), figure)))
             .series(lower.iter().cloned())
-            .marks(trials.first().map(PhasedTrial::marks).unwrap_or_default())
+            .marks(trials.first().map(PlottedTrial::marks).unwrap_or_default())
     };
-    let slices = || trials.iter().flat_map(PhasedTrial::slices);
+    let slices = || trials.iter().flat_map(PlottedTrial::slices);
     let shown = PHASE_QUANTITIES.iter();
     let shown = shown.filter(|quantity| slices().any(|slice| quantity.figure(slice) > 0.0));
     shown.map(view).collect()
 }
 
-impl PhasedTrial<'_> {
+impl PlottedTrial<'_> {
     fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.phases.iter().flat_map(|(_, slices)| *slices)
     }

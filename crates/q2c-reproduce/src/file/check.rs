@@ -9,7 +9,7 @@ use crate::jobs::AxisValues;
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupRequest;
 use q2c_policy::{KernelSleep, Method};
-use q2c_result::reproduce::{Axis, Window};
+use q2c_result::reproduce::{Axis, VariantOf, Window};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -67,7 +67,10 @@ impl ExperimentChecker<'_, '_> {
             name: name.clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
-            variant_of: raw.variant_of.clone(),
+            variant_of: raw.variant_of.clone().map(|of| VariantOf {
+                name: of.name,
+                reason: of.reason,
+            }),
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,

@@ -1,7 +1,6 @@
 //! The TOML of an experiment file, with the place of each value.
 
 use super::{DeviceText, Needs, SettingsText};
-use q2c_result::reproduce::VariantOf;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ pub(crate) struct RawFile {
     pub name: Spanned<String>,
     pub title: String,
     pub setting: String,
-    pub variant_of: Option<VariantOf>,
+    pub variant_of: Option<RawVariant>,
     pub trials: Option<Spanned<u32>>,
     pub interval: Option<Spanned<String>>,
     #[serde(default)]
@@ -39,6 +38,14 @@ pub(crate) struct RawFile {
     pub claims: Vec<RawClaim>,
     #[serde(default, rename = "chart")]
     pub charts: Vec<RawChart>,
+}
+
+/// An unknown key is refused here, but not in results, which later versions may write.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawVariant {
+    pub name: String,
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

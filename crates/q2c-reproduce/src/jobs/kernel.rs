@@ -2,7 +2,7 @@
 
 use super::lanes::TrialJob;
 use super::resources::PreparedJob;
-use super::series::Trial;
+use super::series::JobTrial;
 use crate::file::TARGET;
 use q2c_capture::kernel_hybrid::{Delay, HybridCounts, KernelHybrid};
 use q2c_host::restore::Guard;
@@ -101,7 +101,7 @@ impl KernelPolling {
     }
 
     /// Adds the kernel's sleeps to the series of the job that leaves its sleep to the kernel.
-    pub(crate) fn add_sleeps(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Trial<'_>) {
+    pub(crate) fn add_sleeps(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &JobTrial<'_>) {
         let Some(sleep_probe) = &self.sleep_probe else {
             return;
         };

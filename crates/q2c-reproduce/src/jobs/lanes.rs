@@ -15,7 +15,7 @@ pub(crate) struct TrialJob {
     pub phases: Vec<Option<PreparedJob>>,
 }
 
-pub(crate) struct Worker {
+pub(crate) struct JobWorker {
     pub job: usize,
     ready: PreparedJob,
     pub cpu: CpuId,
@@ -23,8 +23,8 @@ pub(crate) struct Worker {
     pub works: Vec<bool>,
 }
 
-pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<Worker> {
-    let mut workers: Vec<Worker> = Vec::new();
+pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<JobWorker> {
+    let mut workers: Vec<JobWorker> = Vec::new();
     for (job, phased_job) in jobs.iter().enumerate() {
         let placed = phased_job.phases.iter().enumerate();
         for (phase, placed) in placed.filter_map(|(n, placed)| Some((n, placed.as_ref()?))) {
@@ -37,7 +37,7 @@ pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<Worker> {
                     worker.works[phase] = true;
                     continue;
                 }
-                workers.push(Worker {
+                workers.push(JobWorker {
                     job,
                     ready: placed.clone(),
                     cpu,
@@ -49,7 +49,7 @@ pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<Worker> {
     workers
 }
 
-pub(crate) fn activities(workers: &[Worker], jobs: &[TrialJob], phase: usize) -> Vec<Activity> {
+pub(crate) fn activities(workers: &[JobWorker], jobs: &[TrialJob], phase: usize) -> Vec<Activity> {
     let mut activities: Vec<Activity> = workers.iter().map(|_| Activity::Idle).collect();
     for (job, phased_job) in jobs.iter().enumerate() {
         let Some(placed) = &phased_job.phases[phase] else {
@@ -58,8 +58,8 @@ pub(crate) fn activities(workers: &[Worker], jobs: &[TrialJob], phase: usize) ->
         let before = phase.checked_sub(1);
         let before = before.and_then(|before| phased_job.phases[before].as_ref());
         let waits_as_before = before.is_some_and(|before| before.waits == placed.waits);
-        let mine = |worker: &Worker| worker.job == job && worker.works[phase];
-        let goes_on = |worker: &Worker| waits_as_before && worker.works[phase - 1];
+        let mine = |worker: &JobWorker| worker.job == job && worker.works[phase];
+        let goes_on = |worker: &JobWorker| waits_as_before && worker.works[phase - 1];
         let begins = |n: &usize| mine(&workers[*n]) && !goes_on(&workers[*n]);
         let begin: Vec<usize> = (0..workers.len()).filter(begins).collect();
         let cpus: Vec<CpuId> = begin.iter().map(|&n| workers[n].cpu).collect();
@@ -78,13 +78,13 @@ pub(crate) fn activities(workers: &[Worker], jobs: &[TrialJob], phase: usize) ->
 }
 
 pub(crate) fn plans(
-    workers: &[Worker],
+    workers: &[JobWorker],
     jobs: &[TrialJob],
     capacity: impl Fn(CpuId) -> usize,
     seed: u64,
 ) -> Vec<JobPlan> {
     let first = activities(workers, jobs, 0);
-    let plan = |((n, worker), activity): ((usize, &Worker), Activity)| JobPlan {
+    let plan = |((n, worker), activity): ((usize, &JobWorker), Activity)| JobPlan {
         name: format!("{} thread {n}", jobs[worker.job].name),
         engine: worker.ready.engine.clone(),
         medium: worker.ready.medium.clone(),

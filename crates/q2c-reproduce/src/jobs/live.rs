@@ -1,7 +1,7 @@
 //! Runs the threads of a trial through its phases, and collects their slices.
 
 use super::kernel::KernelPolling;
-use super::lanes::{TrialJob, Worker, activities, plans};
+use super::lanes::{JobWorker, TrialJob, activities, plans};
 use super::series::SliceLog;
 use q2c_engine::{Live, LiveAnswer, LivePlan, RunError, live};
 use q2c_model::{CpuId, Nanos};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) struct LiveTrial<'a> {
     pub jobs: &'a [TrialJob],
-    pub workers: &'a [Worker],
+    pub workers: &'a [JobWorker],
     pub phases: &'a [Nanos],
     pub slice: Nanos,
     /// CPU of the thread that collects slices.

@@ -8,7 +8,7 @@ mod resources;
 mod series;
 mod stages;
 
-pub use resources::{JobResources, OpenTarget};
+pub use resources::{JobResources, UserTarget};
 pub(crate) use stages::STAGE_FIGURES;
 pub use stages::capture_refusal;
 
@@ -22,8 +22,8 @@ use q2c_model::{CpuId, Nanos};
 use q2c_result::reproduce::{CpuUse, PointTrial, Window};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
-use series::Trial;
-use stages::Capture;
+use series::JobTrial;
+use stages::TrialCapture;
 use std::collections::BTreeMap;
 
 /// The value of each axis.
@@ -126,7 +126,7 @@ impl JobsPlan<'_> {
             seed: context.seed >> 1,
             stop: context.cancel,
         };
-        let capture = Capture::start(self.experiment.capture, &trial)?;
+        let capture = TrialCapture::start(self.experiment.capture, &trial)?;
         let journal = self.resources.restore_dir.as_deref();
         let kernel = KernelPolling::lock(&jobs, self.resources.site, journal);
         let mut kernel = kernel.map_err(CellError::Cell)?;
@@ -149,7 +149,7 @@ impl JobsPlan<'_> {
                 workers.len()
             )));
         }
-        let run = Trial {
+        let run = JobTrial {
             log: &ran.log,
             jobs: &jobs,
             workers: &workers,

@@ -12,7 +12,7 @@ use q2c_workbench::workload::Site;
 use std::path::PathBuf;
 
 /// The user's target, opened.
-pub struct OpenTarget<'a> {
+pub struct UserTarget<'a> {
     /// Where the I/O of each interface goes.
     pub media: &'a Media,
     /// Bytes of the target in use.
@@ -26,7 +26,7 @@ pub struct OpenTarget<'a> {
 /// All resources of the jobs.
 pub struct JobResources<'a> {
     /// The user's target; `None` if the experiment uses none.
-    pub target: Option<OpenTarget<'a>>,
+    pub target: Option<UserTarget<'a>>,
     /// The clock, and the source of the machine's counters.
     pub site: &'a Site,
     /// CPUs in the order in which jobs take them.

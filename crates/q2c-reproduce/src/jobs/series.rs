@@ -1,6 +1,6 @@
 //! The series of the jobs, computed from the slices of their threads.
 
-use super::lanes::{TrialJob, Worker};
+use super::lanes::{JobWorker, TrialJob};
 use q2c_engine::{LiveSlice, SleepCounts};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Nanos, Rates};
@@ -83,17 +83,17 @@ impl SliceLog {
 }
 
 /// The data of a trial.
-pub(crate) struct Trial<'a> {
+pub(crate) struct JobTrial<'a> {
     pub log: &'a SliceLog,
     pub jobs: &'a [TrialJob],
-    pub workers: &'a [Worker],
+    pub workers: &'a [JobWorker],
     /// The number of the order of each phase.
     pub orders: &'a [u64],
     pub boundaries: &'a [Boundary],
     pub site: &'a Site,
 }
 
-impl Trial<'_> {
+impl JobTrial<'_> {
     pub(crate) fn phases(&self) -> Vec<PhaseTrial> {
         let phases = 0..self.orders.len();
         phases.map(|phase| self.phase(phase)).collect()

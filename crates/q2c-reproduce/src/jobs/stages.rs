@@ -1,7 +1,7 @@
 //! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
 use super::live::LiveTrial;
-use super::series::Trial;
+use super::series::JobTrial;
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};
 use q2c_result::late::UnseenReason;
@@ -24,23 +24,27 @@ pub(crate) const STAGE_FIGURES: [&str; 8] = [
     "request_waits", // sleeps of threads for a request or a tag, over the I/Os
 ];
 
-pub(super) struct Capture<'a> {
+pub(super) struct TrialCapture<'a> {
     capture: Option<StageCapture>,
     site: &'a Site,
 }
 
-impl<'a> Capture<'a> {
+impl<'a> TrialCapture<'a> {
     pub(crate) fn start(wanted: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
         let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
         let capture = wanted.then(begin).transpose();
-        Ok(Capture {
+        Ok(TrialCapture {
             capture: capture.map_err(|unseen| refusal(&unseen))?,
             site: trial.site,
         })
     }
 
     /// Ends the capture, and adds its figures to the jobs of each phase.
-    pub(crate) fn stop(self, phases: &mut [PhaseTrial], run: &Trial<'_>) -> Result<(), CellError> {
+    pub(crate) fn stop(
+        self,
+        phases: &mut [PhaseTrial],
+        run: &JobTrial<'_>,
+    ) -> Result<(), CellError> {
         let Some(capture) = self.capture else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_model::Bytes;
 use q2c_reproduce::file::built_in_experiment;
-use q2c_reproduce::jobs::{AxisValues, JobResources, JobsPlan, OpenTarget};
+use q2c_reproduce::jobs::{AxisValues, JobResources, JobsPlan, UserTarget};
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::{DeviceMaker, Experiment, RunFacts, answer};
@@ -74,7 +74,7 @@ pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) 
     let engine: EngineSpec = target.parse().unwrap();
     let media = Media::without_nvme(simulated.medium(&engine).unwrap());
     let resources = JobResources {
-        target: Some(OpenTarget {
+        target: Some(UserTarget {
             media: &media,
             span: Bytes(1 << 30),
             engine: Some(engine),

@@ -71,7 +71,6 @@ pub struct ReproduceResult {
 
 /// The experiment that another one adapts to other machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct VariantOf {
     /// Name of the literal experiment.
     pub name: String,

@@ -48,14 +48,14 @@ fn squares_around_mean(rows: &[EvidenceRow]) -> f64 {
     rows.iter().map(square).sum()
 }
 
-struct DeviceLoad {
+struct DeviceEvidence {
     requests: usize,
     other_ns: f64,
     d2c_ns: f64,
 }
 
 fn search(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) {
-    let loads: Vec<DeviceLoad> = rows.iter().map(|row| load_at(evidence, row)).collect();
+    let loads: Vec<DeviceEvidence> = rows.iter().map(|row| load_at(evidence, row)).collect();
     let max_parallel = loads.iter().map(|p| p.requests).max().unwrap_or(1) as f64;
     let cv = evidence.device_cv();
     let fit_with = |parallel: f64| {
@@ -81,12 +81,12 @@ fn search(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) 
     (device, squares)
 }
 
-fn load_at(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceLoad {
+fn load_at(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceEvidence {
     let wanted = u64::from(row.jobs) * u64::from(evidence.depth);
     let tags = evidence.tags.map_or(u64::MAX, |t| t.reachable(row.jobs));
     let requests = wanted.min(tags) as usize;
     let cycle_ns = requests as f64 / row.per_ns;
-    DeviceLoad {
+    DeviceEvidence {
         requests,
         // From Little's law. The two times were measured separately, so the difference may be too
         // small.
@@ -96,7 +96,7 @@ fn load_at(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceLoad {
 }
 
 /// The service time with the best fit to all D2C with `parallel` at once, and its sum of squares.
-fn service(loads: &[DeviceLoad], parallel: f64, cv: f64) -> (f64, f64) {
+fn service(loads: &[DeviceEvidence], parallel: f64, cv: f64) -> (f64, f64) {
     let times = loads.iter().map(|p| p.d2c_ns);
     let mut service_ns = times.fold(f64::INFINITY, f64::min);
     let mut logs = Vec::new();
@@ -106,7 +106,7 @@ fn service(loads: &[DeviceLoad], parallel: f64, cv: f64) -> (f64, f64) {
             parallel: Some(parallel),
             cv,
         };
-        let log_error = |p: &DeviceLoad| {
+        let log_error = |p: &DeviceEvidence| {
             let stays = mean_stay(p.requests, p.other_ns, |j| device.rate(j as f64));
             let predicted = service_ns + device.wait(stays - service_ns);
             (p.d2c_ns / predicted).ln()

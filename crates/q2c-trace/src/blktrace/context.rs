@@ -1,5 +1,5 @@
-//! What a source of events holds apart from them: notes (names of processes, the start of the trace,
-//! messages), and losses, which the sequence numbers of each device and CPU show.
+//! What a source of events holds apart from them: notes (names of processes, the start of the
+//! trace, messages), and losses, which the sequence numbers of each device and CPU show.
 
 use super::IntMap;
 use super::event::BlktraceEvent;

@@ -47,9 +47,10 @@ impl<R: Read> EventFile<R> {
 
     /// The next event; `None` at the end.
     ///
-    /// Adds notes and losses to `context`. Times never fall: an event earlier than its predecessor gets
-    /// the predecessor's time and is counted. A record that the end of the file cuts off is counted
-    /// too. Anything else in the place of a record is an error, unless bad records are skipped.
+    /// Adds notes and losses to `context`. Times never fall: an event earlier than its predecessor
+    /// gets the predecessor's time and is counted. A record that the end of the file cuts off is
+    /// counted too. Anything else in the place of a record is an error, unless bad records are
+    /// skipped.
     #[inline]
     fn next_event(&mut self, context: &mut EventContext) -> Result<Option<BlktraceEvent>, Fault> {
         loop {

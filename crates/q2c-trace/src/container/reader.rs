@@ -225,8 +225,8 @@ impl ChunkReader for SharedFile {
         if bytes.len() == length {
             return Ok(bytes.into());
         }
-        let found = bytes.len();
-        let text = format!("expected {length} bytes at offset {start}, found {found}");
+        let read = bytes.len();
+        let text = format!("expected {length} bytes at offset {start}, found {read}");
         Err(ParquetError::EOF(text))
     }
 }

@@ -73,8 +73,8 @@ impl UnfinishedFile {
         sync_folder(path)
     }
 
-    /// As [`UnfinishedFile::name_finished`], but a file whose name is taken keeps its hidden name, which
-    /// is in the error.
+    /// As [`UnfinishedFile::name_finished`], but a file whose name is taken keeps its hidden name,
+    /// which is in the error.
     pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
         self.rename(path)
             .map_err(|refused| (refused.error, refused.path.keep().ok()))?;

@@ -154,8 +154,8 @@ impl PendingEvents {
         }
     }
 
-    /// Returns the letter of an event's line, and its sectors (first, after the last). A merge extends its
-    /// carrier. I, D and C of a carrier have its whole extent.
+    /// Returns the letter of an event's line, and its sectors (first, after the last). A merge
+    /// extends its carrier. I, D and C of a carrier have its whole extent.
     fn apply(&mut self, action: BlkparseAction, record: &IoRecord) -> (char, (u64, u64)) {
         let (first, end) = extent(record);
         let (letter, merged_extent) = match action {

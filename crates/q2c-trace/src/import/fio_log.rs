@@ -205,8 +205,8 @@ impl FioLogParser {
         Ok(Some(row))
     }
 
-    /// The lane of an I/O that ends in the millisecond `at_ns`, and its start, ns. Takes the free lane
-    /// that was busy last, to need few lanes; `None` if no lane is free.
+    /// The lane of an I/O that ends in the millisecond `at_ns`, and its start, ns. Takes the free
+    /// lane that was busy last, to need few lanes; `None` if no lane is free.
     fn deal(&mut self, at_ns: u64, latency: u64) -> Option<(u32, u64)> {
         let end = at_ns.checked_add(MILLISECOND_NS)?;
         let fits = |free: u64| free.checked_add(latency).is_some_and(|ends| ends < end);

@@ -24,8 +24,8 @@ use tempfile::TempDir;
 const RUN_ROWS: usize = 1 << 18;
 
 /// Imports recordings, including q2c traces, into the new folder `out`. A device with more than
-/// `max_rows` requests has several traces. Returns the description, which the folder has too. No folder
-/// is left after an error.
+/// `max_rows` requests has several traces. Returns the description, which the folder has too. No
+/// folder is left after an error.
 pub fn to_fleet(
     recordings: &[PathBuf],
     format: Option<&str>,

@@ -12,7 +12,8 @@ use super::{
 };
 use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
 
-/// A format of lines, of which the first `N` cells are read. Its defaults are those of most formats.
+/// A format of lines, of which the first `N` cells are read. Its defaults are those of most
+/// formats.
 pub(super) trait LineFormat<const N: usize> {
     const SPEC: Spec;
     const HELP: &'static str;

@@ -115,8 +115,8 @@ fn shared_origin(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError>
                  count from 1970, the other from its own start)",
                 first.display()
             );
-            let found = format!("a start {} years away", distance_ns / (TEN_YEARS_NS / 10));
-            return Err(merge_error(path, &expected, &found));
+            let start = format!("a start {} years away", distance_ns / (TEN_YEARS_NS / 10));
+            return Err(merge_error(path, &expected, &start));
         }
         shared.zero_ns = shared.zero_ns.min(origin.zero_ns);
     }
@@ -164,7 +164,8 @@ impl RecordingMerge {
         Ok(self.batch.flush(sink)?)
     }
 
-    /// Renumbers a record of recording `index`; `numbered` is true if its importer numbers devices. Fails with its id if that is too large.
+    /// Renumbers a record of recording `index`; `numbered` is true if its importer numbers devices.
+    /// Fails with its id if that is too large.
     fn renumber(&mut self, record: &mut IoRecord, index: usize, numbered: bool) -> Result<(), u64> {
         if self.recordings == 1 {
             return Ok(());

@@ -35,7 +35,8 @@ const PAGE: (&str, &str) = (
     "save the recording itself, not the page that shows it",
 );
 
-/// What a file that begins with `head` is, and what to do instead; `None` if it is of no listed kind.
+/// What a file that begins with `head` is, and what to do instead; `None` if it is of no listed
+/// kind.
 fn other_kind(head: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match head {
         _ if has_magic(head, &[b"PERFILE2", b"2ELIFREP"]) => {

@@ -223,8 +223,15 @@ fn missing_think(pattern: &ProgramPattern, think: Think) -> Option<NotCopied> {
     let share = 1.0 - pattern.lane_busy;
     if !THINK_NS.contains(&p50_ns) {
         let is_short = p50_ns < *THINK_NS.start();
-        let why = [NoThink::TooLong, NoThink::TooShort][usize::from(is_short)];
-        return Some(NotCopied::ThinkTime { p50_ns, share, why });
+        return Some(NotCopied::ThinkTime {
+            p50_ns,
+            share,
+            why: if is_short {
+                NoThink::TooShort
+            } else {
+                NoThink::TooLong
+            },
+        });
     }
     let share = share * (1.0 - p50_ns / mean_ns);
     (mean_ns >= MIN_PAUSE_RATIO * p50_ns && share >= MIN_SHARE).then_some(NotCopied::Pauses {

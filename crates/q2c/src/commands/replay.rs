@@ -7,9 +7,9 @@ use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, trial_progress};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Capture, ComparedVariant, OpenSite, PreparedReplay, PreparedVariant, ProfiledTrace,
-    Profiler, ReplayRequest, ReplayRun, ReplayTrials, RunStart, SourceRequest, Start, TraceSource,
-    Variant, capture_for,
+    self, Begin, Capture, ComparedVariant, OpenSite, PreparedReplay, PreparedVariant,
+    ProfiledTrace, Profiler, ReplayRequest, ReplayRun, ReplayTrials, RunStart, SourceRequest,
+    TraceSource, Variant, capture_for,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
@@ -50,7 +50,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         Capture::Not(_) => None,
     };
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
-    let begin = Start::measure(begun, &roots);
+    let begin = Begin::measure(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
     let variant = Variant {
@@ -192,7 +192,7 @@ fn replaying<'a>(
     variants: &'a [Variant<'a>],
     request: &ReplayRequest,
     how: &HowArgs,
-    begin: Start,
+    begin: Begin,
     capture: Option<Option<CapturedBy>>,
     stop: &'a AtomicBool,
 ) -> ReplayRun<'a> {
@@ -237,7 +237,7 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         None | Some(NotCaptured::NotAsked) => {}
         Some(reason) => say(&q2c_report::not_captured(reason)),
     }
-    let begin = Start::measure(begun, &Roots::live());
+    let begin = Begin::measure(begun, &Roots::live());
     let profiles = make_profiles(&sources, &requests, &opens[0], &begin, stop)?;
     let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {
@@ -314,7 +314,7 @@ fn make_profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
     first: &OpenSite,
-    begin: &Start,
+    begin: &Begin,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<ProfiledTrace>>, Fault> {
     let profiling = Profiler {

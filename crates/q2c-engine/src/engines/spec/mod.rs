@@ -25,8 +25,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
     /// A ring that polls the device if the device can be polled, and else looks at the ring.
-    /// [`EngineSpec::with_path`] turns it into one of the next two. Opened as it is, it looks at the
-    /// ring.
+    /// [`EngineSpec::with_path`] turns it into one of the next two. Opened as it is, it looks at
+    /// the ring.
     ByDevice(RingKind),
     /// io_uring on a file or block device.
     IoUring(RingOptions),

@@ -115,13 +115,13 @@ pub struct Fit {
 /// # Errors
 /// See [`FitError`].
 pub fn fit(points: &[ScalingPoint], seed: u64) -> Result<Fit, FitError> {
-    let found = points.len();
-    if found < MIN_POINTS {
-        return Err(FitError::FewPoints { found });
+    let count = points.len();
+    if count < MIN_POINTS {
+        return Err(FitError::FewPoints { found: count });
     }
     let points = sorted_points(points)?;
     let peak = ScalingShape::from_points(&points)?.peak;
-    if peak == points[found - 1].jobs {
+    if peak == points[count - 1].jobs {
         return Err(FitError::NothingBehindPeak { peak });
     }
     // A point at one job gives lambda by itself, so a peak there needs no point before it.

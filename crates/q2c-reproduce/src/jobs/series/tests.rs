@@ -44,7 +44,7 @@ fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     let site = Site::without_disk(Roots::live(), Clock::BOOT);
     let mut log = SliceLog::new(workers.len(), SLICE, 10);
     slices.iter().for_each(|slice| log.take(slice));
-    let run = Trial {
+    let run = JobTrial {
         log: &log,
         jobs: &jobs,
         workers: &workers,

@@ -51,8 +51,9 @@ impl<const KEY: bool> Index<KEY> {
         (mixed >> self.shift) as usize
     }
 
-    /// The slots of the bucket of the event's first sector, oldest first, at most [`Self::MAX_EXAMINED`]. The caller compares
-    /// keys, because a bucket also holds slots with other keys.
+    /// The slots of the bucket of the event's first sector, oldest first, at most
+    /// [`Self::MAX_EXAMINED`]. The caller compares keys, because a bucket also holds slots with
+    /// other keys.
     #[inline]
     pub(super) fn slots<'a>(
         &self,

@@ -4,7 +4,7 @@
 
 use super::cells::CsvCells;
 use super::clock::ClockOrigin;
-use super::plan::{CsvColumn, CsvHead, UNSTATED_UNIT, WrongMap, check_fields, has, missing_unit};
+use super::plan::{CsvHead, Mapping, UNSTATED_UNIT, WrongMap, check_fields, has, missing_unit};
 use super::row::{self, BLOCK, Field, LENGTH, USER};
 use crate::Column;
 use crate::import::error::quote;
@@ -120,15 +120,15 @@ pub(super) fn to_small(text: &str) -> String {
 /// The words of a header in lower case: `Response Time (us)` is `response`, `time`, `us`.
 fn words(header: &str) -> Vec<String> {
     let small = to_small(header);
-    let words = small.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+    let split = small.split(|c: char| !c.is_alphanumeric());
+    let non_empty = split.filter(|word| !word.is_empty());
+    non_empty.map(str::to_owned).collect()
 }
 
 /// A map as it would be typed after `--columns`, with `:unit` after the header of the lengths if
 /// `unit` is given.
-pub(super) fn typed_map(fields: &[CsvColumn], header: &CsvCells, unit: Option<&str>) -> String {
-    let pair = |CsvColumn { field, at, .. }: &CsvColumn| {
+pub(super) fn typed_map(fields: &[Mapping], header: &CsvCells, unit: Option<&str>) -> String {
+    let pair = |Mapping { field, at, .. }: &Mapping| {
         let unit = unit.filter(|_| *field == LENGTH);
         let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
         let header = header.get(*at).unwrap_or_default();
@@ -150,8 +150,8 @@ pub(super) fn detect_delimiter(header: &str, row: Option<&str>) -> u8 {
     };
     // Of several with as many cells, `max_by_key` takes the last one.
     let frequent = [b'\t', b';', b','].into_iter().max_by_key(count);
-    let words = |line: &str| line.split_whitespace().count();
-    let has_columns = words(header) > 1 && row.is_none_or(|row| words(row) == words(header));
+    let cells = |line: &str| line.split_whitespace().count();
+    let has_columns = cells(header) > 1 && row.is_none_or(|row| cells(row) == cells(header));
     match frequent {
         Some(delimiter) if count(&delimiter) > 0 => delimiter,
         _ if has_columns => b' ',
@@ -186,10 +186,11 @@ pub(super) fn sniff(head: &[u8]) -> bool {
 
 /// True if a cell may be a header; JSON, settings and log lines are not.
 fn is_name(cell: &str) -> bool {
-    let mut words = cell.split_whitespace();
     !cell.is_empty()
         && !cell.contains(['{', '}', '='])
-        && words.all(|word| word.parse::<f64>().is_err())
+        && cell
+            .split_whitespace()
+            .all(|word| word.parse::<f64>().is_err())
 }
 
 /// True if words are headers: at least two are usual names, one of them a time, and the row has a
@@ -202,11 +203,11 @@ fn are_columns(names: &[&str], row: &str) -> bool {
 }
 
 /// The fields that usual names give in addition to the map, with the indexes of their cells.
-pub(super) fn find_usual(header: &CsvCells, map: &[CsvColumn]) -> Result<Vec<CsvColumn>, WrongMap> {
+pub(super) fn find_usual(header: &CsvCells, map: &[Mapping]) -> Result<Vec<Mapping>, WrongMap> {
     let is_free = |(at, _): &(usize, &str)| map.iter().all(|column| column.at != *at);
     let columns = header.iter().enumerate().filter(is_free);
-    let columns = columns.filter_map(|(at, name)| Some(CsvColumn::new(usual_field(name)?, at)));
-    let mut usual: Vec<CsvColumn> = columns.filter(|column| !has(map, column.field)).collect();
+    let columns = columns.filter_map(|(at, name)| Some(Mapping::new(usual_field(name)?, at)));
+    let mut usual: Vec<Mapping> = columns.filter(|column| !has(map, column.field)).collect();
     move_end_to_layer_of_start(&mut usual, map, header);
     drop_contradictions(&mut usual, map);
     if map.is_empty() {
@@ -220,13 +221,13 @@ pub(super) fn find_usual(header: &CsvCells, map: &[CsvColumn]) -> Result<Vec<Csv
 
 /// `complete_us` is the end in the layer of the start, but `complete_ns` is always a column of the
 /// block layer.
-fn move_end_to_layer_of_start(usual: &mut [CsvColumn], map: &[CsvColumn], header: &CsvCells) {
+fn move_end_to_layer_of_start(usual: &mut [Mapping], map: &[Mapping], header: &CsvCells) {
     let is_user = |column: &Column| {
         let field = Field::Column(*column);
         has(usual, field) || has(map, field)
     };
     let has_user_start = USER.iter().any(is_user);
-    for CsvColumn { field, at, .. } in usual {
+    for Mapping { field, at, .. } in usual {
         let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
         if *field == Field::Column(Column::CompleteNs) && has_user_start && !is_own_name {
             *field = Field::Column(Column::ReapNs);
@@ -235,11 +236,10 @@ fn move_end_to_layer_of_start(usual: &mut [CsvColumn], map: &[CsvColumn], header
 }
 
 /// Drops fields that contradict the map. Fields that contradict each other stay and fail later.
-fn drop_contradictions(usual: &mut Vec<CsvColumn>, map: &[CsvColumn]) {
+fn drop_contradictions(usual: &mut Vec<Mapping>, map: &[Mapping]) {
     let start = Field::Column(Column::SubmitNs);
-    let goes_with = |others: &[CsvColumn], column: &CsvColumn| {
-        check_fields(&[others, &[*column]].concat()).is_ok()
-    };
+    let goes_with =
+        |others: &[Mapping], column: &Mapping| check_fields(&[others, &[*column]].concat()).is_ok();
     // A latency and an end contradict each other only if there is a start.
     let start = usual.iter().find(|column| column.field == start).copied();
     let start = Vec::from_iter(start.filter(|start| goes_with(map, start)));
@@ -254,7 +254,7 @@ fn is_repeated(header: &CsvCells, at: usize) -> bool {
     (0..header.count).any(|other| other != at && header.get(other) == name)
 }
 
-fn refuse_repeated(usual: &[CsvColumn], header: &CsvCells) -> Result<(), WrongMap> {
+fn refuse_repeated(usual: &[Mapping], header: &CsvCells) -> Result<(), WrongMap> {
     let Some(column) = usual.iter().find(|column| is_repeated(header, column.at)) else {
         return Ok(());
     };
@@ -264,8 +264,8 @@ fn refuse_repeated(usual: &[CsvColumn], header: &CsvCells) -> Result<(), WrongMa
 }
 
 /// Fails if several headers may hold one field, because the choice would be a guess.
-fn refuse_rivals(usual: &[CsvColumn], header: &CsvCells) -> Result<(), WrongMap> {
-    let rival = |column: &CsvColumn| {
+fn refuse_rivals(usual: &[Mapping], header: &CsvCells) -> Result<(), WrongMap> {
+    let rival = |column: &Mapping| {
         let mut others = usual.iter().filter(|other| other.at > column.at);
         let other = others.find(|other| other.field == column.field)?;
         Some((*column, other.at))
@@ -282,11 +282,11 @@ fn refuse_rivals(usual: &[CsvColumn], header: &CsvCells) -> Result<(), WrongMap>
 
 /// Asks for the unit of addresses if no header states it: both bytes and blocks are usual.
 pub(super) fn check_addresses(
-    usual: &[CsvColumn],
-    mapped: &[CsvColumn],
+    usual: &[Mapping],
+    mapped: &[Mapping],
     head: &CsvHead<'_>,
 ) -> Result<(), ImportError> {
-    let is_bare = |column: &CsvColumn| {
+    let is_bare = |column: &Mapping| {
         column.source == UNSTATED_UNIT
             && column.field == Field::Offset
             && usual.iter().any(|usual| usual.at == column.at)
@@ -317,7 +317,7 @@ const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
 
 /// The error if usual names lack what an import needs, with options that should import the file.
 /// `None` if nothing is missing, or if headers and first row suggest nothing.
-pub(super) fn suggest_map(fields: &[CsvColumn], head: &CsvHead<'_>) -> Option<WrongMap> {
+pub(super) fn suggest_map(fields: &[Mapping], head: &CsvHead<'_>) -> Option<WrongMap> {
     let (likely, quoted_words) = add_likely(fields, head);
     let is_gained = |field| has(&likely, field) && !has(fields, field);
     let missing = if !has_instant(fields) {
@@ -338,19 +338,19 @@ pub(super) fn suggest_map(fields: &[CsvColumn], head: &CsvHead<'_>) -> Option<Wr
         Field::names()
     );
     let headers: Vec<&str> = head.header.iter().collect();
-    let found = format!("the headers {}", quote(&headers.join(", ")));
-    Some((expected, found))
+    let headers = format!("the headers {}", quote(&headers.join(", ")));
+    Some((expected, headers))
 }
 
 const OP: Field = Field::Column(Column::Op);
 
-fn has_instant(fields: &[CsvColumn]) -> bool {
+fn has_instant(fields: &[Mapping]) -> bool {
     fields.iter().any(|column| column.field.is_instant())
 }
 
 /// The fields, plus those that the first row or words of other headers make likely, in the order of
 /// the file. Also returns these words in quotes.
-fn add_likely(fields: &[CsvColumn], head: &CsvHead<'_>) -> (Vec<CsvColumn>, Vec<String>) {
+fn add_likely(fields: &[Mapping], head: &CsvHead<'_>) -> (Vec<Mapping>, Vec<String>) {
     let (mut fields, mut reasons) = (fields.to_vec(), Vec::new());
     for (at, name) in head.header.iter().enumerate() {
         if fields.iter().any(|column| column.at == at) {
@@ -358,7 +358,7 @@ fn add_likely(fields: &[CsvColumn], head: &CsvHead<'_>) -> (Vec<CsvColumn>, Vec<
         }
         let likely = likely_field(name, &fields).filter(|(field, _)| may_hold(*field, at, head));
         if let Some((field, word)) = likely {
-            fields.push(CsvColumn::new(field, at));
+            fields.push(Mapping::new(field, at));
             reasons.push(format!("`{word}`"));
         }
     }
@@ -369,7 +369,7 @@ fn add_likely(fields: &[CsvColumn], head: &CsvHead<'_>) -> (Vec<CsvColumn>, Vec<
             cell.is_some_and(|cell| row::op(cell, None).is_ok())
         };
         let at = (0..head.header.count).find(is_op);
-        fields.extend(at.map(|at| CsvColumn::new(OP, at)));
+        fields.extend(at.map(|at| Mapping::new(OP, at)));
     }
     make_tracer_times_ends(&mut fields);
     fields.sort_by_key(|column| column.at);
@@ -378,11 +378,11 @@ fn add_likely(fields: &[CsvColumn], head: &CsvHead<'_>) -> (Vec<CsvColumn>, Vec<
 
 /// Treats the times of a tracer as ends: a tracer such as biosnoop prints a row, with the process,
 /// when a request ends.
-fn make_tracer_times_ends(fields: &mut [CsvColumn]) {
+fn make_tracer_times_ends(fields: &mut [Mapping]) {
     let column = |column| Field::Column(column);
     let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
     let is_tracer = tracer.iter().all(|field| has(fields, *field));
-    for CsvColumn { field, .. } in fields {
+    for Mapping { field, .. } in fields {
         if is_tracer && *field == column(Column::SubmitNs) {
             *field = column(Column::CompleteNs);
         }
@@ -398,7 +398,7 @@ fn may_hold(field: Field, at: usize, head: &CsvHead<'_>) -> bool {
 }
 
 /// The options to suggest: the map, with a unit of lengths if needed, and what no header gives.
-fn suggested_options(fields: &[CsvColumn], head: &CsvHead<'_>) -> String {
+fn suggested_options(fields: &[Mapping], head: &CsvHead<'_>) -> String {
     let unit = missing_unit(fields, head);
     let mut map = typed_map(fields, head.header, unit);
     // If nothing shows which column is the start, none is suggested: a wrong guess would import
@@ -407,11 +407,11 @@ fn suggested_options(fields: &[CsvColumn], head: &CsvHead<'_>) -> String {
         map = format!("submit_ns=COLUMN,{map}");
     }
     let mut options = format!("--columns '{}'", map.trim_end_matches(','));
-    let is_bare = |CsvColumn { field, at, .. }: &&CsvColumn| {
+    let is_bare = |Mapping { field, at, .. }: &&Mapping| {
         let clock = head.sample_cell(*at).and_then(ClockOrigin::recognise);
         field.is_time() && clock.is_none() && unit_of(head.header.get(*at).unwrap_or("")).is_none()
     };
-    if let Some(CsvColumn { at, .. }) = fields.iter().find(is_bare) {
+    if let Some(Mapping { at, .. }) = fields.iter().find(is_bare) {
         let stated = head.options.unit;
         let unit = stated.or_else(|| unix_unit(head.sample_cell(*at)?));
         options += &format!(" --unit {}", unit.map_or("UNIT", TimeUnit::name));
@@ -437,7 +437,7 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
 }
 
 /// The first field that a word of the header makes likely and that fits the other fields.
-fn likely_field(header: &str, fields: &[CsvColumn]) -> Option<(Field, &'static str)> {
+fn likely_field(header: &str, fields: &[Mapping]) -> Option<(Field, &'static str)> {
     let header_words = words(header);
     let is_time = unit_of(header).is_some();
     let is_size = size_unit_of(header).is_some();
@@ -455,7 +455,7 @@ fn likely_field(header: &str, fields: &[CsvColumn]) -> Option<(Field, &'static s
 }
 
 /// True if a map may have the field besides the others.
-fn agrees(field: Field, fields: &[CsvColumn]) -> bool {
+fn agrees(field: Field, fields: &[Mapping]) -> bool {
     let column = |column| has(fields, Field::Column(column));
     let contradicts = match field {
         Field::Latency => column(Column::ReapNs) || column(Column::CompleteNs),

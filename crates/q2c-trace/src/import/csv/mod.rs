@@ -66,7 +66,7 @@ pub fn csv_fields() -> Vec<CsvField> {
         },
         headers: headers::usual_headers(field),
     };
-    Field::all().map(field).collect()
+    Field::iter().map(field).collect()
 }
 
 /// Describes the clock, because the source does not.
@@ -195,8 +195,8 @@ impl CsvWindow {
     fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
         if request.1 < self.left {
             let expected = "a start not before the requests more than 65536 rows above";
-            let found = format!("{} ns before", self.left.0 - request.1.0);
-            return Err(BadLine::new("time goes back", "latency", expected, &found));
+            let early = format!("{} ns before", self.left.0 - request.1.0);
+            return Err(BadLine::new("time goes back", "latency", expected, &early));
         }
         if self.waiting.len() == MAX_SORTED_ROWS {
             let expected = "at most 1048576 rows with --sort (sort the file by its start first)";

@@ -19,7 +19,7 @@ use std::path::Path;
 /// A column map that was checked against the header row.
 #[derive(Debug)]
 pub(super) struct CsvPlan {
-    pub(super) fields: Vec<CsvColumn>,
+    pub(super) fields: Vec<Mapping>,
     pub(super) width: usize,
     /// The instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
@@ -65,7 +65,7 @@ impl CsvPlan {
         let computed = stamp == end && self::has(&fields, Field::Latency);
         let mapped = head.with_units(&fields)?;
         check_addresses(&usual, &mapped, head)?;
-        let is_bare = |column: &CsvColumn| column.field == LENGTH && column.source == UNSTATED_UNIT;
+        let is_bare = |column: &Mapping| column.field == LENGTH && column.source == UNSTATED_UNIT;
         let bare = mapped.iter().any(is_bare).then_some(&fields);
         let length_unit = bare.and_then(|fields| option_for_unit(fields, head));
         if self::has(&usual, LENGTH)
@@ -74,8 +74,8 @@ impl CsvPlan {
             && let Some(option) = &length_unit
         {
             let expected = format!("the unit of lengths, such as {option} {UNITS}");
-            let found = "lengths without one beside sectors".to_owned();
-            return Err(map_error((expected, found)));
+            let lacking = "lengths without one beside sectors".to_owned();
+            return Err(map_error((expected, lacking)));
         }
         let unused = unused_headers(&fields, header);
         let (blank, mut stated) = blank_record(layer, &fields, options, path)?;
@@ -149,7 +149,7 @@ impl CsvPlan {
 }
 
 /// The headers of the columns that are not read; `None` if all are read.
-fn unused_headers(fields: &[CsvColumn], header: &CsvCells) -> Option<String> {
+fn unused_headers(fields: &[Mapping], header: &CsvCells) -> Option<String> {
     let is_used = |at: usize| fields.iter().any(|column| column.at == at);
     let unused = header.iter().enumerate().filter(|(at, _)| !is_used(*at));
     let names = unused.map(|(_, name)| if name.is_empty() { "(unnamed)" } else { name });
@@ -157,7 +157,7 @@ fn unused_headers(fields: &[CsvColumn], header: &CsvCells) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-pub(super) fn has(fields: &[CsvColumn], field: Field) -> bool {
+pub(super) fn has(fields: &[Mapping], field: Field) -> bool {
     fields.iter().any(|column| column.field == field)
 }
 
@@ -174,9 +174,9 @@ pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) 
 pub(super) type WrongMap = (String, String);
 
 /// Determines the layer; fails if fields contradict each other.
-pub(super) fn check_fields(fields: &[CsvColumn]) -> Result<Layer, WrongMap> {
+pub(super) fn check_fields(fields: &[Mapping]) -> Result<Layer, WrongMap> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), quote(found)));
-    for (at, CsvColumn { field, .. }) in fields.iter().enumerate() {
+    for (at, Mapping { field, .. }) in fields.iter().enumerate() {
         if has(&fields[..at], *field) {
             return wrong("every field once", field.name());
         }
@@ -205,7 +205,7 @@ type StatedFact = (&'static str, String);
 /// Makes the record with the values stated for all rows, and the facts that list them.
 fn blank_record(
     layer: Layer,
-    fields: &[CsvColumn],
+    fields: &[Mapping],
     options: &ImportOptions,
     path: &Path,
 ) -> Result<(IoRecord, Vec<StatedFact>), ImportError> {
@@ -291,16 +291,16 @@ impl Unit {
 /// A field, and the column that holds it. Its unit is that of the map, if any, until
 /// [`CsvHead::with_units`] has determined it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct CsvColumn {
+pub(super) struct Mapping {
     pub(super) field: Field,
     pub(super) at: usize,
     pub(super) unit: Unit,
     pub(super) source: &'static str,
 }
 
-impl CsvColumn {
-    pub(super) fn new(field: Field, at: usize) -> CsvColumn {
-        CsvColumn {
+impl Mapping {
+    pub(super) fn new(field: Field, at: usize) -> Mapping {
+        Mapping {
             field,
             at,
             unit: Unit::None,
@@ -323,7 +323,7 @@ pub(super) struct CsvHead<'a> {
 
 impl CsvHead<'_> {
     /// Returns the fields of the column map, with the units that it states.
-    fn map_columns(&self, line: u64) -> Result<Vec<CsvColumn>, ImportError> {
+    fn map_columns(&self, line: u64) -> Result<Vec<Mapping>, ImportError> {
         let map_column = |map: &ColumnMap| {
             let unknown = || (format!("one of {}", Field::names()), quote(&map.field));
             let field = Field::by_name(&map.field).ok_or_else(|| self.map_error(unknown()))?;
@@ -333,8 +333,8 @@ impl CsvHead<'_> {
                 Some((name.trim(), Unit::parse(field, unit)?))
             };
             let (name, unit) = with_unit().unwrap_or((&map.header, Unit::None));
-            let column = CsvColumn::new(field, self.index_of(name, line)?);
-            Ok(CsvColumn { unit, ..column })
+            let column = Mapping::new(field, self.index_of(name, line)?);
+            Ok(Mapping { unit, ..column })
         };
         self.options.columns.iter().map(map_column).collect()
     }
@@ -356,7 +356,7 @@ impl CsvHead<'_> {
     }
 
     /// The fact about the number of a read, if the first row's operation is 0 or 1.
-    fn read_flag(&self, fields: &[CsvColumn]) -> Result<Option<StatedFact>, ImportError> {
+    fn read_flag(&self, fields: &[Mapping]) -> Result<Option<StatedFact>, ImportError> {
         let op = Field::Column(Column::Op);
         let op = fields.iter().find(|column| column.field == op);
         let cell = op.and_then(|column| self.sample_cell(column.at));
@@ -371,7 +371,7 @@ impl CsvHead<'_> {
     }
 
     /// Returns the fields, each with its unit.
-    pub(super) fn with_units(&self, fields: &[CsvColumn]) -> Result<Vec<CsvColumn>, ImportError> {
+    pub(super) fn with_units(&self, fields: &[Mapping]) -> Result<Vec<Mapping>, ImportError> {
         let has_position = fields.iter().any(|column| column.field.is_position());
         if self.options.offset_unit.is_some() && !has_position {
             let expected = "a column of sectors or offsets for --offset-unit";
@@ -384,8 +384,8 @@ impl CsvHead<'_> {
             return Err(self.map_error((expected.to_owned(), "none".to_owned())));
         }
         let mapped = fields.iter().map(|column| self.with_unit(*column, clock));
-        let mapped = mapped.collect::<Result<Vec<CsvColumn>, _>>()?;
-        let is_bare = |column: &&CsvColumn| column.field.is_time() && column.unit == Unit::None;
+        let mapped = mapped.collect::<Result<Vec<Mapping>, _>>()?;
+        let is_bare = |column: &&Mapping| column.field.is_time() && column.unit == Unit::None;
         let Some(bare) = mapped.iter().find(is_bare) else {
             return Ok(mapped);
         };
@@ -405,9 +405,9 @@ impl CsvHead<'_> {
     /// Returns the field with the first known unit, in the order map, clock, option, header.
     fn with_unit(
         &self,
-        column: CsvColumn,
+        column: Mapping,
         clock: Option<ClockOrigin>,
-    ) -> Result<CsvColumn, ImportError> {
+    ) -> Result<Mapping, ImportError> {
         let field = column.field;
         let stated = Some(column.unit).filter(|unit| *unit != Unit::None);
         let clock = clock.filter(|_| stated.is_none() && field.is_instant());
@@ -437,14 +437,14 @@ impl CsvHead<'_> {
         let mut sources = sources.into_iter();
         let known = sources.find_map(|(unit, source)| Some((unit?, source)));
         let (unit, source) = known.unwrap_or((usual, UNSTATED_UNIT));
-        Ok(CsvColumn {
+        Ok(Mapping {
             unit,
             source,
             ..column
         })
     }
 
-    fn clock(&self, fields: &[CsvColumn]) -> Option<ClockOrigin> {
+    fn clock(&self, fields: &[Mapping]) -> Option<ClockOrigin> {
         let column = fields.iter().find(|column| column.field.is_instant())?;
         ClockOrigin::recognise(self.sample_cell(column.at)?)
     }
@@ -467,20 +467,19 @@ pub(super) fn map_error(path: &Path, (expected, found): WrongMap) -> ImportError
 }
 
 /// The unit of all times, or of each if they differ: `submit_ns s, latency us`.
-pub(super) fn time_units(fields: &[CsvColumn]) -> String {
+pub(super) fn time_units(fields: &[Mapping]) -> String {
     let times = || fields.iter().filter(|mapped| mapped.field.is_time());
     let first = times().next().map(|mapped| mapped.unit);
     match first.filter(|first| times().all(|mapped| mapped.unit == *first)) {
         Some(unit) => unit.name(),
         None => {
-            let unit =
-                |column: &CsvColumn| format!("{} {}", column.field.name(), column.unit.name());
+            let unit = |column: &Mapping| format!("{} {}", column.field.name(), column.unit.name());
             Vec::from_iter(times().map(unit)).join(", ")
         }
     }
 }
 
-pub(super) fn size_facts(fields: &[CsvColumn]) -> impl Iterator<Item = (String, String)> {
+pub(super) fn size_facts(fields: &[Mapping]) -> impl Iterator<Item = (String, String)> {
     let sizes = fields.iter().filter(|mapped| mapped.field.is_size());
     sizes.map(|size| {
         let value = format!("{} ({})", size.unit.name(), size.source);
@@ -493,7 +492,7 @@ pub(super) fn size_facts(fields: &[CsvColumn]) -> impl Iterator<Item = (String, 
 const UNITS: &str = "(or :B, :KB, :MB, :512B)";
 
 /// The option that would state the unit of lengths: a whole map, or a part of the given one.
-fn option_for_unit(fields: &[CsvColumn], head: &CsvHead<'_>) -> Option<String> {
+fn option_for_unit(fields: &[Mapping], head: &CsvHead<'_>) -> Option<String> {
     let unit = Some(missing_unit(fields, head)?);
     if head.options.columns.is_empty() {
         return Some(format!(
@@ -510,7 +509,7 @@ fn option_for_unit(fields: &[CsvColumn], head: &CsvHead<'_>) -> Option<String> {
 
 /// The unit of lengths if their header has none: bytes if the first row is then whole sectors, else
 /// sectors.
-pub(super) fn missing_unit(fields: &[CsvColumn], head: &CsvHead<'_>) -> Option<&'static str> {
+pub(super) fn missing_unit(fields: &[Mapping], head: &CsvHead<'_>) -> Option<&'static str> {
     let at = fields.iter().find(|column| column.field == LENGTH)?.at;
     if size_unit_of(head.header.get(at)?).is_some() {
         return None;

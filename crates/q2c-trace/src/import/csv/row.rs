@@ -69,14 +69,14 @@ impl Field {
     }
 
     /// All fields that a CSV column may hold, in the order of the trace's columns.
-    pub(super) fn all() -> impl Iterator<Item = Field> {
+    pub(super) fn iter() -> impl Iterator<Item = Field> {
         let columns = Column::ALL.iter().map(|column| column.name());
         let names = columns.chain(["offset", "latency"]);
         names.filter_map(Field::by_name)
     }
 
     pub(super) fn names() -> String {
-        Vec::from_iter(Field::all().map(Field::name)).join(", ")
+        Vec::from_iter(Field::iter().map(Field::name)).join(", ")
     }
 }
 

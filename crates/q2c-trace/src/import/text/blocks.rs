@@ -31,8 +31,8 @@ impl<'a> Blocks<'a> {
     }
 
     /// Reads the next block into the memory of `block`; `None` at the end. A line longer than a
-    /// block becomes its own block, cut after [`MAX_LINE_BYTES`] bytes. Its rest is skipped when the
-    /// next block is requested.
+    /// block becomes its own block, cut after [`MAX_LINE_BYTES`] bytes. Its rest is skipped when
+    /// the next block is requested.
     pub(crate) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if self.skips_rest {
             self.skip_rest()?;

@@ -14,7 +14,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::{Bytes, CpuId, Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
-use q2c_reproduce::jobs::{JobResources, OpenTarget};
+use q2c_reproduce::jobs::{JobResources, UserTarget};
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::{DeviceMaker, Experiment};
 use q2c_result::{Exit, Machine};
@@ -120,7 +120,7 @@ impl ReproducePlace {
         place: &'a MachinePlace,
         folder: &Path,
     ) -> JobResources<'a> {
-        let target = self.target.as_ref().map(|(bench, media)| OpenTarget {
+        let target = self.target.as_ref().map(|(bench, media)| UserTarget {
             media,
             span: bench.workload.span,
             engine: self.default_engine(bench),
