@@ -46,7 +46,7 @@ pub struct BenchSettings {
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the
     /// end
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size , conflicts_with = "target" ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
     /// The machine of a simulated target.
     #[command(flatten)]
@@ -77,17 +77,17 @@ pub struct BenchSettings {
     #[arg(long)]
     pub stages: bool,
     /// Measured part of each trial [default: 3s]
-    #[ arg ( short = 's' , long , value_name = "DURATION" , value_parser = seconds , default_value = "3s" ) ]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds, default_value = "3s")]
     #[arg(hide_default_value = true)]
     pub seconds: f64,
     /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
-    #[ arg ( long , value_name = "DURATION" , value_parser = seconds , default_value = "1s" ) ]
+    #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1s")]
     #[arg(hide_default_value = true)]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Trials of each point
     #[arg(short = 't', long, default_value_t = 5)]
-    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1000 ) ) ]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -96,28 +96,28 @@ pub struct BenchSettings {
     /// Add trials until the median is known this well, such as 3%
     ///
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
-    #[ arg ( long , value_name = "PERCENT" , value_parser = percent ) ]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
     /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the
     /// intended time
-    #[ arg ( long , value_name = "PER_SECOND" , value_parser = rate ) ]
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
     /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
     /// siblings, the device's NUMA node first, and the first job's by trials of a moment each
-    #[ arg ( long , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
     pub cpus: List<u32>,
     /// The device's rating in IOPS: what lies above it is flagged
-    #[ arg ( long , value_name = "IOPS" , value_parser = rate , allow_hyphen_values = true ) ]
+    #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
-    #[ arg ( id = "budget" , long , value_name = "DURATION" , value_parser = parse_budget ) ]
+    #[arg(id = "budget", long, value_name = "DURATION", value_parser = parse_budget)]
     pub budget_s: Option<f64>,
     /// What the run must keep.
     #[command(flatten)]
     #[serde(skip)]
     pub limits: LimitArgs,
     /// Go on with this interrupted run
-    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "target" , "scratch" , "fio" ] ) ]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Place of the run.

@@ -33,8 +33,10 @@ impl ReplayRun<'_> {
         let mut sentences = Vec::new();
         if self.repeats > 0 {
             let (repeats, longest) = (self.repeats, time_text(all_s * f64::from(1 + self.repeats)));
-            sentences . push ( format ! ( "at most {longest} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
-                 repeated, {repeats} times at most" ) ) ;
+            sentences.push(format!(
+                "at most {longest} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
+                 repeated, {repeats} times at most"
+            ));
         }
         if let Some(written) = self.precondition_bytes() {
             sentences.push(format!(

@@ -40,13 +40,13 @@ pub struct FsSettings {
     pub io: Vec<Caching>,
     /// Numbers of threads, with one request in flight each: 1,2,4 or 1..8 or 5..120/5 [default: 1
     /// to the number of CPUs]
-    #[ arg ( long , value_name = "LIST" , value_parser = parse_counts :: < u32 > ) ]
+    #[arg(long, value_name = "LIST", value_parser = parse_counts::<u32>)]
     pub jobs: Option<List<u32>>,
     /// Run a built-in mix of work on many files instead
     ///
     /// Run a built-in mix of what programs do with many small files and a large one: jobs per
     /// minute, with as many tasks as --jobs says
-    #[ arg ( long , conflicts_with_all = [ "program" , "locks" ] ) ]
+    #[arg(long, conflicts_with_all = ["program", "locks"])]
     pub mix: bool,
     /// Run this shell command on each file system instead
     ///
@@ -61,20 +61,20 @@ pub struct FsSettings {
     #[arg(long, value_name = "REGEX", requires = "program")]
     pub metric: Option<String>,
     /// Block sizes
-    #[ arg ( long , default_value = "4k" , value_delimiter = ',' , value_parser = parse_size ) ]
+    #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
     /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as
     /// it is]
-    #[ arg ( long , value_name = "LIST" , value_delimiter = ',' , value_parser = size_or_none ) ]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_or_none)]
     pub readahead: Vec<Bytes>,
     /// CPUs of the threads, in this order [default: each core before any SMT sibling]
-    #[ arg ( long , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
     pub cpus: List<u32>,
     /// Size of each file system on a loop device
-    #[ arg ( long , default_value = "1g" , value_parser = parse_size ) ]
+    #[arg(long, default_value = "1g", value_parser = parse_size)]
     pub size: Bytes,
     /// Bytes of the file, or of the part of the shared one, that each thread uses
-    #[ arg ( long , default_value = "16m" , value_parser = parse_size ) ]
+    #[arg(long, default_value = "16m", value_parser = parse_size)]
     pub file: Bytes,
     /// Also name the locks that jobs wait for, in a run of its own
     ///
@@ -91,11 +91,11 @@ pub struct FsSettings {
     pub all_trials: bool,
     /// Length of the counted part of a trial
     #[arg(long, value_name = "DURATION", default_value = "1s")]
-    #[ arg ( value_parser = | text : & str | parse_seconds_in ( text , 0.01 ..= MAX_S ) ) ]
+    #[arg(value_parser = |text: &str| parse_seconds_in(text, 0.01..=MAX_S))]
     pub seconds: f64,
     /// Length of the part before it
     #[arg(long, value_name = "DURATION", default_value = "300ms")]
-    #[ arg ( value_parser = | text : & str | parse_seconds_in ( text , 0.0 ..= MAX_S ) ) ]
+    #[arg(value_parser = |text: &str| parse_seconds_in(text, 0.0..=MAX_S))]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Place of the run.

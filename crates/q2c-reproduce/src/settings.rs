@@ -17,13 +17,13 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 pub struct ReproduceSettings {
     /// The experiment: a name of --list, or a file like those in experiments/
-    #[ arg ( required_unless_present_any = [ "list" , "all" , "resume" ] ) ]
-    #[ arg ( conflicts_with_all = [ "list" , "all" , "resume" ] ) ]
+    #[arg(required_unless_present_any = ["list", "all", "resume"])]
+    #[arg(conflicts_with_all = ["list", "all", "resume"])]
     #[serde(skip)]
     pub name: Option<String>,
     /// List the experiments: what they ask and need, what of them can be judged here, how long they
     /// take. What depends on a target is told with --target
-    #[ arg ( long , conflicts_with_all = [ "all" , "resume" , "scratch" ] ) ]
+    #[arg(long, conflicts_with_all = ["all", "resume", "scratch"])]
     #[serde(skip)]
     pub list: bool,
     /// Run all experiments
@@ -35,21 +35,21 @@ pub struct ReproduceSettings {
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the
     /// end
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size , conflicts_with = "target" ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
     /// Shorten all times: a factor such as 0.1 or 10%, or small, which is 2 %. Block sizes, depths
     /// and CPUs stay, and the result says so
-    #[ arg ( long , default_value = "1" , value_parser = scale ) ]
+    #[arg(long, default_value = "1", value_parser = scale)]
     pub scale: f64,
     /// Trials of each point [default: those of the file, mostly 5]
-    #[ arg ( long , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1000 ) ) ]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: Option<u32>,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
     pub all_trials: bool,
     /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
     /// siblings
-    #[ arg ( long , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
     pub cpus: List<u32>,
     /// I/O interface of jobs whose file names none [default: io_uring, or what a simulated target
     /// names]
@@ -60,11 +60,18 @@ pub struct ReproduceSettings {
     #[serde(skip)]
     pub simulated: MachineArgs,
     /// For an experiment that judges a result of another command: the folder or file of that result
-    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "list" , "all" , "resume" ] ) ]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
     pub from: Option<PathBuf>,
     /// Go on with this interrupted run. It keeps its own target, machine, CPUs, engine, lengths,
     /// trials and seed
-    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "all" , "target" , "scratch" , "scale" , "trials" , "cpus" , "engine" , "seed" , "machine" , "real_time" ] ) ]
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = [
+            "all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed", "machine",
+            "real_time"
+        ]
+    )]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Place of the run.

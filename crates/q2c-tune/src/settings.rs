@@ -56,11 +56,11 @@ pub struct TuneSettings {
     /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
     /// another, and the answer is told over them
     #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]
-    #[ arg ( value_parser = parse_counts :: < u32 > ) ]
+    #[arg(value_parser = parse_counts::<u32>)]
     pub jobs: List<u32>,
     /// Time from an I/O of a thread to its next one, such as 200us, in which it sleeps: fio's
     /// thinktime [default: it submits the next one at once]
-    #[ arg ( long , value_name = "DURATION" , value_parser = think , hide_short_help = true ) ]
+    #[arg(long, value_name = "DURATION", value_parser = think, hide_short_help = true)]
     #[serde(rename = "think_ns")]
     pub think: Option<Nanos>,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
@@ -76,12 +76,12 @@ pub struct TuneSettings {
     #[serde(skip)]
     pub yes: bool,
     /// Measured part of each trial
-    #[ arg ( short = 's' , long , value_name = "DURATION" , default_value = "1s" , value_parser = seconds ) ]
+    #[arg(short = 's', long, value_name = "DURATION", default_value = "1s", value_parser = seconds)]
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
     #[arg(short = 't', long, default_value_t = 5)]
-    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1000 ) ) ]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -92,14 +92,14 @@ pub struct TuneSettings {
     pub goal: GoalArgs,
     /// Time for all trials, such as 90s: they end when it is spent, but for the first round;
     /// several numbers of jobs get equal shares of it
-    #[ arg ( id = "budget" , long , value_name = "DURATION" , value_parser = parse_budget ) ]
+    #[arg(id = "budget", long, value_name = "DURATION", value_parser = parse_budget)]
     pub budget_s: Option<f64>,
     /// What the run must keep.
     #[command(flatten)]
     #[serde(skip)]
     pub limits: LimitArgs,
     /// Go on with this interrupted run
-    #[ arg ( long , value_name = "RUN" , conflicts_with_all = [ "target" , "scratch" ] ) ]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Calibrate anew even when a stored calibration fits
@@ -116,10 +116,10 @@ pub struct TuneSettings {
     pub copies_program: bool,
     /// Length of one part of a trial, seconds. The trial makes it longer on a device that does few
     /// I/Os in it.
-    #[ arg ( skip = PART_S ) ]
+    #[arg(skip = PART_S)]
     pub part_seconds: f64,
     /// Length of one polled slice, seconds. The trial makes it longer together with the parts.
-    #[ arg ( skip = SLICE_S ) ]
+    #[arg(skip = SLICE_S)]
     pub slice_seconds: f64,
     /// The machine on which a simulated target is measured; `None` for this one.
     #[arg(skip)]

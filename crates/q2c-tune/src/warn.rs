@@ -68,9 +68,18 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
     let without = outcomes().filter(unknown).count();
-    let unknown = ( without > 0 ) . then ( || { Warning :: new ( "busy-cpus-unknown" , format ! ( "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
-                 the jobs' threads" ) , "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
-             the threads' CPU time only, and interrupts look too good" , "stop the other load (top shows it), or give --seconds a larger number" , ) } ) ;
+    let unknown = (without > 0).then(|| {
+        Warning::new(
+            "busy-cpus-unknown",
+            format!(
+                "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
+                 the jobs' threads"
+            ),
+            "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
+             the threads' CPU time only, and interrupts look too good",
+            "stop the other load (top shows it), or give --seconds a larger number",
+        )
+    });
     ran.chain(repeated).chain(unknown).collect()
 }
 
@@ -131,8 +140,15 @@ fn drift_warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         let iops = cells.flat_map(CellRuns::outcomes).map(|o| o.poll_iops);
         let iops = sorted(&iops.collect::<Vec<f64>>());
         let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
-        ( iops . len ( ) > 1 && high > low * ( 1.0 + MAX_DRIFT ) ) . then ( || { Warning :: new ( "device-drift" , format ! ( "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)" ) , "methods are told apart by their intervals only, and the recording that rules are simulated on is \
-                 one moment of many" , "take more --trials, or find out what else uses the disk" , ) } )
+        (iops.len() > 1 && high > low * (1.0 + MAX_DRIFT)).then(|| {
+            Warning::new(
+                "device-drift",
+                format!("{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"),
+                "methods are told apart by their intervals only, and the recording that rules are simulated on is \
+                 one moment of many",
+                "take more --trials, or find out what else uses the disk",
+            )
+        })
     };
     tune.spec.workload.bs.iter().filter_map(warning).collect()
 }

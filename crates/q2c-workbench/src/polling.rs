@@ -22,7 +22,7 @@ pub enum EngineReadError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The read came back with an errno.
-    #[ error ( "read {length} bytes: {source}{}" , cause . map_or ( String :: new ( ) , | cause | format ! ( "; {cause}" ) ) ) ]
+    #[error("read {length} bytes: {source}{}", cause.map_or(String::new(), |cause| format!("; {cause}")))]
     Failed {
         /// Length of the read, bytes.
         length: u32,

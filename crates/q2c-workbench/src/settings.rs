@@ -20,18 +20,18 @@ pub struct WorkloadArgs {
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the
     /// end
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size , conflicts_with = "target" ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
     /// Pattern: randread, randwrite, read or write
     #[arg(long, default_value = "randread")]
     pub rw: Pattern,
     /// Block sizes, separated by commas
     #[arg(short = 'b', long, default_value = "4k", value_delimiter = ',')]
-    #[ arg ( value_parser = parse_size ) ]
+    #[arg(value_parser = parse_size)]
     pub bs: Vec<Bytes>,
     /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
     /// to others, unless another one is clearly faster in trials of a moment each
-    #[ arg ( long , alias = "cpu" , value_name = "LIST" , default_value = "auto" , value_parser = parse_cpus ) ]
+    #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
     pub cpus: List<u32>,
     /// Background jobs, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1; several are joined by `;`
     /// or given again, and none stands for no job
@@ -75,7 +75,7 @@ impl WorkloadArgs {
 pub struct JobsArg {
     /// Foreground threads, depth 1 each
     #[arg(short = 'j', long, default_value_t = 1)]
-    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1024 ) ) ]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
 }
 
@@ -120,12 +120,12 @@ pub struct RuleArgs {
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
     /// Shortest length of the windows of --rule, which are stretches of time
-    #[ arg ( long , value_name = "DURATION" , default_value = "10ms" , value_parser = period ) ]
+    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period)]
     #[arg(requires = "rule")]
     pub period: Nanos,
     /// The windows of --rule are the last N I/Os of a thread instead, such as 8; the sleep is
     /// worked out anew after each
-    #[ arg ( long , value_name = "N" , requires = "rule" , conflicts_with = "period" , value_parser = ios ) ]
+    #[arg(long, value_name = "N", requires = "rule", conflicts_with = "period", value_parser = ios)]
     pub ios: Option<u32>,
 }
 
@@ -167,11 +167,11 @@ pub struct GoalArgs {
     #[arg(long, value_name = "IOPS")]
     pub min_iops: Option<MinIops>,
     /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
-    #[ arg ( long , value_name = "DURATION" , value_parser = latency ) ]
+    #[arg(long, value_name = "DURATION", value_parser = latency)]
     #[serde(rename = "max_p99_ns")]
     pub max_p99: Option<Nanos>,
     /// The chosen rule uses at most this much CPU, percent of one CPU and thread
-    #[ arg ( long , value_name = "PERCENT" , value_parser = percent , allow_hyphen_values = true ) ]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     #[serde(rename = "max_cpu_pct")]
     pub max_cpu: Option<f64>,
 }

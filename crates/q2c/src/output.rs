@@ -84,7 +84,7 @@ fn with_escapes(
 /// change the direction of writing.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches ! ( c , '\u{200e}' ..= '\u{200f}' | '\u{202a}' ..= '\u{202e}' | '\u{2066}' ..= '\u{2069}' )
+        || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// JSON with hidden characters in strings as escapes, which mean the same to a parser.

@@ -163,7 +163,27 @@ pub(crate) mod tests {
 
     proptest! {
     /// Exchanging the two results turns better into worse.
-    #[ test ] fn sides_may_be_changed ( a in proptest :: collection :: vec ( 1.0f64 .. 100.0 , 2 .. 6 ) , b in proptest :: collection :: vec ( 1.0f64 .. 100.0 , 2 .. 6 ) , ) { let measured_p99 = | trials : & [ f64 ] | result_of ( & [ ( "x" , "p99" , Better :: Less , trials ) ] ) ; let forward = diff ( & measured_p99 ( & a ) , & measured_p99 ( & b ) , & [ ] , "0" ) . unwrap ( ) ; let forward = forward . figures [ 0 ] . clone ( ) ; let back = diff ( & measured_p99 ( & b ) , & measured_p99 ( & a ) , & [ ] , "0" ) . unwrap ( ) ; let back = back . figures [ 0 ] . clone ( ) ; let reversed = match forward . says { DiffVerdict :: Better => DiffVerdict :: Worse , DiffVerdict :: Worse => DiffVerdict :: Better , other => other , } ; let ratio = forward . ratio . unwrap ( ) ;
+        #[test]
+        fn sides_may_be_changed(
+            a in proptest::collection::vec(1.0f64..100.0, 2..6),
+            b in proptest::collection::vec(1.0f64..100.0, 2..6),
+        ) {
+            let measured_p99 = |trials: &[f64]| result_of(&[("x", "p99", Better::Less, trials)]);
+            let forward = diff(&measured_p99(&a), &measured_p99(&b), &[], "0").unwrap();
+            let forward = forward.figures[0].clone();
+            let back = diff(&measured_p99(&b), &measured_p99(&a), &[], "0").unwrap();
+            let back = back.figures[0].clone();
+            let reversed = match forward.says {
+                DiffVerdict::Better => DiffVerdict::Worse,
+                DiffVerdict::Worse => DiffVerdict::Better,
+                other => other,
+            };
+            let ratio = forward.ratio.unwrap();
     // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
-    prop_assume ! ( ( ratio - 1.0 ) . abs ( ) > 0.011 || ( ratio - 1.0 ) . abs ( ) < 0.009 ) ; prop_assert_eq ! ( back . says , reversed ) ; let ( low , high ) = forward . interval . unwrap ( ) ; prop_assert ! ( low <= ratio && ratio <= high ) ; } }
+            prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
+            prop_assert_eq!(back.says, reversed);
+            let (low, high) = forward.interval.unwrap();
+            prop_assert!(low <= ratio && ratio <= high);
+        }
+    }
 }

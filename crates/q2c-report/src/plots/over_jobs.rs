@@ -57,8 +57,12 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
         }
         view
     };
-    let plot = Plot :: new ( format ! ( "jobs-{id}" ) , "Over the number of jobs" , 460 ) . note ( "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
-             collapse, throughput has fallen for sure." , ) . views ( QUANTITIES . iter ( ) . enumerate ( ) . map ( view ) ) ;
+    let plot = Plot::new(format!("jobs-{id}"), "Over the number of jobs", 460)
+        .note(
+            "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
+             collapse, throughput has fallen for sure.",
+        )
+        .views(QUANTITIES.iter().enumerate().map(view));
     (jobs.len() > 1).then_some(plot)
 }
 
@@ -265,8 +269,12 @@ pub(crate) fn tune_plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
             .view(x)
             .series(TUNE_LINES.iter().filter_map(series))
     };
-    let plot = Plot :: new ( "jobs" , "Over the number of jobs" , 420 ) . note ( format ! ( "{bs}. Medians with [min, max] over the trials. The recommended method is that of each number of jobs; it may be \
-             another one at each." ) ) . views ( TUNE_QUANTITIES . iter ( ) . map ( view ) ) ;
+    let plot = Plot::new("jobs", "Over the number of jobs", 420)
+        .note(format!(
+            "{bs}. Medians with [min, max] over the trials. The recommended method is that of each number of jobs; it may be \
+             another one at each."
+        ))
+        .views(TUNE_QUANTITIES.iter().map(view));
     with_data([plot], &format!("-{}", bs.0))
 }
 

@@ -5,46 +5,70 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A step on a run folder failed. The text continues a sentence that begins with "failed to".
-#[derive(Debug, thiserror :: Error)]
+#[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum RunDirError {
     /// The disk or the quota is full. No final file is left half-written.
-    #[ error ( "{} {}: no space left on its disk; free some space: finished trials are kept, and q2c runs says how to go on" , . 0 , . 1 . display ( ) ) ]
+    #[error(
+        "{} {}: no space left on its disk; free some space: finished trials are kept, and q2c runs says how to go on",
+        .0, .1.display()
+    )]
     DiskFull(&'static str, PathBuf, #[source] io::Error),
-    #[ error ( "{} {}: {}{}" , . 0 , . 1 . display ( ) , . 2 , advice ( . 2 ) ) ]
+    #[error("{} {}: {}{}", .0, .1.display(), .2, advice(.2))]
     Io(&'static str, PathBuf, #[source] io::Error),
-    #[ error ( "make the folder {}: {}; name another place with --out" , . 0 . display ( ) , . 1 ) ]
+    #[error("make the folder {}: {}; name another place with --out", .0.display(), .1)]
     NotMade(PathBuf, #[source] io::Error),
-    #[ error ( "open run folder {}: it is in use by process {}; wait for it to end, or start a new run" , path . display ( ) , owner . map_or_else ( || "(unknown)" . to_owned ( ) , | p | p . to_string ( ) ) ) ]
+    #[error(
+        "open run folder {}: it is in use by process {}; wait for it to end, or start a new run",
+        path.display(), owner.map_or_else(|| "(unknown)".to_owned(), |p| p.to_string())
+    )]
     Busy {
         path: PathBuf,
         /// Process id of the latest session by `state.json`; `None` if the file is unreadable.
         owner: Option<u32>,
     },
-    #[ error ( "open run folder {}: expected a file {} in it, found none; name a folder that q2c made under runs/" , . 0 . display ( ) , . 1 ) ]
+    #[error(
+        "open run folder {}: expected a file {} in it, found none; name a folder that q2c made under runs/",
+        .0.display(), .1
+    )]
     NotARun(PathBuf, &'static str),
-    #[ error ( "resume {}: the run is complete; start a new run" , . 0 . display ( ) ) ]
+    #[error("resume {}: the run is complete; start a new run", .0.display())]
     AlreadyComplete(PathBuf),
-    #[ error ( "resume {}: conditions differ from the run's start ({}); restore them, or start a new run" , . 0 . display ( ) , join_differences ( . 1 ) ) ]
+    #[error(
+        "resume {}: conditions differ from the run's start ({}); restore them, or start a new run",
+        .0.display(), join_differences(.1)
+    )]
     OtherConditions(PathBuf, Vec<Difference>),
-    #[ error ( "read {}, line {line}: {reason}; the file was changed by other hands, or the disk lost data" , path . display ( ) ) ]
+    #[error(
+        "read {}, line {line}: {reason}; the file was changed by other hands, or the disk lost data",
+        path.display()
+    )]
     Corrupt {
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
         reason: String,
     },
-    #[ error ( "use {}: {}; the file was changed by other hands: restore it, or start a new run" , . 0 . display ( ) , . 1 ) ]
+    #[error(
+        "use {}: {}; the file was changed by other hands: restore it, or start a new run",
+        .0.display(), .1
+    )]
     BadPlan(PathBuf, PlanFault),
-    #[ error ( "append to {}: an earlier line failed and could not be cut off; resume the run, which cuts it" , . 0 . display ( ) ) ]
+    #[error(
+        "append to {}: an earlier line failed and could not be cut off; resume the run, which cuts it",
+        .0.display()
+    )]
     Broken(PathBuf),
-    #[ error ( "use the name \"{name}\": expected 1 to 100 of the characters a-z A-Z 0-9 . _ - with no leading dot{}" , if * reserved { ", and this one is the run folder's own" } else { "" } ) ]
+    #[error(
+        "use the name \"{name}\": expected 1 to 100 of the characters a-z A-Z 0-9 . _ - with no leading dot{}",
+        if *reserved { ", and this one is the run folder's own" } else { "" }
+    )]
     BadName {
         name: String,
         /// True if the name is well-formed but belongs to a file that the folder itself writes.
         reserved: bool,
     },
-    #[ error ( "encode {}: {}" , . 0 . display ( ) , . 1 ) ]
+    #[error("encode {}: {}", .0.display(), .1)]
     Encode(PathBuf, String),
 }
 

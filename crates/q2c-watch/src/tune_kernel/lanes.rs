@@ -148,7 +148,21 @@ mod tests {
     proptest! {
     /// Waits and gaps of a lane add up to the time from its first hand-over to its last
     /// completion.
-    #[ test ] fn lanes_have_depth_one ( requests in proptest :: collection :: vec ( ( 0_u32 .. 3 , 0_u64 .. 1_000 , 1_u64 .. 300 ) , 1 .. 60 ) ) { let completions : Vec < Completion > = requests . iter ( ) . map ( | & ( tid , at , took ) | done ( tid , at , at + took ) ) . collect ( ) ; let ( lanes , _ ) = lanes ( & completions ) ; prop_assert_eq ! ( lanes . iter ( ) . map ( LaneRecording :: len ) . sum :: < usize > ( ) , completions . len ( ) ) ; for lane in & lanes { prop_assert ! ( lane . gap . iter ( ) . all ( | & gap | gap >= 0.0 ) ) ; } let total : f64 = lanes . iter ( ) . flat_map ( | lane | lane . wait . iter ( ) ) . map ( | & w | f64 :: from ( w ) ) . sum ( ) ; prop_assert_eq ! ( total as u64 , requests . iter ( ) . map ( | ( _ , _ , took ) | took ) . sum :: < u64 > ( ) ) ; } }
+        #[test]
+        fn lanes_have_depth_one(
+            requests in proptest::collection::vec((0_u32..3, 0_u64..1_000, 1_u64..300), 1..60)
+        ) {
+            let completions: Vec<Completion> =
+                requests.iter().map(|&(tid, at, took)| done(tid, at, at + took)).collect();
+            let (lanes, _) = lanes(&completions);
+            prop_assert_eq!(lanes.iter().map(LaneRecording::len).sum::<usize>(), completions.len());
+            for lane in &lanes {
+                prop_assert!(lane.gap.iter().all(|&gap| gap >= 0.0));
+            }
+            let total: f64 = lanes.iter().flat_map(|lane| lane.wait.iter()).map(|&w| f64::from(w)).sum();
+            prop_assert_eq!(total as u64, requests.iter().map(|(_, _, took)| took).sum::<u64>());
+        }
+    }
 
     const READ: Io = Io {
         direction: Direction::Read,

@@ -55,7 +55,7 @@ pub(crate) struct DoctorArgs {
     pub json: bool,
     /// With --fix: put the settings back when this command has ended; q2c ends with its exit code
     #[arg(last = true, value_name = "COMMAND", requires = "fix")]
-    #[ arg ( conflicts_with_all = [ "dry_run" , "json" ] ) ]
+    #[arg(conflicts_with_all = ["dry_run", "json"])]
     pub command: Vec<OsString>,
 }
 

@@ -94,7 +94,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// Print the report as Markdown, to paste into an issue
-    #[ arg ( long , conflicts_with_all = [ "json" , "csv" ] ) ]
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub markdown: bool,
     /// Print the result as JSON
     #[arg(long)]

@@ -29,10 +29,10 @@ pub(crate) struct PredictArgs {
     #[arg(required_unless_present = "parameters")]
     pub run: Option<PathBuf>,
     /// Cores to predict up to, one job on each
-    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1024 ) ) ]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub cores: u32,
     /// Predict up to so many jobs, which share the cores [default: one for each core]
-    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 1024 ) ) ]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// Take the parameters of the model from this TOML file; needed when the run was measured on
     /// fewer than four physical cores
@@ -48,7 +48,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub depth: Option<u16>,
     /// The curve with this block size
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
     /// The curve with this pattern
     #[arg(long)]

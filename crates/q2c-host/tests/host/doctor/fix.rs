@@ -199,9 +199,7 @@ fn what_follows_a_setting_of_somebody_else_is_left() {
     let ends = guard.undo();
     let end_of = |name: &str| ends.iter().find(|(file, _)| file.ends_with(name)).unwrap();
     for name in ["scheduler", "nr_requests"] {
-        assert!(
-            matches ! ( & end_of ( name ) . 1 , UndoOutcome :: Foreign ( present ) if present == "kyber" )
-        );
+        assert!(matches!(&end_of(name).1, UndoOutcome::Foreign(present) if present == "kyber"));
     }
     assert_eq!(end_of("read_expire").1, UndoOutcome::Gone);
     assert_eq!(value(&tree, &format!("{QUEUE}/nr_requests")), "512");

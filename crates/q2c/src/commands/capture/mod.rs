@@ -26,26 +26,26 @@ pub(crate) struct CaptureArgs {
     #[arg(skip)]
     pub ops: Vec<Op>,
     /// Stop after this time [default: at ctrl-c, or when the command ends]
-    #[ arg ( short = 's' , long , value_name = "DURATION" , value_parser = seconds ) ]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused or sees too little]
     #[arg(long, hide_short_help = true, value_name = "WAY")]
     pub by: Option<CapturedBy>,
     /// Only I/Os of this length or longer, such as 8k
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub min_size: Option<Bytes>,
     /// Only I/Os of this length or shorter
-    #[ arg ( long , value_name = "SIZE" , value_parser = parse_size ) ]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub max_size: Option<Bytes>,
     /// Only I/Os that this process queues
-    #[ arg ( long , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 .. ) ) ]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Option<u32>,
     /// Only I/Os that take longer, from queued to complete, such as 1ms
-    #[ arg ( long , value_name = "DURATION" , value_parser = parse_duration ) ]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub latency_above: Option<Nanos>,
     /// Hold so much of the recording in memory, 270 bytes per I/O, and the rest in an unnamed file
     /// [default: a quarter of what is free]
-    #[ arg ( long , hide_short_help = true , value_name = "SIZE" , value_parser = parse_size ) ]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where that file is made [default: $TMPDIR, or /var/tmp]
     #[arg(long, hide_short_help = true, value_name = "FOLDER")]

@@ -30,10 +30,10 @@ pub(crate) struct PlaceCalibrateArgs {
     pub speeds: Option<PathBuf>,
     /// Trials of each pair
     #[arg(long, default_value_t = 5, value_name = "N")]
-    #[ arg ( value_parser = clap :: value_parser ! ( u32 ) . range ( 3 ..= 100 ) ) ]
+    #[arg(value_parser = clap::value_parser!(u32).range(3..=100))]
     pub trials: u32,
     /// Length of a trial
-    #[ arg ( long , default_value = "300ms" , value_name = "DURATION" , value_parser = parse_time ) ]
+    #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
     /// Seed of the trials' order
     #[arg(long, hide_short_help = true, default_value_t = 1)]

@@ -54,7 +54,7 @@ pub(crate) struct DetectArgs {
     #[arg(long, value_name = "FILE")]
     pub hints: Option<PathBuf>,
     /// Length of a window: tasks that polled in it count as polling
-    #[ arg ( long , default_value = "500ms" , value_parser = parse_time , value_name = "DURATION" ) ]
+    #[arg(long, default_value = "500ms", value_parser = parse_time, value_name = "DURATION")]
     pub window: Nanos,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct PlaceWatchArgs {
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,
     /// End after so many windows [default: go on until interrupted; 3 with --json]
-    #[ arg ( long , value_name = "N" , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 .. ) ) ]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub windows: Option<u32>,
     /// Print the last look as JSON; q2c report draws it again
     #[arg(long, conflicts_with = "json_lines")]

@@ -20,7 +20,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// How tasks are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap :: ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PlaceMode {
     /// By the CPUs that each task may run on (sched_setaffinity)
     Affinity,
@@ -42,7 +42,7 @@ pub(crate) struct PlaceStartArgs {
     #[arg(long)]
     pub without_smt: bool,
     /// End after this time [default: go on until interrupted]
-    #[ arg ( long , value_name = "DURATION" , value_parser = seconds ) ]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]

@@ -27,22 +27,22 @@ use steer::SteerArgs;
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum PollCommand {
     /// Simulate sleep rules on a trace, beside classic polling and the oracle
-    #[ command ( after_help = RULES_HINT , after_long_help = rules ( ) ) ]
+    #[command(after_help = RULES_HINT, after_long_help = rules())]
     Sim(SimArgs),
     /// Simulate whole families of sleep rules, and find the best
-    #[ command ( after_help = RULES_HINT , after_long_help = families ( ) ) ]
+    #[command(after_help = RULES_HINT, after_long_help = families())]
     Sweep(SweepArgs),
     /// List the sleep rules with their parameters and windows, and say how to write one
     Rules,
     /// Set every rule against every pattern of a set, and score each on patterns that had no part
     /// in the choice of its parameters
-    #[ command ( after_help = RULES_HINT , after_long_help = families ( ) ) ]
+    #[command(after_help = RULES_HINT, after_long_help = families())]
     Study(StudyArgs),
     /// Search families of rules for a better one: on some patterns of a set, and then, once, on
     /// those of sources that were held out
     Search(SearchArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
-    #[ command ( after_help = RULES_HINT , after_long_help = rules ( ) ) ]
+    #[command(after_help = RULES_HINT, after_long_help = rules())]
     Watch(WatchArgs),
     /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies,
     /// write io_poll_delay (Linux 5.8 to 5.18)

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 pub(crate) struct PatternsArgs {
     /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
     /// patterns that q2c brings along]
-    #[ arg ( long , value_name = "PATH" , num_args = 1 .. ) ]
+    #[arg(long, value_name = "PATH", num_args = 1..)]
     pub patterns: Vec<PathBuf>,
     /// How they are simulated, and where the result goes. Without an option for costs those of
     /// --cost published count.
@@ -228,16 +228,16 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SOURCE")]
     pub hold_out: Vec<String>,
     /// A known rule that a new one has to beat, beside those of --rule (may be given again)
-    #[ arg ( long , value_name = "POLICY" , default_values = [ "min:70%,10ms" , "pas" , "mean:50%,100ms" ] ) ]
+    #[arg(long, value_name = "POLICY", default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"])]
     pub reference: Vec<PolicySpec>,
     /// Rounds: the first tries points anywhere, the others near the best
-    #[ arg ( long , default_value_t = 4 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 100 ) ) ]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Points of each family and round
-    #[ arg ( long , default_value_t = 60 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 10_000 ) ) ]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub points: u32,
     /// Number of families whose best may win
-    #[ arg ( long , default_value_t = 3 , value_parser = clap :: value_parser ! ( u32 ) . range ( 1 ..= 15 ) ) ]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=15))]
     pub finalists: u32,
 }
 

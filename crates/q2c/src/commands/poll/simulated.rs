@@ -32,11 +32,11 @@ use std::time::Instant;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TimingArgs {
     /// Simulated time before anything counts
-    #[ arg ( long , value_name = "DURATION" , default_value = "400ms" , value_parser = parse_time ) ]
+    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
     pub warm_up: Nanos,
     /// Simulated time that counts; a recording is repeated as long [default: each recording's
     /// length, at least 2s]
-    #[ arg ( long , value_name = "DURATION" , value_parser = parse_time ) ]
+    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub measure: Option<Nanos>,
     /// Open loop: submissions come as they came in the recording
     ///
@@ -92,7 +92,7 @@ const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], 
 /// What an input that is no q2c trace does not say itself. The block size is also that of the
 /// calibration.
 #[derive(Clone, Debug, Args)]
-#[ command ( mut_arg ( "bs" , | bs | bs . help ( BLOCK_SIZE ) ) ) ]
+#[command(mut_arg("bs", |bs| bs.help(BLOCK_SIZE)))]
 pub(crate) struct SourceArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) struct SourceArgs {
     pub device: Option<DevId>,
     /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
     /// [default: half of what is free]
-    #[ arg ( long , hide_short_help = true , value_name = "SIZE" , value_parser = parse_size ) ]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where these files are made [default: $TMPDIR, or /var/tmp]
     #[arg(long, hide_short_help = true, value_name = "FOLDER")]
@@ -165,7 +165,7 @@ pub(crate) struct CostArgs {
     pub cost: Option<PathBuf>,
     /// Every sleep ends this much late, and nothing else costs [default: 2us, where there are no
     /// other costs; poll study and poll search: --cost published]
-    #[ arg ( long , value_name = "DURATION" , value_parser = parse_duration , conflicts_with = "cost" ) ]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
     pub wake_delay: Option<Nanos>,
 }
 

@@ -30,10 +30,10 @@ pub(crate) struct SteerArgs {
     #[arg(long, visible_alias = "policy", value_name = "RULE")]
     pub rule: RuleArg,
     /// Shortest length of the windows of a formula [default: 10ms]; a named rule has its own
-    #[ arg ( long , value_name = "DURATION" , value_parser = period ) ]
+    #[arg(long, value_name = "DURATION", value_parser = period)]
     pub period: Option<Nanos>,
     /// End by itself after this time [default: at a signal]
-    #[ arg ( long , value_name = "DURATION" , value_parser = seconds ) ]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Write every completion and every value written to this file, a line each
     #[arg(long, value_name = "FILE")]

@@ -240,23 +240,23 @@ pub(crate) struct WatchArgs {
     /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may
     /// be given again); the first runs at the start [default: poll, interrupt, mean:50%,100ms,
     /// min:70%,10ms, pas]
-    #[ arg ( long , value_name = "METHOD" , value_parser = method ) ]
+    #[arg(long, value_name = "METHOD", value_parser = method)]
     pub policy: Vec<LaneMethod>,
     /// Own rules.
     #[command(flatten)]
     pub own: RuleArgs,
     /// Length of an interval
-    #[ arg ( long , value_name = "DURATION" , default_value = "1s" , value_parser = interval ) ]
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
     pub interval: Nanos,
     /// End by itself after this time [default: at a key or a signal]
-    #[ arg ( short = 's' , long , value_name = "DURATION" , value_parser = seconds ) ]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Go on to the next method by itself each time this is over
-    #[ arg ( long , value_name = "DURATION" , value_parser = each ) ]
+    #[arg(long, value_name = "DURATION", value_parser = each)]
     pub every: Option<Nanos>,
     /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
     /// uses it: no I/O is done, and the options of a job mean nothing
-    #[ arg ( long , conflicts_with_all = [ "policy" , "rule" , "every" , "scratch" , "background" ] ) ]
+    #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
     pub kernel: bool,
     /// Split the latency into submission, device, return, oversleep, wake-up and reap, by the block
     /// layer's capture (root); it slows each I/O
