@@ -140,10 +140,10 @@ impl Estimate {
     /// Estimates the median of ratios whose logarithms scatter by `sd`; `None` if not above 0.
     pub(crate) fn from_ratios(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
-        let median_of = median(&ratios);
-        (median_of > 0.0).then(|| Estimate {
+        let middle = median(&ratios);
+        (middle > 0.0).then(|| Estimate {
             // This is not the median of the logarithms, so that it agrees with the printed median.
-            log: median_of.ln(),
+            log: middle.ln(),
             se: match ratios.len() {
                 // The median of one or two values is their mean.
                 1 | 2 => sd / (ratios.len() as f64).sqrt(),
@@ -204,9 +204,9 @@ fn pooled_sd(cells: impl Iterator<Item = Vec<f64>>) -> f64 {
     let (mut sum, mut degrees) = (ASSUMED_SD.powi(2) * ASSUMED_WEIGHT, ASSUMED_WEIGHT);
     for ratios in cells {
         let logs = sorted(&ratios.iter().map(|r| r.ln()).collect::<Vec<f64>>());
-        let median_of = median(&logs);
+        let middle = median(&logs);
         // A deviation is limited: a stall of the whole machine says nothing about other trials.
-        let deviation = |log: &f64| (log - median_of).abs().min(3.0 * ASSUMED_SD);
+        let deviation = |log: &f64| (log - middle).abs().min(3.0 * ASSUMED_SD);
         sum += logs.iter().map(|log| deviation(log).powi(2)).sum::<f64>();
         degrees += logs.len().saturating_sub(1) as f64;
     }

@@ -84,12 +84,12 @@ fn form_sd(observed: &[Observation], old: &[Vec<FitFigures>], new: &[FitFigures]
         let trials = observed.iter().filter(|seen| seen.cell == cell);
         let unexplained =
             |seen: &Observation| seen.deviation[0] - (figures[0] - old[seen.correction][cell][0]);
-        let (lefts, noise): (Vec<f64>, Vec<f64>) = trials
+        let (deviations, noise): (Vec<f64>, Vec<f64>) = trials
             .map(|seen| (unexplained(seen), seen.sd[0].powi(2)))
             .unzip();
-        let count = lefts.len() as f64;
+        let count = deviations.len() as f64;
         if count > 0.0 {
-            let mean = lefts.iter().sum::<f64>() / count;
+            let mean = deviations.iter().sum::<f64>() / count;
             let explained = noise.iter().sum::<f64>() / count.powi(2);
             // Cells with more trials count more.
             let share = count / (count + 2.0);
@@ -130,10 +130,10 @@ fn triangle(matrix: Matrix) -> Matrix {
     for i in 0..TERMS {
         for j in 0..=i {
             let before: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
-            let unexplained = matrix[i][j] - before;
+            let rest = matrix[i][j] - before;
             lower[i][j] = match lower[j][j] {
-                _ if i == j => unexplained.max(0.0).sqrt(),
-                above if above > 0.0 => unexplained / above,
+                _ if i == j => rest.max(0.0).sqrt(),
+                above if above > 0.0 => rest / above,
                 _ => 0.0,
             };
         }

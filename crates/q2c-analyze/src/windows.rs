@@ -12,6 +12,7 @@ pub(crate) trait Mergeable: Default {
 /// about 1 ms). They begin at multiples of their length on the trace's clock. If a time would need
 /// more windows, neighbours are joined in pairs and the length doubles. So windows depend only on
 /// the first and the last time, and those of parts add up. Ranges of sectors use them too.
+// The states of analyses are stored by position (postcard), so the tuple is the fields in order.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(
     try_from = "(u32, u64, Vec<T>)",

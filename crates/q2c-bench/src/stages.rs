@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spot_without_a_run_says_why() {
+    fn a_setup_without_a_run_says_why() {
         let setup = |result: Option<TrialResult<PhasedStages>>| CellRuns {
             plan: CellPlan {
                 key: format!("{KEY_PREFIX}a point"),

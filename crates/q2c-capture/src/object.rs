@@ -25,7 +25,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Makes an object's maps for one device. `set` sets further constants first.
+    /// Makes an object's maps for one device. `set` sets further constants.
     pub(crate) fn load<'a>(
         roots: &Roots,
         bytes: &[u8],

@@ -28,18 +28,13 @@ fn records(program: &Path, script: &str) -> (Vec<JoinedRecord>, MissingIos) {
     let mut records = Vec::new();
     let mut missing = MissingIos::default();
     for line in text.lines() {
-        let (what, packed_numbers) = line.split_once(' ').expect("a word and numbers");
-        let packed_numbers = packed_numbers
-            .split(' ')
-            .map(|n| n.parse().expect("a number"));
-        let packed_numbers: [u64; 7] = packed_numbers
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("seven");
+        let (what, numbers) = line.split_once(' ').expect("a word and numbers");
+        let numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
+        let numbers: [u64; 7] = numbers.collect::<Vec<_>>().try_into().expect("seven");
         match what {
-            "record" => records.push(packed_numbers),
+            "record" => records.push(numbers),
             "counts" => {
-                let [unqueued, unended, refused, table, ring, queued, given] = packed_numbers;
+                let [unqueued, unended, refused, table, ring, queued, given] = numbers;
                 missing = MissingIos {
                     unqueued,
                     unended: unended + given,

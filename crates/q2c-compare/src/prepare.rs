@@ -15,7 +15,8 @@ use q2c_run::Identity;
 
 /// The largest request, bytes, which bounds the memory. Longer ones are shortened and counted.
 const MAX_BYTES: u64 = 16 << 20;
-/// Bytes of a thread's buffers for each direction; the next two constants bound their number.
+/// Bytes of a thread's buffers for each direction; `MIN_BUFFERS` and `MAX_BUFFERS` bound their
+/// number.
 const POOL_BYTES: usize = 2 << 20;
 const MIN_BUFFERS: usize = 2;
 const MAX_BUFFERS: usize = 256;

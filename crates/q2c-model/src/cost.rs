@@ -202,10 +202,10 @@ fn check_ns(name: &str, value: f64, min: f64) -> Result<(), String> {
 
 impl Curve {
     fn check(&self, name: &str, min: f64) -> Result<(), String> {
-        let (xs, ys) = (self.x.len(), self.y.len());
-        if xs != ys || xs > MAX_POINTS {
+        let (x_count, y_count) = (self.x.len(), self.y.len());
+        if x_count != y_count || x_count > MAX_POINTS {
             return Err(format!(
-                "{name}: expected up to {MAX_POINTS} points, found {xs} x and {ys} y"
+                "{name}: expected up to {MAX_POINTS} points, found {x_count} x and {y_count} y"
             ));
         }
         let (mut xs, mut ys) = (self.x.iter(), self.y.iter());

@@ -1,6 +1,6 @@
 //! Traces: opened, or imported from recordings of other tools. A trace is also a stream of Arrow
-//! batches, through Arrow's PyCapsule interface. And the input of other functions: the path of a
-//! recording, a trace, a table, or latencies.
+//! batches, through Arrow's PyCapsule interface. Other functions take the path of a recording,
+//! a trace, a table, or latencies.
 
 use crate::error::{Failure, OrFailure, interruptible};
 use crate::options::{PythonOptions, Recording};

@@ -292,7 +292,8 @@ impl<'a> Document<'a> {
         self.facts("Checks of the machine", facts::checks(report), Vec::new())
     }
 
-    /// Adds facts. `names` are of what they describe, for the line below the page's title.
+    /// Adds facts. `names` are those of what the facts describe, for the line below the page's
+    /// title.
     pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, names: Vec<String>) -> Self {
         let title = title.to_owned();
         self.facts.push(Facts {

@@ -115,9 +115,9 @@ pub(crate) fn fallback(mode: &EffectiveMode) -> String {
 }
 
 pub(crate) fn trials(result: &TuneResult) -> String {
-    let run = result.cells.iter();
-    let run = run.map(|cell| cell.measured.rates.iops.trials);
-    quantity::trials(result.job.trials, run)
+    let cells = result.cells.iter();
+    let counts = cells.map(|cell| cell.measured.rates.iops.trials);
+    quantity::trials(result.job.trials, counts)
 }
 
 /// The measured job in one line: `randread, 2 jobs on CPUs 2, 3, 5 trials of 10 s per cell`.

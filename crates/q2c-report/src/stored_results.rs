@@ -21,19 +21,19 @@ use thiserror::Error;
 
 /// All kinds of results, in the order in which a refusal lists their schemas.
 pub(crate) const KINDS: &[ResultKind] = &[
-    comparable_kind::<tune::TuneResult>(tune::SCHEMA),
-    comparable_kind::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
-    comparable_kind::<bench::BenchResult>(bench::SCHEMA),
-    comparable_kind::<analyze::AnalyzeResult>(analyze::SCHEMA),
-    comparable_kind::<replay::ReplayResult>(replay::SCHEMA),
+    comparable_kind::<tune::TuneResult>(tune::SCHEMA, "q2c tune"),
+    comparable_kind::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA, "q2c tune"),
+    comparable_kind::<bench::BenchResult>(bench::SCHEMA, "q2c bench"),
+    comparable_kind::<analyze::AnalyzeResult>(analyze::SCHEMA, "q2c analyze"),
+    comparable_kind::<replay::ReplayResult>(replay::SCHEMA, "q2c replay"),
     measured_kind::<compare::CompareResult>(compare::SCHEMA),
     plain_kind::<DiffResult>(diff::SCHEMA),
-    comparable_kind::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA),
-    comparable_kind::<fs::FsResult>(fs::SCHEMA),
+    comparable_kind::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA, "q2c poll tune-kernel"),
+    comparable_kind::<fs::FsResult>(fs::SCHEMA, "q2c fs bench"),
     measured_kind::<scale::ScaleResult>(scale::SCHEMA),
     measured_kind::<place::PlaceSimResult>(place::SCHEMA),
     measured_kind::<corun::CalibrateResult>(corun::SCHEMA),
-    comparable_kind::<place_run::PlaceRunResult>(place_run::SCHEMA),
+    comparable_kind::<place_run::PlaceRunResult>(place_run::SCHEMA, "q2c place run"),
     measured_kind::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
     measured_kind::<sweep::SweepResult>(sweep::SCHEMA),
     plain_kind::<sim::SimResult>(sim::SCHEMA),
@@ -173,11 +173,17 @@ pub(crate) struct KindComparison {
     pub figures: fn(&Value) -> serde_json::Result<FigureTable>,
     /// The figures that such results can have.
     pub declared: fn() -> Vec<Figure>,
+    /// The command that makes such results, for messages.
+    pub command: &'static str,
 }
 
-const fn comparable_kind<T: Measures + Readable>(schema: &'static str) -> ResultKind {
+const fn comparable_kind<T: Measures + Readable>(
+    schema: &'static str,
+    command: &'static str,
+) -> ResultKind {
     ResultKind {
         comparison: Some(KindComparison {
+            command,
             figures: |value| T::deserialize(value).map(|result| result.figures()),
             declared: T::declared,
         }),

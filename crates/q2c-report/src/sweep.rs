@@ -381,7 +381,7 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
 }
 
-/// How the rows of a table are sorted and, if `is_shortened` are left out, which ones are shown.
+/// How the rows of a table are sorted and, if it `is_shortened`, which ones are shown.
 fn order_remark(result: &SweepResult, is_shortened: bool) -> String {
     let order = match result.objective.as_str() {
         "cpu" => "least CPU first".to_owned(),

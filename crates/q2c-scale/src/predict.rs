@@ -19,7 +19,7 @@ const MAX_RATIO: f64 = 1.6;
 pub(crate) const REGULAR_CV: f64 = 0.4;
 /// With a regular lock, the true end was at this share of the predicted end or later
 /// (docs/journal/2026-11-24-scale-predict.md).
-const EARLIEST_END: f64 = 0.65;
+const MIN_END_SHARE: f64 = 0.65;
 /// Relative error of the solved network on simulated machines, besides noise (same entry).
 const MODEL_ERROR: f64 = 0.08;
 /// More jobs must pay over a step of this part of their number: an eighth.
@@ -97,7 +97,7 @@ pub fn from_evidence(evidence: &CurveEvidence, range: PredictionRange) -> CurveP
         Answer::Beyond if !structure.has_limit() => prediction.answer = Answer::NothingSeen,
         Answer::Ends if is_wide(&prediction) || is_regular(evidence, &prediction) => {
             if is_regular(evidence, &prediction) {
-                let lower = |(low, high)| ((f64::from(low) * EARLIEST_END) as u32, high);
+                let lower = |(low, high)| ((f64::from(low) * MIN_END_SHARE) as u32, high);
                 prediction.ends_between = prediction.ends_between.map(lower);
             }
             prediction.answer = Answer::Uncertain;

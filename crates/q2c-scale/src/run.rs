@@ -59,11 +59,11 @@ fn curves<'a>(result: &'a BenchResult, selection: &CurveSelection) -> Vec<BenchC
             continue;
         }
         let jobs = cell.point.jobs;
-        let differs_in_jobs = |curve: &&mut BenchCurve<'a>| {
+        let is_same_curve = |curve: &&mut BenchCurve<'a>| {
             let point = curve.cells[0].point.clone();
             BenchPoint { jobs, ..point } == cell.point
         };
-        match curves.iter_mut().find(differs_in_jobs) {
+        match curves.iter_mut().find(is_same_curve) {
             Some(curve) => curve.cells.push(cell),
             None => curves.push(BenchCurve {
                 cells: vec![cell],

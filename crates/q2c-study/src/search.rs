@@ -228,8 +228,8 @@ impl Search<'_> {
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
         let mut result = held_out::judge(&held_out, &roles, &cells);
         for contender in &mut result.contenders {
-            let mut ranked = 0..searched.policies.len();
-            let same = ranked.find(|&c| searched.policy(c).to_string() == contender.policy);
+            let mut indices = 0..searched.policies.len();
+            let same = indices.find(|&c| searched.policy(c).to_string() == contender.policy);
             contender.searched = same.map(|c| searched.score(c));
         }
         Ok(result)

@@ -16,9 +16,10 @@ pub struct Buffers {
     base: NonNull<u8>,
     size: usize,
     slots: usize,
-    /// Reads use these buffers: slot modulo this number.
+    /// Number of buffers that reads use: slot modulo this number.
     read_buffers: usize,
-    /// Writes use these buffers after them, by the same rule; with 0 they use those of reads.
+    /// Number of buffers after them that only writes use, by the same rule; with 0 they use the
+    /// buffers of reads.
     write_buffers: usize,
 }
 

@@ -199,7 +199,9 @@ impl RecordSink for ProcessSink<'_> {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.take(&mut records.to_vec())
+        let accepted = records.iter().filter(|record| self.filter.accepts(record));
+        let mut accepted: Vec<IoRecord> = accepted.cloned().collect();
+        self.sink.take(&mut accepted)
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {

@@ -122,8 +122,10 @@ impl RecordingOutput {
             }
             self.carriers.insert(io.key, (span.id, span.end_ns));
         }
-        let carrier = self.carriers.get(&io.lead).filter(|_| io.lead != 0);
-        span.merged_into = carrier.map_or(NONE, |(id, _)| *id);
+        span.merged_into = match io.lead {
+            0 => NONE,
+            lead => self.carriers.get(&lead).map_or(NONE, |(id, _)| *id),
+        };
         let record = span.record(origin, io.name());
         Ok(self.batch.push(record, sink)?)
     }

@@ -69,30 +69,18 @@ const fn op(code: u8) -> Op {
 const fn errno(error: i32) -> i32 {
     match error {
         ..=0 => error,
-        1 => -95,
-        // EOPNOTSUPP
-        2 => -110,
-        // ETIMEDOUT
-        3 => -28,
-        // ENOSPC
-        4 => -67,
-        // ENOLINK
-        5 => -121,
-        // EREMOTEIO
-        6 => -52,
-        // EBADE
-        7 => -61,
-        // ENODATA: a sector that cannot be read
-        8 => -84,
-        // EILSEQ
-        9 => -12,
-        // ENOMEM
-        12 => -11,
-        // EAGAIN
-        13 => -16,
-        // EBUSY
-        _ => -5,
-        // EIO, and those whose numbers differ between kernels
+        1 => -95,  // EOPNOTSUPP
+        2 => -110, // ETIMEDOUT
+        3 => -28,  // ENOSPC
+        4 => -67,  // ENOLINK
+        5 => -121, // EREMOTEIO
+        6 => -52,  // EBADE
+        7 => -61,  // ENODATA: a sector that cannot be read
+        8 => -84,  // EILSEQ
+        9 => -12,  // ENOMEM
+        12 => -11, // EAGAIN
+        13 => -16, // EBUSY
+        _ => -5,   // EIO, and those whose numbers differ between kernels
     }
 }
 

@@ -113,7 +113,11 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
                 (true, true, false) => Means::HelperIoPoll,
                 (true, true, true) => Means::HelperIoPollHybrid,
             },
-            waits: [Waits::Asleep, Waits::Polling][usize::from(options.polls_in_call())],
+            waits: if options.polls_in_call() {
+                Waits::Polling
+            } else {
+                Waits::Asleep
+            },
             flags: self.ring.names(),
             interrupting: self.ring.interrupting_names(),
             // Polled completions, and those of a helper, cause no work in this thread.

@@ -7,7 +7,7 @@
 
 use super::Wait;
 use crate::sample::clamp_u32;
-use crate::time::rest_until;
+use crate::time::{MAX_REST_NS, rest_until};
 use crate::{EngineError, EngineLane, Request, Sample, Time, Waits};
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
@@ -15,8 +15,6 @@ use std::sync::atomic::Ordering;
 /// The timer ends this long before the due time, and the thread spins for the rest. This is more
 /// than the wake-up delays seen on virtual machines.
 const SPIN_NS: u64 = 80_000;
-/// A lane that rests checks at least this often, every 50 ms, if it is to stop.
-const MAX_REST_NS: u64 = 50_000_000;
 
 /// The due times of submissions: a Poisson process.
 pub(crate) struct PoissonPace {

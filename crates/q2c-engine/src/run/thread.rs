@@ -64,8 +64,9 @@ fn set_up<'a, T: Time + 'a>(
     time: T,
     halt: &'a AtomicBool,
 ) -> Result<EngineLane<'a, T>, EngineError> {
-    let (cpu, pinned) = (job.cpu, time.pin(job.cpu));
-    pinned.map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
+    let cpu = job.cpu;
+    time.pin(cpu)
+        .map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
     let slots = job.depth as usize;
     let memory = Memory::new(slots, job.bs.0 as usize);
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;

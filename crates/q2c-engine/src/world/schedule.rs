@@ -310,9 +310,10 @@ impl WorldSchedule {
         };
         let place = &self.cpus[cpu];
         let turn = place.turn_start.saturating_add(self.costs.slice_ns);
-        let at = match place.queue.len() {
-            0 => until,
-            _ => until.min(turn.max(self.now)),
+        let at = if place.queue.is_empty() {
+            until
+        } else {
+            until.min(turn.max(self.now))
         };
         self.push(thread, at);
     }

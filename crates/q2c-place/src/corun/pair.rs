@@ -69,8 +69,8 @@ impl PairMachine for Siblings {
                 let device = self.device.as_ref();
                 scope.spawn(move || run_neighbour((work, device), other, gate, stop))
             });
-            let rate = scope.spawn(|| measure_rate(work, self.own, self.trial, &gate));
-            let rate = rate.join();
+            let measuring = scope.spawn(|| measure_rate(work, self.own, self.trial, &gate));
+            let rate = measuring.join();
             stop.store(true, Ordering::Relaxed);
             let neighbour = neighbour.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
             let panicked = |_| io::Error::other("a measuring thread panicked");

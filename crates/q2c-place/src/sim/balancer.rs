@@ -21,7 +21,9 @@ impl Balancer {
 
     /// Something changed: every CPU has to look again.
     pub(crate) fn mark_changed(&mut self) {
-        self.at_rest.iter_mut().for_each(|level| level.fill(false));
+        self.at_rest
+            .iter_mut()
+            .for_each(|levels| levels.fill(false));
     }
 
     pub(crate) fn is_at_rest(&self) -> bool {

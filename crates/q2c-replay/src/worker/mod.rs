@@ -155,9 +155,14 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         // request may be due at once.
         let polls_for_reader = expects_delivery && self.schedule.is_timed() && !stopped;
         let may_submit = !stopped && !self.submitter.full;
+        let longest_ns = if expects_delivery {
+            DELIVERY_NS
+        } else {
+            MAX_WAIT_NS
+        };
         let wait = WaitSpec {
             due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
-            limit_ns: now_ns + [MAX_WAIT_NS, DELIVERY_NS][usize::from(expects_delivery)],
+            limit_ns: now_ns + longest_ns,
             polls: self.may_poll && (polls_for_reader || self.expects_completion(now_ns)),
         };
         if let Some(done) = self.time.wait(self.submitter.engine.as_mut(), wait)? {

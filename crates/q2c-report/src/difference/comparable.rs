@@ -41,9 +41,6 @@ fn not_a_result(error: serde_json::Error) -> Fault {
     Fault::new(Exit::Input, text).with_source(error)
 }
 
-/// The commands whose results can be compared, for a message.
-const COMMANDS: &str = "q2c tune, q2c bench, q2c replay, q2c analyze, q2c fs bench, q2c poll tune-kernel, q2c place run";
-
 fn comparison_of(schema: &str) -> Option<&'static KindComparison> {
     let kind = KINDS.iter().find(|kind| kind.schema == schema)?;
     kind.comparison.as_ref()
@@ -63,8 +60,10 @@ pub fn read(path: &str, text: &str) -> Result<ComparableResult, Fault> {
 pub fn from_json(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(comparison) = comparison_of(&schema) else {
+        let kinds = KINDS.iter().filter_map(|kind| kind.comparison.as_ref());
+        let commands = distinct(kinds.map(|kind| kind.command)).join(", ");
         let schema = schema.escape_debug();
-        let text = format!("expected a result of {COMMANDS}, found schema `{schema}`");
+        let text = format!("expected a result of {commands}, found schema `{schema}`");
         return Err(Fault::new(Exit::Input, text));
     };
     Ok(ComparableResult {

@@ -205,7 +205,7 @@ pub(crate) fn phase_plots(result: &BenchResult) -> Vec<Plot> {
     let cells = result.cells.iter().filter(|cell| !cell.courses.is_empty());
     let places = cells.map(|cell| ((cell.point.bs, &*cell.point.rw, cell.point.depth), cell));
     let plot = |(n, ((bs, rw, depth), cells)): (usize, ((_, &str, _), Vec<&BenchCell>))| {
-        let trials = trials(&cells);
+        let trials = shown_trials(&cells);
         let slice = trials.first().and_then(|trial| trial.slices().next());
         let length = slice.map_or_else(String::new, |slice| seconds(slice.seconds));
         let note = format!(
@@ -219,19 +219,19 @@ pub(crate) fn phase_plots(result: &BenchResult) -> Vec<Plot> {
     grouped(places).into_iter().enumerate().map(plot).collect()
 }
 
-/// The courses of all points of a place. A point has a cell for each phase; these differ only in
-/// the background and follow each other.
-fn trials<'a>(cells: &[&'a BenchCell]) -> Vec<PlottedTrial<'a>> {
+/// The shown trial of each point of a place. A point has a cell for each phase; these differ only
+/// in the background and follow each other.
+fn shown_trials<'a>(cells: &[&'a BenchCell]) -> Vec<PlottedTrial<'a>> {
     let without_background = |cell: &BenchCell| {
         let mut point = cell.point.clone();
         point.background.clear();
         point
     };
     let points = cells.chunk_by(|a, b| without_background(a) == without_background(b));
-    points.filter_map(trial).collect()
+    points.filter_map(shown_trial).collect()
 }
 
-fn trial<'a>(cells: &[&'a BenchCell]) -> Option<PlottedTrial<'a>> {
+fn shown_trial<'a>(cells: &[&'a BenchCell]) -> Option<PlottedTrial<'a>> {
     let iops = |trial: usize| -> Option<f64> {
         let means = cells.iter().map(|cell| {
             let counted = cell.courses.get(trial)?.iter().filter(|s| s.counted);
@@ -240,10 +240,10 @@ fn trial<'a>(cells: &[&'a BenchCell]) -> Option<PlottedTrial<'a>> {
         });
         means.sum()
     };
-    let trials: Vec<f64> = (0..).map_while(iops).collect();
-    let median = Interval::from_samples(&trials).median;
-    let distance = |n: &usize| (trials[*n] - median).abs();
-    let trial = (0..trials.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let iops: Vec<f64> = (0..).map_while(iops).collect();
+    let median = Interval::from_samples(&iops).median;
+    let distance = |n: &usize| (iops[*n] - median).abs();
+    let trial = (0..iops.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     let point = &cells.first()?.point;
     let phase = |cell: &&'a BenchCell| (cell.point.background.as_str(), &*cell.courses[trial]);
     Some(PlottedTrial {

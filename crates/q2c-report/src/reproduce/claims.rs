@@ -70,7 +70,9 @@ pub(super) fn divided_interval(value: &Interval, factor: f64) -> String {
 pub(super) fn trials_judged(claim: &JudgedClaim) -> Option<String> {
     let measured = claim.expects.iter().filter(|e| e.measured.is_some());
     let measured: Vec<&Expectation> = measured.collect();
-    let same_trials = measured.windows(2).all(|e| e[0].trials == e[1].trials);
+    let same_trials = measured
+        .windows(2)
+        .all(|pair| pair[0].trials == pair[1].trials);
     let sentence = |expected: &&Expectation| {
         let trials = &expected.trials;
         let of_one = format!(" for `{}`", expected.text);

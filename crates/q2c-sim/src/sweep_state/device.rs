@@ -105,12 +105,12 @@ impl SweepDevice {
 
     pub(crate) fn totals(&self, plan: &SweepPlan) -> Vec<Totals> {
         let (warm_up, stop) = plan.drive.counted_range();
-        let totals = |paused: &PausedRun| {
+        let run_totals = |paused: &PausedRun| {
             let done = paused.is_done(stop);
             let until = if done { stop } else { paused.last };
             Totals::from_paused(paused, until.saturating_sub(warm_up))
         };
-        self.simulations.iter().map(totals).collect()
+        self.simulations.iter().map(run_totals).collect()
     }
 
     pub(crate) fn is_sound(&self, count: usize) -> bool {
@@ -139,7 +139,7 @@ fn machine<'a>(
 }
 
 /// Limit of each sum and count. It leaves room to add two of them.
-const MAX_SUM: i64 = 1 << 61;
+const MAX_TOTAL: i64 = 1 << 61;
 
 /// The sums of one configuration over volumes, which add up in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -177,10 +177,10 @@ impl Totals {
     }
 
     pub(crate) fn is_sound(&self) -> bool {
-        let is_sound = |count: &u64| *count <= MAX_SUM as u64;
-        self.latencies.values().all(is_sound)
-            && self.sums.is_below(MAX_SUM)
-            && (0..=MAX_SUM).contains(&self.wall)
+        let is_small = |count: &u64| *count <= MAX_TOTAL as u64;
+        self.latencies.values().all(is_small)
+            && self.sums.is_below(MAX_TOTAL)
+            && (0..=MAX_TOTAL).contains(&self.wall)
     }
 
     /// The outcome as of `volumes` lanes over their mean time; `None` if a sleep was too long.

@@ -75,7 +75,6 @@ impl ChromeTimeline {
             )?;
         }
         self.begin_event(out)?;
-        self.counts.written += 1;
         let row = &row;
         let request = ChromeRequest {
             record,
@@ -83,7 +82,9 @@ impl ChromeTimeline {
             end,
             row,
         };
-        request.write(out)
+        request.write(out)?;
+        self.counts.written += 1;
+        Ok(())
     }
 
     /// Writes the separator before an event: a comma, except before the first event.

@@ -53,6 +53,11 @@ fn write_quoted(row: &mut Vec<u8>, text: &str) {
         return;
     }
     row.push(b'"');
-    row.extend(text.replace('"', "\"\"").bytes());
+    for byte in text.bytes() {
+        row.push(byte);
+        if byte == b'"' {
+            row.push(b'"');
+        }
+    }
     row.push(b'"');
 }

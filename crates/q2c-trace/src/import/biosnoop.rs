@@ -175,8 +175,12 @@ impl<'a> BiosnoopCells<'a> {
     fn get(&self, name: &str) -> &'a [u8] {
         let index = |name| self.columns.iter().position(|column| column.name == name);
         let cells = index(name).zip(index("COMM")).and_then(|(column, comm)| {
-            let cells_before = if column > comm { self.name_cells } else { 1 };
-            let first = column + cells_before - 1;
+            let shift = if column > comm {
+                self.name_cells - 1
+            } else {
+                0
+            };
+            let first = column + shift;
             let count = if column == comm { self.name_cells } else { 1 };
             self.cell_ranges.get(first..first + count)
         });

@@ -101,7 +101,8 @@ impl Input {
         if format.name == BLKTRACE && is_plain {
             return find_blktrace(path, Some(BLKTRACE));
         }
-        let recognised = shape::ambiguity_note(head, format).filter(|_| !is_stated);
+        let note = || shape::ambiguity_note(head, format);
+        let recognised = if is_stated { None } else { note() };
         Ok(Input::Foreign {
             format,
             source,

@@ -378,8 +378,9 @@ impl FeedSender {
     fn send(&self, message: FeedMessage) -> Result<(), TraceError> {
         // Nobody receives after an error elsewhere, and that error is the one to report.
         let sent = self.sender.send(message);
-        let stopped = TraceError::io("merge into", Path::new("the trace"));
-        sent.map_err(|_| stopped(io::Error::other("stopped")))
+        sent.map_err(|_| {
+            TraceError::io("merge into", Path::new("the trace"))(io::Error::other("stopped"))
+        })
     }
 }
 

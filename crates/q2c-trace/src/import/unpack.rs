@@ -55,7 +55,8 @@ fn open_packed(packing: &str, input: CountedInput) -> io::Result<Box<dyn Read>> 
         }
         "bzip2" => Box::new(MultiBzDecoder::new(input)),
         "LZ4" => Box::new(Lz4Frames(FrameDecoder::new(input))),
-        _ => return tar::open(Box::new(input)),
+        "tar" => return tar::open(Box::new(input)),
+        unknown => unreachable!("{unknown} is no packing"),
     })
 }
 

@@ -74,7 +74,7 @@ impl InFlightLevels {
 /// together.
 const MAX_SIZES: usize = 256;
 /// Most sizes that a pattern lists.
-const MAX_NAMED: usize = 16;
+const MAX_LISTED_SIZES: usize = 16;
 
 /// Counts the I/Os of one direction.
 #[derive(Default)]
@@ -114,8 +114,12 @@ impl DirectionTally {
         };
         let mut sizes: Vec<SizeOfIo> = self.sizes.iter().map(to_size).collect();
         sizes.sort_by_key(|size| Reverse(size.ios));
-        let rare: u64 = sizes.iter().skip(MAX_NAMED).map(|size| size.ios).sum();
-        sizes.truncate(MAX_NAMED);
+        let rare: u64 = sizes
+            .iter()
+            .skip(MAX_LISTED_SIZES)
+            .map(|size| size.ios)
+            .sum();
+        sizes.truncate(MAX_LISTED_SIZES);
         Some(KindOfIo {
             direction,
             ios,

@@ -110,7 +110,7 @@ fn only_the_time_in_flight_changes() {
 /// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. The
 /// workload's jobs do the same, and both figures are compared over all time.
 #[test]
-fn with_think_time_all_of_the_time_is_compare() {
+fn with_think_time_all_of_the_time_is_compared() {
     let program = program(&[0, 1, 2, 3].map(|lane| SyntheticStream {
         lane,
         think: 120 * US,

@@ -18,7 +18,8 @@ use std::time::Duration;
 /// Bounds of the time between two looks, which is half the rule's period.
 const MIN_LOOK_INTERVAL: Nanos = Nanos::from_millis(1);
 const MAX_LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
-/// The time while one value is held: the probe's ring of 1 MiB does not fill at 2 M IOPS.
+/// The time between two looks while one value is held: the probe's ring of 1 MiB does not fill at 2
+/// M IOPS.
 const FIXED_LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The daemon's activity since the last pulse.

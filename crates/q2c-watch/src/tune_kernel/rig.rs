@@ -73,7 +73,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Polls by `method`, for `settle` uncounted and then for `length` in so many intervals.
+    /// Polls by `method`, for `settle` uncounted and then for `length` in `intervals` equal parts.
     pub(crate) fn stretch(
         &mut self,
         method: &Method,

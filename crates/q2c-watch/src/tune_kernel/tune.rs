@@ -85,7 +85,7 @@ impl TuneKernel<'_> {
         on_phase("calibrating sleeps in the kernel");
         let calibrated = calibrate(rig, spec, &recording.waits)?;
         on_phase("simulating sleep rules");
-        let p50 = Nanos(recording.input.latency_ns[2] as u64);
+        let p50 = Nanos(percentile(&sorted(&recording.waits), 0.5) as u64);
         let (policies, not_followed) = kernel_rules(&spec.policies, p50)?;
         let best = self.best_rule(&recording, &calibrated.cost, &policies)?;
         let mut candidates = self.candidates(&recording, &calibrated.cost, best.as_ref());

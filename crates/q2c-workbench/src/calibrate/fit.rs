@@ -43,6 +43,7 @@ pub(super) fn fit(
         hit_lead_ns,
         reap_hit_ns: median_of(&hit, |p| Some(p.reap_hit)),
         sleep_cpu_clear_ns: sleep_cpu(&clear),
+        // A hit sleep costs as a clear one if no point counts as hit.
         sleep_cpu_hit_ns: sleep_cpu(if missed.is_empty() { &clear } else { &missed }),
         added_latency_ns,
         added_submit_ns: fit_line(&point_refs, |p| p.submit_p50 - p.poll.submit),

@@ -114,12 +114,12 @@ impl ComputeTasks<'_> {
 
     /// Runs programs; each starts again until all have ended once, so that the load stays.
     fn run_programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
-        let stop = AtomicBool::new(false);
+        let end_programs = AtomicBool::new(false);
         let ended = AtomicUsize::new(0);
         self.window.begin_at(self.window.clock.now());
         let times = thread::scope(|scope| {
             let place = |cpus: &Vec<CpuId>| {
-                let (cpus, stop, ended) = (cpus.clone(), &stop, &ended);
+                let (cpus, stop, ended) = (cpus.clone(), &end_programs, &ended);
                 scope.spawn(move || repeat_program(command, &cpus, stop, ended))
             };
             let threads: Vec<_> = self.cpus.iter().map(place).collect();
@@ -127,7 +127,7 @@ impl ComputeTasks<'_> {
             while !all_ended() && !self.stop.load(Ordering::Relaxed) {
                 sleep_until(monotonic_ns() + 5_000_000);
             }
-            stop.store(true, Ordering::Release);
+            end_programs.store(true, Ordering::Release);
             self.window.end_at(self.window.clock.now());
             let times = threads.into_iter().map(join);
             times.collect::<io::Result<Vec<Option<f64>>>>()

@@ -67,12 +67,12 @@ fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTr
 
 fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
     let alone = outcomes(trials, &RunCell::ComputeAlone(task.clone()));
-    let policy_slowdowns = outcomes(trials, &RunCell::Placed(policy, task.clone()));
+    let placed = outcomes(trials, &RunCell::Placed(policy, task.clone()));
     let ratio = |(round, trial): (u32, &RunTrial)| {
         let alone = mean(&alone.get(&round)?.compute_s);
         Some((round, mean(&trial.compute_s) / alone))
     };
-    policy_slowdowns.into_iter().filter_map(ratio).collect()
+    placed.into_iter().filter_map(ratio).collect()
 }
 
 fn placement(

@@ -81,7 +81,7 @@ impl Cores<'_> {
         window: &CorunWindow,
         context: &Context<'_>,
         compute: impl FnOnce() -> Result<Vec<f64>, CellError> + Send,
-        look: impl FnMut() -> Result<(), CellError> + Send,
+        balance: impl FnMut() -> Result<(), CellError> + Send,
     ) -> Result<(Vec<f64>, Option<PollTrial>), CellError> {
         if cpus.polling.is_empty() {
             return compute().map(|times| (times, None));
@@ -95,10 +95,10 @@ impl Cores<'_> {
                     seed: context.seed,
                     stop: context.cancel,
                 };
-                let done = lanes.run(window, compute, look);
+                let done = lanes.run(window, compute, balance);
                 done.map(|(polls, times)| (times, Some(polls)))
             }
-            (None, Some(command)) => polls::run_programs(command, &cpus.polling, compute, look)
+            (None, Some(command)) => polls::run_programs(command, &cpus.polling, compute, balance)
                 .map(|times| (times, None)),
             (None, None) => {
                 let text = "find the polling tasks: there are none";

@@ -39,7 +39,7 @@ pub(crate) struct PollingLanes<'a> {
 }
 
 impl PollingLanes<'_> {
-    /// Runs the lanes until `compute`, in a thread of its own, has ended, and calls `look` about
+    /// Runs the lanes until `compute`, in a thread of its own, has ended, and calls `balance` about
     /// every 100 ms. Returns the lanes' figures within the counted time, and the result of
     /// `compute`.
     ///
@@ -49,7 +49,7 @@ impl PollingLanes<'_> {
         &self,
         window: &CorunWindow,
         compute: impl FnOnce() -> Result<T, CellError> + Send,
-        mut look: impl FnMut() -> Result<(), CellError> + Send,
+        mut balance: impl FnMut() -> Result<(), CellError> + Send,
     ) -> Result<(PollTrial, T), CellError> {
         let plan = self.plan();
         let mut slices: Vec<Vec<PollSlice>> = vec![Vec::new(); plan.jobs.len()];
@@ -60,7 +60,7 @@ impl PollingLanes<'_> {
                 let compute = scope.spawn(compute);
                 while !compute.is_finished() {
                     collect_slices(live, &mut slices);
-                    look()?;
+                    balance()?;
                 }
                 compute.join().unwrap_or_else(|_| Err(panicked()))
             })?;
@@ -143,7 +143,8 @@ fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTria
     })
 }
 
-/// Runs a program on each of these CPU sets until `compute` has ended; calls `look` every 100 ms.
+/// Runs a program on each of these CPU sets until `compute` has ended; calls `balance` every 100
+/// ms.
 ///
 /// # Errors
 /// A program cannot be started, or ends before it is stopped.
@@ -151,7 +152,7 @@ pub(crate) fn run_programs<T: Send>(
     command: &str,
     cpus: &[Vec<CpuId>],
     compute: impl FnOnce() -> Result<T, CellError> + Send,
-    mut look: impl FnMut() -> Result<(), CellError>,
+    mut balance: impl FnMut() -> Result<(), CellError>,
 ) -> Result<T, CellError> {
     let stop = &AtomicBool::new(false);
     thread::scope(|scope| {
@@ -164,7 +165,7 @@ pub(crate) fn run_programs<T: Send>(
         let mut balanced = Ok(());
         while !compute.is_finished() && balanced.is_ok() {
             thread::sleep(LOOK_INTERVAL);
-            balanced = look();
+            balanced = balance();
         }
         let done = compute.join();
         stop.store(true, Ordering::Release);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Windows in a row in which a task should have the same CPUs before it gets them.
 const STEADY_WINDOWS: u32 = 2;
 /// Windows in a row without a wish for a task before it gets its own CPUs back.
-const MAX_MISSING: u32 = 4;
+const MAX_MISSING_WINDOWS: u32 = 4;
 
 pub(super) type CpusByTask = Vec<(TaskId, Vec<CpuId>)>;
 
@@ -37,16 +37,20 @@ impl Wishes {
             wish.missing = 0;
             wish.steady >= STEADY_WINDOWS
         });
-        self.tasks.retain(|_, wish| wish.missing <= MAX_MISSING);
+        self.tasks
+            .retain(|_, wish| wish.missing <= MAX_MISSING_WINDOWS);
         wanted
     }
 
-    /// True if the task had no wish for [`MAX_MISSING`] windows, and no task has one now. A
+    /// True if the task had no wish for [`MAX_MISSING_WINDOWS`] windows, and no task has one now. A
     /// sleeping task has none either, so a wish of any other task means that this one is kept.
     pub(crate) fn is_unwanted(&self, task: TaskId) -> bool {
         let none_now = self.tasks.values().all(|wish| wish.missing > 0);
-        let missing = self.tasks.get(&task).map_or(MAX_MISSING, |w| w.missing);
-        none_now && missing >= MAX_MISSING
+        let missing = self
+            .tasks
+            .get(&task)
+            .map_or(MAX_MISSING_WINDOWS, |w| w.missing);
+        none_now && missing >= MAX_MISSING_WINDOWS
     }
 
     pub(crate) fn forget(&mut self, task: TaskId) {
@@ -84,7 +88,7 @@ mod tests {
     fn a_task_is_unwanted_after_windows_without_any_wish() {
         let mut wishes = Wishes::default();
         wishes.update(wish(1));
-        for _ in 1..MAX_MISSING {
+        for _ in 1..MAX_MISSING_WINDOWS {
             wishes.update(Vec::new());
             assert!(!wishes.is_unwanted(TASK));
         }

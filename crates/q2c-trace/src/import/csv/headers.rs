@@ -150,8 +150,9 @@ pub(super) fn detect_delimiter(header: &str, row: Option<&str>) -> u8 {
     };
     // Of several with as many cells, `max_by_key` takes the last one.
     let frequent = [b'\t', b';', b','].into_iter().max_by_key(count);
-    let cells = |line: &str| line.split_whitespace().count();
-    let has_columns = cells(header) > 1 && row.is_none_or(|row| cells(row) == cells(header));
+    let count_cells = |line: &str| line.split_whitespace().count();
+    let cells = count_cells(header);
+    let has_columns = cells > 1 && row.is_none_or(|row| count_cells(row) == cells);
     match frequent {
         Some(delimiter) if count(&delimiter) > 0 => delimiter,
         _ if has_columns => b' ',

@@ -107,7 +107,7 @@ fn instant_mut(record: &mut IoRecord, column: Column) -> Option<&mut Option<Nano
     })
 }
 
-/// Parses a cell that is not empty into the record. Module `row` handles lanes, operations, devices
+/// Parses a cell that is not empty into the record. [`CsvRows`] handles lanes, operations, devices
 /// and latencies.
 fn set_cell(record: &mut IoRecord, field: Field, cell: &str, unit: Unit) -> Result<(), BadLine> {
     let Field::Column(column) = field else {

@@ -91,13 +91,13 @@ fn parse_digits(cell: &[u8]) -> Option<u64> {
         return None;
     }
     if cell.len() <= MAX_FITTING_DIGITS {
-        let (mut value, mut is_invalid) = (0u64, 0);
+        let (mut value, mut invalid) = (0u64, 0);
         for byte in cell {
             let digit = byte.wrapping_sub(b'0');
-            is_invalid |= u8::from(digit > 9);
+            invalid |= u8::from(digit > 9);
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
         }
-        return (is_invalid == 0).then_some(value);
+        return (invalid == 0).then_some(value);
     }
     parse_many_digits(cell)
 }

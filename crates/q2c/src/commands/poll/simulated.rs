@@ -409,8 +409,8 @@ pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let mut study = grid.study(&traces, &[], &costs, reading_s);
     study.follow.clone_from(&args.follow);
     let line = Line::with_elapsed("estimating the time of the sweep");
-    let worth_it = line.during(|| swept.check_extent(&study, grid.yes));
-    worth_it.or_exit(Exit::Usage)?;
+    let checked = line.during(|| swept.check_extent(&study, grid.yes));
+    checked.or_exit(Exit::Usage)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let line = Line::counting(study.cells() as u64, "configurations");
