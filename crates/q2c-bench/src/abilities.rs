@@ -38,23 +38,14 @@ impl MethodPath {
         depth: u16,
         abilities: Abilities,
     ) -> Result<MethodPath, String> {
-        match interface {
-            Interface::Engine(engine) => MethodPath::on_engine(engine, method, depth, abilities),
-            Interface::Spdk if *method == Method::POLL => Ok(MethodPath {
+        let Interface::Engine(engine) = interface else {
+            let path = (*method == Method::POLL).then_some(MethodPath {
                 interface: Interface::Spdk,
                 waits: LaneMethod::Poll,
                 kernel: None,
-            }),
-            Interface::Spdk => Err("spdk polls and knows no other method".to_owned()),
-        }
-    }
-
-    fn on_engine(
-        engine: &EngineSpec,
-        method: &Method,
-        depth: u16,
-        abilities: Abilities,
-    ) -> Result<MethodPath, String> {
+            });
+            return path.ok_or_else(|| "spdk polls and knows no other method".to_owned());
+        };
         let (carrier, waits) = engine
             .for_method(method)
             .ok_or_else(|| format!("there is no {method} with {engine}"))?;
@@ -79,12 +70,8 @@ impl MethodPath {
 }
 
 impl Abilities {
-    /// The engine on the path that its polling methods take here.
-    pub(super) fn polling_path(self, engine: &EngineSpec) -> EngineSpec {
-        engine.clone().with_path(self.poll_with(engine))
-    }
-
-    fn poll_with(self, engine: &EngineSpec) -> bool {
+    /// True if the path of `engine` to the device can poll here.
+    pub(super) fn poll_with(self, engine: &EngineSpec) -> bool {
         if engine.needs_character_device() {
             self.polled_commands
         } else {

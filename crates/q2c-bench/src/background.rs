@@ -1,8 +1,7 @@
 //! The background jobs of a trial: measured alone before it, and together with its jobs.
 
 use super::spec::{BackgroundPhase, PointSetup};
-use super::steady::SteadyWindow;
-use super::timetable::Timetable;
+use super::timetable::{SteadyWindow, Timetable};
 use super::trial::{TrialError, TrialPlace, slice_iops};
 use q2c_engine::{JobPlan, LaneData, SleepCounts};
 use q2c_model::CpuId;

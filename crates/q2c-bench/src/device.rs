@@ -1,10 +1,11 @@
 //! The block device of a point: its settings in a trial, and warnings of changes by the kernel.
 
-use super::measured::MeasuredPoint;
+use super::conclude::MeasuredPoint;
 use super::plan::label;
 use itertools::Itertools;
 use q2c_host::block::{Disk, point_device, queue_setting};
 use q2c_host::restore::Guard;
+use q2c_model::grouped;
 use q2c_result::Warning;
 use q2c_result::bench::{BenchPoint, PointDevice};
 use q2c_workbench::workload::Site;
@@ -104,13 +105,10 @@ type Hit = (String, String);
 
 /// Lists each finding once, after its points. `point_count` is the number of all points.
 fn findings_text(hits: &[Hit], point_count: usize) -> String {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (point, finding) in hits {
-        match groups.iter_mut().find(|(known, _)| known == finding) {
-            Some((_, points)) => points.push(point),
-            None => groups.push((finding, vec![point])),
-        }
-    }
+    let groups = grouped(
+        hits.iter()
+            .map(|(point, finding)| (finding.as_str(), point.as_str())),
+    );
     let group = |(finding, points): &(&str, Vec<&str>)| {
         let at = match points.len() {
             n if n == point_count && n > 1 => format!("all {n} points"),

@@ -4,6 +4,7 @@ use crate::fio::{FioJob, FioJobFile, Remark, Size, Topic};
 use crate::settings::{BenchSettings, TRIAL_SECONDS};
 use crate::spec::Axes;
 use itertools::Itertools;
+use q2c_model::distinct;
 
 /// Settings of a job file that have no option in `q2c bench`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,9 +36,8 @@ impl BenchSettings {
 
     /// The topics of a job file for which an option was typed.
     fn typed_topics(&self) -> Vec<Topic> {
-        const TOPICS: [(Topic, &str); 13] = [
+        const TOPICS: [(Topic, &str); 12] = [
             (Topic::Engine, "engine"),
-            (Topic::Method, "method"),
             (Topic::Jobs, "jobs"),
             (Topic::Depth, "depth"),
             (Topic::Bs, "bs"),
@@ -165,16 +165,6 @@ impl BenchSettings {
         }
         Ok(())
     }
-}
-
-pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut unique = Vec::new();
-    for item in items {
-        if !unique.contains(&item) {
-            unique.push(item);
-        }
-    }
-    unique
 }
 
 /// The value that all jobs have, or an error that names the first job with another value.

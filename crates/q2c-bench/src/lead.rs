@@ -1,6 +1,6 @@
 //! Finds the leading method at each number of jobs, and where the lead changes.
 
-use super::job_file::distinct;
+use q2c_model::distinct;
 use q2c_model::stats::CLEAR_TRIALS;
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, Lead};
 use q2c_result::lead::{LeadChange, Leader};

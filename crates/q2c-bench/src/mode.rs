@@ -1,8 +1,7 @@
 //! Sums up the counts of a point's trials, from which its effective mode follows.
 
 use crate::{BenchTrial, Interface, PointSetup};
-use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
-use q2c_result::proof::Proof;
+use q2c_result::mode::{EffectiveMode, ModeKind, Proof, WaitMode};
 use q2c_result::waits::{Switches, WaitCounts};
 
 pub(super) fn effective_mode(setup: &PointSetup, trials: &[&BenchTrial]) -> EffectiveMode {
@@ -80,7 +79,7 @@ mod tests {
     use crate::checked::tests::point;
     use q2c_engine::EngineSpec;
     use q2c_report::mode::label;
-    use q2c_result::proof::Evidence;
+    use q2c_result::mode::Evidence;
 
     fn setup(engine: &str, method: &str) -> PointSetup {
         let abilities = Abilities {

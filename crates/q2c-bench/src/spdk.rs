@@ -60,16 +60,12 @@ pub fn trial(
     to_trial(&result, seconds as f64, &readings).map_err(TrialError::Program)
 }
 
-fn to_trial(
-    result: &SpdkResult,
-    seconds: f64,
-    readings: &[CpuSample],
-) -> Result<BenchTrial, String> {
-    let (begin, end) = busiest_stretch(readings, seconds * MIN_STRETCH_SHARE).ok_or_else(|| {
-        format!("watch spdk_nvme_perf: it ended before it had run for the {seconds} s asked")
+fn to_trial(result: &SpdkResult, wall_s: f64, samples: &[CpuSample]) -> Result<BenchTrial, String> {
+    let (begin, end) = busiest_stretch(samples, wall_s * MIN_STRETCH_SHARE).ok_or_else(|| {
+        format!("watch spdk_nvme_perf: it ended before it had run for the {wall_s} s asked")
     })?;
     let length = (end.at - begin.at).as_secs_f64();
-    let scale = seconds / length;
+    let scale = wall_s / length;
     let machine = begin.cpu.as_ref().zip(end.cpu.as_ref());
     let machine = machine.map(|(begin, end)| end.busy_since(begin));
     let busy = |time: &dyn Fn(&q2c_host::cpu_time::CpuBusy) -> Nanos| {
@@ -78,9 +74,9 @@ fn to_trial(
     };
     let us = |us: f64| us * 1e3;
     Ok(BenchTrial {
-        wall_s: seconds,
+        wall_s,
         steady: true,
-        ios: (result.iops * seconds).round() as u64,
+        ios: (result.iops * wall_s).round() as u64,
         latencies: Latencies {
             mean_ns: us(result.avg_us),
             p50_ns: us(max_percentile(&result.latencies, 50.0)?),

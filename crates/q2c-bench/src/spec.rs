@@ -1,12 +1,11 @@
 //! The axes of a run, and their points that can run on this machine.
 
 use super::abilities::MethodPath;
-use super::job_file::distinct;
 use crate::{Abilities, BenchSettings, Interface, Media};
 use clap::Args;
 use itertools::iproduct;
 use q2c_engine::{Activity, EngineSpec, Pattern};
-use q2c_model::{Bytes, List, parse_counts, parse_names, parse_numbers, parse_size};
+use q2c_model::{Bytes, List, distinct, parse_counts, parse_names, parse_numbers, parse_size};
 use q2c_policy::{Method, ParseMethodError};
 use q2c_result::bench::{BenchPoint, LeftOutPoint};
 use q2c_run::run_dir::PlanFault;
@@ -89,7 +88,7 @@ pub(super) fn setups(
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
         let phases = phases(spec, &point)?;
         let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
-        let background_engine = abilities.polling_path(asked);
+        let background_engine = asked.clone().with_path(abilities.poll_with(asked));
         let refused = media.absence(&interface);
         let refused = refused.or_else(|| outside_refuses(spec, &interface, &point, &phases));
         let refused =

@@ -221,14 +221,9 @@ fn job_helpers<'h>(
     tids.filter(|tid| !is_lane(*tid)).collect()
 }
 
-fn part(
-    time: &TimeSource,
-    jobs: &[LaneData],
-    tids: &BTreeSet<u32>,
-    range: Range<usize>,
-) -> RunPart {
+fn part(time: &TimeSource, jobs: &[LaneData], tids: &BTreeSet<u32>, span: Range<usize>) -> RunPart {
     let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
-    let (first, last) = (range.start, range.end - 1);
+    let (first, last) = (span.start, span.end - 1);
     let time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
         at(begin.t_ns)..at(end.t_ns)
@@ -239,7 +234,7 @@ fn part(
     let end = times.iter().map(|time| time.end).max().unwrap_or(0);
     let lanes = jobs.iter().map(|lane| lane.tid).zip(times.iter().cloned());
     let helpers = tids.iter().map(|tid| (*tid, begin..end));
-    let slices = jobs.iter().flat_map(|lane| &lane.phases[range.clone()]);
+    let slices = jobs.iter().flat_map(|lane| &lane.phases[span.clone()]);
     RunPart {
         threads: lanes.chain(helpers).collect(),
         ios: slices.map(|phase| phase.ios).sum(),

@@ -3,8 +3,7 @@
 
 use super::background::{BACKGROUND_SLICES, BackgroundTrial, TrialBackgrounds, phase_slices};
 use super::spdk;
-use super::steady::{SteadyWindow, steady_window};
-use super::timetable::Timetable;
+use super::timetable::{SteadyWindow, Timetable, steady_window};
 use super::validity::{InvalidTrial, check_delays, check_trial, longest_delay};
 use crate::{BenchSettings, Interface, Media, PointSetup};
 use q2c_engine::{EngineSpec, IoTally, JobPlan, LaneData, RunData, RunError, RunPlan, Wait, run};
@@ -259,7 +258,9 @@ impl TrialPlace<'_> {
         let data = run(plan, &mut |_| moments.push(Moment::read(site)), self.stop);
         let data = data.map_err(TrialError::Run)?;
         if let Some(fault) = first_fault(&data) {
-            let cause = fault_cause(&data);
+            let lane = data.lanes.iter().find(|lane| lane.first_fault.is_some());
+            let cause = lane.and_then(|lane| lane.facts.cause(lane.first_fault?.result));
+            let cause = cause.map_or(String::new(), |cause| format!("; {cause}"));
             return Err(TrialError::Fault(format!("{fault}{cause}")));
         }
         if data.stopped {
@@ -330,12 +331,6 @@ fn raw_figures(trial: &BenchTrial) -> String {
 fn thread_count(setup: &PointSetup) -> usize {
     let threads_per_job = 1 + usize::from(setup.path.interface.has_helper());
     setup.point.jobs as usize * threads_per_job
-}
-
-fn fault_cause(data: &RunData) -> String {
-    let lane = data.lanes.iter().find(|lane| lane.first_fault.is_some());
-    let known = lane.and_then(|lane| lane.facts.cause(lane.first_fault?.result));
-    known.map_or(String::new(), |cause| format!("; {cause}"))
 }
 
 pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {

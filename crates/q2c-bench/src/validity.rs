@@ -1,7 +1,7 @@
 //! Checks a trial: all jobs worked together for the requested time, the machine never stood still,
 //! and the device did the counted I/O.
 
-use super::steady::SteadyWindow;
+use super::timetable::SteadyWindow;
 use super::trial::{BenchTrial, Moment, SLICE};
 use q2c_engine::{LaneData, RunData};
 use q2c_model::{Bytes, Nanos};

@@ -1,12 +1,12 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
+use super::conclude::hiding_cpus;
 use super::device;
-use super::job_file::distinct;
-use super::per_core::hiding_cpus;
 use super::plan::label;
 use crate::{Bench, BenchTrial, MeasuredPoint};
 use itertools::Itertools;
 use q2c_host::target::never_written;
+use q2c_model::distinct;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, paths};
@@ -188,8 +188,8 @@ fn mismatches(trial: &BenchTrial) -> bool {
 mod tests {
     use super::*;
     use q2c_policy::method::Means;
+    use q2c_result::mode::Proof;
     use q2c_result::mode::{ModeKind, WaitMode};
-    use q2c_result::proof::Proof;
 
     fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {
         EffectiveMode {

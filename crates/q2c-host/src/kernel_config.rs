@@ -33,9 +33,8 @@ impl KernelConfig {
             let (name, value) = line.trim().strip_prefix("CONFIG_")?.split_once('=')?;
             Some((name.to_owned(), value.trim_matches('"').to_owned()))
         };
-        KernelConfig {
-            options: text.lines().filter_map(option).collect(),
-        }
+        let options = text.lines().filter_map(option).collect();
+        KernelConfig { options }
     }
 
     /// Whether an option is built in (`y`) or a module (`m`).

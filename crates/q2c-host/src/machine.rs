@@ -12,27 +12,9 @@ use std::path::PathBuf;
 
 /// Items of the kernel command line that change measured results. `x.` stands for all options of
 /// module `x`.
-const COMMAND_LINE_ITEMS: [&str; 19] = [
-    "mitigations",
-    "isolcpus",
-    "nohz",
-    "nohz_full",
-    "rcu_nocbs",
-    "irqaffinity",
-    "idle",
-    "maxcpus",
-    "nosmt",
-    "preempt",
-    "threadirqs",
-    "clocksource",
-    "tsc",
-    "intel_pstate",
-    "amd_pstate",
-    "intel_idle.",
-    "processor.",
-    "cpuidle_haltpoll.",
-    "nvme.",
-];
+const COMMAND_LINE_ITEMS: &str = "mitigations isolcpus nohz nohz_full rcu_nocbs irqaffinity idle \
+    maxcpus nosmt preempt threadirqs clocksource tsc intel_pstate amd_pstate intel_idle. \
+    processor. cpuidle_haltpoll. nvme.";
 
 /// Reads all facts about the machine that results record.
 pub fn read(roots: &Roots) -> Machine {
@@ -206,8 +188,8 @@ fn other_facts(roots: &Roots) -> BTreeMap<String, String> {
     let line = attr::text(&roots.proc("cmdline")).unwrap_or_default();
     for item in line.split_whitespace() {
         let (key, value) = item.split_once('=').unwrap_or((item, ""));
-        let wanted = |w: &&str| key == *w || (w.ends_with('.') && key.starts_with(*w));
-        if COMMAND_LINE_ITEMS.iter().any(wanted) {
+        let wanted = |w: &str| key == w || (w.ends_with('.') && key.starts_with(w));
+        if COMMAND_LINE_ITEMS.split(' ').any(wanted) {
             facts.insert(format!("command line {key}"), value.to_owned());
         }
     }

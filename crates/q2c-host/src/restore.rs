@@ -33,6 +33,8 @@ pub use task_affinity::TaskId;
 
 use std::path::{Path, PathBuf};
 
+type Result<T, E = RestoreError> = std::result::Result<T, E>;
+
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name
 /// one.

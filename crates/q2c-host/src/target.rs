@@ -27,6 +27,8 @@ pub use scratch::Scratch;
 pub(crate) use written::FILL_UNKNOWN;
 pub use written::never_written;
 
+type Result<T, E = TargetError> = std::result::Result<T, E>;
+
 /// Size of a simulated target.
 pub const SIMULATED_SIZE: Bytes = Bytes(1 << 30);
 

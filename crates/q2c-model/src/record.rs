@@ -75,20 +75,13 @@ impl IoRecord {
     /// Makes a record with the columns that are always present; lane 0, depth 1, and all other
     /// columns empty.
     #[inline]
-    pub fn new(
-        id: u64,
-        layer: Layer,
-        device: DevId,
-        op: Op,
-        sector: Sectors,
-        bytes: Bytes,
-    ) -> Self {
+    pub fn new(id: u64, layer: Layer, device: DevId, op: Op, start: Sectors, bytes: Bytes) -> Self {
         IoRecord {
             id,
             layer,
             device,
             op,
-            sector,
+            sector: start,
             bytes,
             depth_at_submit: 1,
             ..IoRecord::default()

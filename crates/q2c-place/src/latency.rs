@@ -19,10 +19,8 @@ pub struct PollTimes {
 
 impl Default for PollTimes {
     fn default() -> Self {
-        PollTimes {
-            io_us: 80.0,
-            slice_us: 3_000.0,
-        }
+        let (io_us, slice_us) = (80.0, 3_000.0);
+        PollTimes { io_us, slice_us }
     }
 }
 

@@ -13,13 +13,14 @@ use crate::map::SmtMap;
 use crate::placement::{extremes, place_tasks};
 use crate::rules::RunQueueCounts;
 use crate::sim::{CacheTerm, Phases, Task};
-use figures::{POLICIES, PolicyRunInputs};
+use figures::PolicyRunInputs;
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
     CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain,
     Queues, SCHEMA, Setup, Speeds, SpeedsFrom,
 };
+use strum::VariantArray;
 
 /// A machine and its tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +114,8 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
         machine,
         request,
     };
-    let policies = POLICIES.into_iter().map(|policy| runs.run_policy(policy));
+    let policies = PolicyName::VARIANTS.iter();
+    let policies = policies.map(|policy| runs.run_policy(*policy));
     let policies = policies.collect::<Result<_, _>>()?;
     Ok(setup_result(machine, request, &map, policies))
 }
@@ -127,7 +129,9 @@ fn setup_result(
     // The closed form is for tasks that never sleep, and for a machine without the cache's term.
     let constant = machine.compute_phases.is_none() && machine.polling_phases.is_none();
     let closed_form = constant && request.cache.is_none();
-    let search = || extremes(map, machine.compute, machine.polling, &request.speeds);
+    let (cores, threads) = (machine.cores, machine.threads);
+    let (compute, polling) = (machine.compute, machine.polling);
+    let search = || extremes(map, compute, polling, &request.speeds);
     let extremes = if closed_form { search() } else { None };
     let (best, worst) = extremes.map(|e| (e.best, e.worst)).unzip();
     let (best_time, worst_time) = (best.as_ref().map(|b| b.1), worst.as_ref().map(|w| w.1));
@@ -154,20 +158,18 @@ fn setup_result(
             fitted,
         })
     };
+    let policy_names = PolicyName::VARIANTS.iter().copied();
     let is_worst = |name: &PolicyName| {
         let as_bad = worst_time.is_some_and(|w| slowdown(*name) >= w * (1.0 - 1e-9));
         as_bad && place_tasks(*name, map, 0, 0).is_some()
     };
     Setup {
-        name: format!(
-            "{}c{}p-{}x{}",
-            machine.compute, machine.polling, machine.cores, machine.threads
-        ),
-        cores: machine.cores,
-        threads: machine.threads,
+        name: format!("{compute}c{polling}p-{cores}x{threads}"),
+        cores,
+        threads,
         caches: machine.caches,
-        compute: machine.compute,
-        polling: machine.polling,
+        compute,
+        polling,
         c_time: CTimes {
             free: time(PolicyName::Free),
             bunch: time(PolicyName::Bunch),
@@ -186,7 +188,7 @@ fn setup_result(
         fitted: machine.published.iter().any(|(_, _, fitted)| *fitted),
         best: best.map(|(queues, _)| queue_letters(map, &queues)),
         worst: worst.map(|(queues, _)| queue_letters(map, &queues)),
-        worst_is: POLICIES.into_iter().filter(is_worst).collect(),
+        worst_is: policy_names.filter(is_worst).collect(),
         published: machine.published.iter().filter_map(published).collect(),
         policies,
     }

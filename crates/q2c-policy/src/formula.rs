@@ -14,6 +14,7 @@ pub use expr::Statistic;
 use crate::SpecError;
 use expr::FormulaExpr;
 use q2c_model::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -92,9 +93,10 @@ impl PartialEq for Formula {
 
 /// How often a formula was calculated, and how often its result was not a usable time. All lanes
 /// that were built from one specification and its clones count together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormulaCounts<T = u64> {
     /// Windows for which the formula was calculated; each bucket counts on its own.
+    #[serde(rename = "all")]
     pub windows: T,
     /// How many of `windows` gave a negative time, after which the rule does not sleep.
     pub negative: T,

@@ -150,8 +150,6 @@ impl AnalysisState {
     }
 }
 
-type JoinStates = fn(State, State) -> Result<State, Fault>;
-
 impl From<State> for AnalysisState {
     fn from(state: State) -> Self {
         let state = Some(state);
@@ -164,7 +162,12 @@ impl AnalysisState {
         self.state.as_ref().ok_or_else(incomplete_error)
     }
 
-    fn join(&self, py: Python<'_>, other: &Self, join: JoinStates) -> PyResult<Self> {
+    fn join(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        join: fn(State, State) -> Result<State, Fault>,
+    ) -> PyResult<Self> {
         let (first, second) = (self.complete_state()?, other.complete_state()?);
         let both = py.detach(|| join(first.clone(), second.clone()));
         Ok(both.map_err(Failure::from)?.into())

@@ -224,10 +224,13 @@ impl SweepState {
     }
 }
 
-type JoinStates = fn(State, State) -> Result<State, Fault>;
-
 impl SweepState {
-    fn join(&self, py: Python<'_>, other: &Self, join: JoinStates) -> Result<Self, Failure> {
+    fn join(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        join: fn(State, State) -> Result<State, Fault>,
+    ) -> Result<Self, Failure> {
         Ok(SweepState(
             py.detach(|| join(self.0.clone(), other.0.clone()))?,
         ))

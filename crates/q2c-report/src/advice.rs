@@ -365,47 +365,7 @@ impl<'a> AdviceBasis<'a> {
             format!("Linux 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
         ]
     }
-}
 
-/// Puts the corrections that the trials made to the calibrated costs into words.
-#[must_use]
-pub(crate) fn lesson_text(lesson: &Lesson) -> String {
-    let change = |ns: f64, what: &str| {
-        let sign = if ns < 0.0 { "less" } else { "more" };
-        format!("{} {sign} {what}", duration(ns.abs()))
-    };
-    let (rounds, trials) = (lesson.rounds, lesson.trials);
-    let corrections = (lesson.latency_ns, lesson.latency_per_sleep, lesson.wake_ns);
-    if corrections == (0.0, 0.0, 0.0) && lesson.sleep_cpu == 1.0 {
-        return format!("as calibrated ({trials} trials of rules say no more)");
-    }
-    format!(
-        "corrected by {trials} trials of rules in {rounds} rounds: {}, {}, {}, {} times the CPU of a sleep",
-        change(lesson.latency_ns, "device time after any sleep"),
-        change(lesson.latency_per_sleep * 1e3, "for each us slept"),
-        change(lesson.wake_ns, "wake-up delay"),
-        number(lesson.sleep_cpu)
-    )
-}
-
-fn per_core(measured: &Measured) -> String {
-    match measured.kiops_per_core.trials {
-        0 => "KIOPS/core unknown".to_owned(),
-        _ => format!("{} KIOPS/core", number(measured.kiops_per_core.median)),
-    }
-}
-
-fn per_core_unit(relative: &Relative) -> &'static str {
-    match relative.cores {
-        PerCore::Machine => "IOPS per core",
-        PerCore::Threads => "IOPS per core of the threads",
-    }
-}
-
-/// The share of completions that a rule may miss before it gets a caveat.
-const MAX_MISS_RATE: f64 = 0.5;
-
-impl AdviceBasis<'_> {
     fn caveats(&self) -> Vec<String> {
         let mut caveats = self.disturbances();
         let undecided = self.recommendation.undecided.iter();
@@ -534,6 +494,44 @@ impl AdviceBasis<'_> {
         Some(format!("{FIXED_SLEEP} {price}. {theirs}."))
     }
 }
+
+/// Puts the corrections that the trials made to the calibrated costs into words.
+#[must_use]
+pub(crate) fn lesson_text(lesson: &Lesson) -> String {
+    let change = |ns: f64, what: &str| {
+        let sign = if ns < 0.0 { "less" } else { "more" };
+        format!("{} {sign} {what}", duration(ns.abs()))
+    };
+    let (rounds, trials) = (lesson.rounds, lesson.trials);
+    let corrections = (lesson.latency_ns, lesson.latency_per_sleep, lesson.wake_ns);
+    if corrections == (0.0, 0.0, 0.0) && lesson.sleep_cpu == 1.0 {
+        return format!("as calibrated ({trials} trials of rules say no more)");
+    }
+    format!(
+        "corrected by {trials} trials of rules in {rounds} rounds: {}, {}, {}, {} times the CPU of a sleep",
+        change(lesson.latency_ns, "device time after any sleep"),
+        change(lesson.latency_per_sleep * 1e3, "for each us slept"),
+        change(lesson.wake_ns, "wake-up delay"),
+        number(lesson.sleep_cpu)
+    )
+}
+
+fn per_core(measured: &Measured) -> String {
+    match measured.kiops_per_core.trials {
+        0 => "KIOPS/core unknown".to_owned(),
+        _ => format!("{} KIOPS/core", number(measured.kiops_per_core.median)),
+    }
+}
+
+fn per_core_unit(relative: &Relative) -> &'static str {
+    match relative.cores {
+        PerCore::Machine => "IOPS per core",
+        PerCore::Threads => "IOPS per core of the threads",
+    }
+}
+
+/// The share of completions that a rule may miss before it gets a caveat.
+const MAX_MISS_RATE: f64 = 0.5;
 
 fn first_three_names(methods: &[MethodName]) -> String {
     let names: Vec<String> = methods.iter().map(|name| label::method(&name.0)).collect();

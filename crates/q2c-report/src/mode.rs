@@ -2,8 +2,7 @@
 
 use crate::phrase::{joined, listed};
 use q2c_policy::method::Means;
-use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
-use q2c_result::proof::Evidence;
+use q2c_result::mode::{EffectiveMode, Evidence, ModeKind, ModeNote, WaitMode};
 use std::collections::BTreeSet;
 
 /// A mode in words: `poll (ring)`, `interrupt: the kernel ignored the request to poll`.

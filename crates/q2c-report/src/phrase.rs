@@ -1,5 +1,6 @@
 //! Helpers that put lists and alternatives into words.
 
+pub(crate) use q2c_model::{distinct, grouped};
 use serde::Serialize;
 use std::fmt::Display;
 
@@ -40,29 +41,4 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> Str
 
 pub(crate) fn jobs(n: u32) -> String {
     counted(n, "job")
-}
-
-/// The items without repetitions, in the order of their first appearance.
-pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut unique = Vec::new();
-    for item in items {
-        if !unique.contains(&item) {
-            unique.push(item);
-        }
-    }
-    unique
-}
-
-/// The values grouped by key, in the order in which the keys first appear.
-pub(crate) fn grouped<K: PartialEq, V>(
-    pairs: impl IntoIterator<Item = (K, V)>,
-) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, value) in pairs {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value),
-            None => groups.push((key, vec![value])),
-        }
-    }
-    groups
 }

@@ -61,16 +61,11 @@ pub(crate) fn setup_title(setup: &Setup) -> String {
     )
 }
 
-pub(crate) fn policy(policy: PolicyName) -> &'static str {
+pub(crate) fn policy(policy: PolicyName) -> String {
     match policy {
-        PolicyName::Free => "free",
-        PolicyName::Bunch => "bunch",
-        PolicyName::Scatter => "scatter",
-        PolicyName::Colocate => "colocate",
-        PolicyName::Spread => "spread",
-        PolicyName::ProposedLiteral => "literal",
-        PolicyName::ProposedSwap => "always swap",
-        PolicyName::Proposed => "proposed",
+        PolicyName::ProposedLiteral => "literal".to_owned(),
+        PolicyName::ProposedSwap => "always swap".to_owned(),
+        other => variant_words(other),
     }
 }
 
@@ -198,7 +193,7 @@ impl Reported for PlaceRunResult {
             .complete(self.complete)
             .sections(self.classes.iter().map(|class| {
                 let task = match &class.task {
-                    ComputeTask::Own(kind) => work(*kind).to_owned(),
+                    ComputeTask::Own(kind) => work(*kind),
                     ComputeTask::Program(command) => format!("`{command}`"),
                 };
                 Section::new(task)
@@ -302,7 +297,7 @@ fn class_notes(class: &ClassRun) -> Vec<Note> {
         let first = run.failures.first()?;
         let failed = run.failures.len();
         let message = format!("{failed} of the trials failed, the first one to {first}");
-        Some(Note::bad(policy(run.policy), message))
+        Some(Note::bad(&policy(run.policy), message))
     });
     gain.into_iter().chain(failures).collect()
 }
@@ -326,7 +321,7 @@ fn run_notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
     );
     let left_out = result.left_out.iter();
     let left_out = left_out
-        .map(|left| Note::caution(policy(left.policy), format!("left out: {}", left.reason)));
+        .map(|left| Note::caution(&policy(left.policy), format!("left out: {}", left.reason)));
     std::iter::once(Note::plain("a shared pipeline", shared)).chain(left_out)
 }
 
@@ -476,24 +471,21 @@ impl Reported for CalibrateResult {
     }
 }
 
-fn work(work: Work) -> &'static str {
+fn work(work: Work) -> String {
     match work {
-        Work::Integer => "integer",
-        Work::Branchy => "branchy",
-        Work::Float => "floating point",
-        Work::Vector => "vector",
-        Work::Memory => "memory",
-        Work::PollPause => "polling, PAUSE",
-        Work::Poll => "polling",
-        Work::Iopoll => "IOPOLL",
+        Work::Float => "floating point".to_owned(),
+        Work::PollPause => "polling, PAUSE".to_owned(),
+        Work::Poll => "polling".to_owned(),
+        Work::Iopoll => "IOPOLL".to_owned(),
+        other => variant_words(other),
     }
 }
 
 fn pairs(result: &CalibrateResult) -> ReportTable {
     let row = |pair: &Pair| {
-        let neighbour = pair.neighbour.map_or("nothing", work);
+        let neighbour = pair.neighbour.map_or("nothing".to_owned(), work);
         [
-            work(pair.own).to_owned(),
+            work(pair.own),
             format!("{neighbour}{}", when(pair.same_cpu, ", same CPU")),
             median(&pair.speed, 100.0),
             range(&pair.speed, 100.0),

@@ -24,13 +24,10 @@ macro_rules! setters {
     };
 }
 
-mod axis;
 mod layout;
 mod series;
-mod value;
 
-pub(crate) use axis::{PlotAxis, round_duration};
-pub(crate) use layout::{Colours, PlotMark};
+pub(crate) use layout::{Colours, PlotAxis, PlotMark, round_duration};
 pub(crate) use series::{PlotPlaces, PlotSeries, SeriesShape, Whiskers, grid, median_or_gap};
 
 /// A plot with its caption. A reader can switch between its views.
@@ -274,6 +271,49 @@ pub(crate) fn hue(n: usize, series: usize) -> Style {
         colour: format!("@hue{}", 360 * n / series.max(1)),
         dash: DASHES[n % DASHES.len()],
         symbol: SYMBOLS[n % SYMBOLS.len()],
+    }
+}
+
+/// An object with the entries of both, without those that are null.
+fn merged(mut object: Value, mut other: Value) -> Value {
+    if let (Some(entries), Some(others)) = (object.as_object_mut(), other.as_object_mut()) {
+        entries.append(others);
+        entries.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// A number with five significant digits; null, which is a gap, if it is not finite.
+fn number(number: f64) -> Value {
+    // JSON has no infinity or NaN: they become null.
+    format!("{number:.4e}").parse::<f64>().ok().into()
+}
+
+/// Rounds all numbers in a list, or in lists within it, like [`number`].
+fn round(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(round),
+        Value::Number(exact) => *value = number(exact.as_f64().unwrap_or(f64::NAN)),
+        _ => {}
+    }
+}
+
+/// A text for plotly, escaped because plotly reads `<b>`, `<a href>` and entities; it keeps its
+/// lines.
+fn text(raw: &str) -> String {
+    let escaped = raw.replace('&', "&amp;").replace('<', "&lt;");
+    escaped.replace('>', "&gt;").replace('\n', "<br>")
+}
+
+fn texts(texts: &[String]) -> Value {
+    texts.iter().map(|raw| text(raw)).collect()
+}
+
+/// The name of x or y axis or colour scale number `n`, counted from 0: `x`, `x2`, `x3`.
+fn axis_name(axis: &str, n: usize) -> String {
+    match n {
+        0 => axis.to_owned(),
+        n => format!("{axis}{}", n + 1),
     }
 }
 

@@ -42,7 +42,10 @@ impl<T: Default> DeviceMetrics<T> {
     }
 
     fn exposition(&self) -> Exposition {
-        let mut page = Exposition::new(&self.device);
+        let mut page = Exposition {
+            device: format!("device=\"{}\"", escape(&self.device)),
+            text: String::new(),
+        };
         let help = "Time that the counters cover, up to the end of the last interval.";
         page.counter("watched_seconds", help, self.watched_s);
         page
@@ -79,7 +82,7 @@ impl Metrics for KernelMetrics {
         page.count("unknown", help, total.unknown);
         let help = "Threads that polled the device in the last interval.";
         page.gauge("q2c_polling_threads", help, total.threads as f64);
-        page.into_text()
+        page.text
     }
 }
 
@@ -139,7 +142,7 @@ impl Metrics for LiveMetrics {
         page.count("lost", "I/Os or events that the capture lost.", total.lost);
         let help = "I/Os that completed and were not seen when they were queued.";
         page.count("unqueued", help, total.unqueued);
-        page.into_text()
+        page.text
     }
 }
 
@@ -205,9 +208,10 @@ impl Metrics for WatchMetrics {
             page.count("background_ios", "I/Os of the background.", ios);
         }
         if let Some(method) = &self.total.method {
-            page.method_info(method);
+            page.head("q2c_method_info", "The method in force.", "gauge");
+            page.sample("q2c_method_info", &label("method", method), 1.0);
         }
-        page.into_text()
+        page.text
     }
 }
 
@@ -223,13 +227,6 @@ struct Exposition {
 }
 
 impl Exposition {
-    fn new(device: &str) -> Self {
-        Exposition {
-            device: format!("device=\"{}\"", escape(device)),
-            text: String::new(),
-        }
-    }
-
     /// A count that only grows, by its name without the prefix `q2c_` and the suffix `_total`.
     fn count(&mut self, name: &str, help: &str, value: u64) {
         self.counter(name, help, value as f64);
@@ -256,12 +253,6 @@ impl Exposition {
         }
     }
 
-    /// The method in force as a label of a gauge that is 1.
-    fn method_info(&mut self, method: &str) {
-        self.head("q2c_method_info", "The method in force.", "gauge");
-        self.sample("q2c_method_info", &label("method", method), 1.0);
-    }
-
     /// Latencies in buckets. Latencies are whole ns, so each bound is 1 ns below a power of two or
     /// below the middle between two.
     fn histogram(&mut self, name: &str, help: &str, latency: &LatencyCounts) {
@@ -277,10 +268,6 @@ impl Exposition {
         self.sample(&bucket, ",le=\"+Inf\"", latency.ios as f64);
         self.sample(&format!("{name}_sum"), "", latency.sum_ns as f64 / 1e9);
         self.sample(&format!("{name}_count"), "", latency.ios as f64);
-    }
-
-    fn into_text(self) -> String {
-        self.text
     }
 
     fn head(&mut self, name: &str, help: &str, kind: &str) {

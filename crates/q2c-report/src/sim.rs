@@ -95,7 +95,7 @@ fn no_time_sentence(row: &SimMethod) -> Option<String> {
     let windows = row.windows?;
     let (negative, undefined, method) = (windows.negative, windows.undefined, &row.method);
     let no_sleep = negative + undefined;
-    let windows = format!("no sleep after {no_sleep} of {} windows", windows.all);
+    let windows = format!("no sleep after {no_sleep} of {} windows", windows.windows);
     let kinds =
         format!("{negative} gave a negative time, {undefined} no number (division by zero)");
     (no_sleep > 0).then(|| format!("{windows}: {kinds}: {method}"))

@@ -127,9 +127,7 @@ fn schemas() -> String {
 }
 
 /// A result of any type that has a report and JSON.
-pub trait ReportedResult: Send + Sync {
-    /// Makes the content of its report.
-    fn document(&self) -> Document<'_>;
+pub trait ReportedResult: Reported + Send + Sync {
     /// The result as JSON, as every command prints it.
     ///
     /// # Errors
@@ -138,10 +136,6 @@ pub trait ReportedResult: Send + Sync {
 }
 
 impl<T: Reported + Serialize + Send + Sync> ReportedResult for T {
-    fn document(&self) -> Document<'_> {
-        Reported::document(self)
-    }
-
     fn json(&self) -> Result<String, Fault> {
         serde_json::to_string_pretty(self).or_fault(Exit::Internal, "write a result as JSON")
     }

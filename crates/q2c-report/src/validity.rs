@@ -13,11 +13,6 @@ pub(crate) fn invalidating_checks(report: &DoctorReport) -> impl Iterator<Item =
     checks.filter(|check| check.verdict == CheckVerdict::Invalidates)
 }
 
-/// True if a check invalidates the measure of this name.
-pub(crate) fn is_invalidated(report: &DoctorReport, name: &str) -> bool {
-    report.checks.iter().any(|check| check.invalidates(name))
-}
-
 /// The names of the measures that a check invalidates: `iops, latency`. If it names none, its own
 /// explanation takes their place.
 pub(crate) fn invalid_columns(check: &Check) -> String {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use q2c_model::stats::Histogram;
-use q2c_report::terminal::{LiveView, Screen, live};
+use q2c_report::terminal::{Screen, live};
 use q2c_result::analyze::{Bottleneck, StageStats};
 use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
 
@@ -71,11 +71,7 @@ fn screen(width: u16) -> Screen {
 }
 
 fn shown(intervals: &[LiveInterval], width: u16, height: u16) -> String {
-    let view = LiveView {
-        title: TITLE,
-        intervals,
-    };
-    live(&view, screen(width), height)
+    live(TITLE, intervals, screen(width), height)
 }
 
 #[test]
@@ -137,15 +133,14 @@ proptest! {
         title in any::<String>(),
     ) {
         let intervals: Vec<LiveInterval> = (0..intervals).map(|n| interval(n, processes)).collect();
-        let view = LiveView { title: &title, intervals: &intervals };
-        let text = live(&view, screen(width), height);
+        let text = live(&title, &intervals, screen(width), height);
         prop_assert!(text.lines().count() < usize::from(height), "{}", text);
         for line in text.lines() {
             let wide = textwrap::core::display_width(line);
             prop_assert!(wide <= usize::from(width), "{} of {}: {}", wide, width, line);
         }
         // Colours change nothing but the colours.
-        let coloured = live(&view, Screen { colour: true, ..screen(width) }, height);
+        let coloured = live(&title, &intervals, Screen { colour: true, ..screen(width) }, height);
         let plain = |text: &str| {
             let mut parts = text.split('\u{1b}');
             let first = parts.next().unwrap_or("").to_owned();

@@ -48,7 +48,6 @@ pub mod place_watch;
 pub mod poll_search;
 pub mod poll_study;
 pub mod program;
-pub mod proof;
 pub mod ramdisk;
 pub mod replay;
 pub mod reproduce;

@@ -5,7 +5,6 @@ use q2c_model::replay::{Changes, Discards, Fit, Mode, OnError, ShareBy, Writes};
 use q2c_model::{Bytes, CpuId, Layer, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 use strum::IntoStaticStr;
 
@@ -150,17 +149,13 @@ pub struct ReplayTrial {
 
 words! {
     /// The means by which the block layer is captured.
+    #[derive(strum::Display)]
+    #[strum(serialize_all = "lowercase")]
     pub enum CapturedBy, name {
         /// BPF programs in the kernel.
         Bpf = "bpf",
         /// The kernel's tracepoints, read through tracefs.
         Tracefs = "tracefs",
-    }
-}
-
-impl fmt::Display for CapturedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

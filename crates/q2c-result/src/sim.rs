@@ -47,30 +47,10 @@ pub struct SimMethod {
     /// The figures of the I/Os that count.
     #[serde(flatten)]
     pub gives: SimulatedFigures,
-    /// The windows of a rule with a formula; `None` for any other rule.
+    /// The windows of a rule with a formula, those of the warm-up included; `None` for any other
+    /// rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub windows: Option<FormulaWindows>,
-}
-
-/// Windows that a formula saw, including those of the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FormulaWindows {
-    /// All windows.
-    pub all: u64,
-    /// Windows in which the formula gave a negative time.
-    pub negative: u64,
-    /// Windows in which the formula gave no number.
-    pub undefined: u64,
-}
-
-impl From<FormulaCounts> for FormulaWindows {
-    fn from(counts: FormulaCounts) -> Self {
-        FormulaWindows {
-            all: counts.windows,
-            negative: counts.negative,
-            undefined: counts.undefined,
-        }
-    }
+    pub windows: Option<FormulaCounts>,
 }
 
 #[cfg(test)]
@@ -87,8 +67,8 @@ mod tests {
         };
         let written = serde_json::to_value(&method).unwrap();
         assert!(written["iops"] == 0.0 && written.get("windows").is_none());
-        method.windows = Some(FormulaWindows {
-            all: 5,
+        method.windows = Some(FormulaCounts {
+            windows: 5,
             negative: 1,
             undefined: 2,
         });

@@ -3,7 +3,7 @@
 use crate::Provenance;
 use crate::lead::{LeadChange, Leader};
 use crate::tune::TuneResult;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, distinct};
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -98,12 +98,8 @@ fn provenance(runs: &[TuneResult]) -> Provenance {
 
 /// The recommended methods over `runs`, which must be ascending by the number of jobs.
 fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
-    let mut sizes: Vec<Bytes> = Vec::new();
-    for answer in runs.iter().flat_map(|run| &run.recommendation) {
-        if !sizes.contains(&answer.bs) {
-            sizes.push(answer.bs);
-        }
-    }
+    let answers = runs.iter().flat_map(|run| &run.recommendation);
+    let sizes = distinct(answers.map(|answer| answer.bs));
     let of_size = |bs: Bytes| {
         let leader = |run: &TuneResult| {
             let mut answers = run.recommendation.iter();

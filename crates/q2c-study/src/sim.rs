@@ -7,7 +7,7 @@ use super::sweep::nothing_counted;
 use q2c_model::{Fault, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
-use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
+use q2c_result::sim::{SCHEMA, SimMethod, SimResult};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Configuration, Drive, SimOutcome, sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ impl Simulation<'_> {
         let outcomes = sweep(self.policies, &self.configuration);
         let rules = self.policies.iter().zip(outcomes);
         methods.extend(rules.map(|(policy, outcome)| SimMethod {
-            windows: policy.tally().map(FormulaWindows::from),
+            windows: policy.tally(),
             ..method(format!("hybrid:{policy}"), outcome)
         }));
         if methods[0].ios == 0 {

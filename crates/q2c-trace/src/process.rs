@@ -72,11 +72,13 @@ impl fmt::Display for Process {
 
 /// Selects the requests of one process, and remembers some other processes for the error message in
 /// case there are none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessFilter {
     process: Process,
     has_match: bool,
+    /// True if some request has the property, id or name, by which the process is selected.
     has_property: bool,
+    /// Some other processes, as text such as `fio (1203)`.
     others: BTreeSet<String>,
 }
 
@@ -110,12 +112,8 @@ impl ProcessFilter {
         if self.has_match {
             return Ok(());
         }
-        Err(NoSuchProcess {
-            path: path.to_owned(),
-            process: self.process,
-            has_property: self.has_property,
-            others: self.others.into_iter().collect(),
-        })
+        let path = path.to_owned();
+        Err(NoSuchProcess { path, filter: self })
     }
 }
 
@@ -130,16 +128,12 @@ fn process_label(record: &IoRecord) -> Option<String> {
 
 /// The error for a recording without a request of the selected process.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("find process {process} in {}: {}", path.display(), self.reason())]
+#[error("find process {} in {}: {}", filter.process, path.display(), self.reason())]
 pub struct NoSuchProcess {
     /// Path of the recording.
     pub path: PathBuf,
-    /// The process.
-    pub process: Process,
-    /// True if some request has the property, id or name, by which the process is selected.
-    pub has_property: bool,
-    /// Some other processes, as text such as `fio (1203)`.
-    pub others: Vec<String>,
+    /// The filter that no request passed.
+    pub filter: ProcessFilter,
 }
 
 impl From<NoSuchProcess> for Fault {
@@ -150,12 +144,12 @@ impl From<NoSuchProcess> for Fault {
 
 impl NoSuchProcess {
     fn reason(&self) -> String {
-        let kind = match self.process {
+        let kind = match self.filter.process {
             Process::Pid(_) => "numbers",
             Process::Name(_) => "names",
         };
-        let others = self.others.join(", ");
-        match (self.has_property, others.is_empty()) {
+        let others = Vec::from_iter(self.filter.others.iter().cloned()).join(", ");
+        match (self.filter.has_property, others.is_empty()) {
             (true, false) => format!(
                 "expected requests of it, found those of {others}; q2c analyze without --process \
                  lists the processes"
@@ -181,10 +175,8 @@ pub struct ProcessSink<'a> {
 impl<'a> ProcessSink<'a> {
     /// Passes the records of `process` on to `sink`.
     pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
-        ProcessSink {
-            filter: ProcessFilter::new(process),
-            sink,
-        }
+        let filter = ProcessFilter::new(process);
+        ProcessSink { filter, sink }
     }
 
     /// Fails if no record was of the process, as [`ProcessFilter::check_found`].

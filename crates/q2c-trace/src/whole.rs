@@ -50,10 +50,9 @@ impl SplitJoiner {
             return;
         }
         self.parts += 1;
-        let whole = WholeIo {
-            q2c_ns: span.end_ns.saturating_sub(span.begin_ns),
-            transfers: matches!(span.op, Op::Read | Op::Write),
-        };
+        let q2c_ns = span.end_ns.saturating_sub(span.begin_ns);
+        let transfers = matches!(span.op, Op::Read | Op::Write);
+        let whole = WholeIo { q2c_ns, transfers };
         if span.flags.contains(OpFlags::SPLIT) {
             self.join_part(split_key(io), whole, report);
         } else {

@@ -113,7 +113,7 @@ impl KernelWatch {
             threads: cpu.threads,
             busy_cpus: cpu.busy,
             own_cpu_pct: cpu.own_pct,
-            ..interval_from_counts(to.counts.since(from.counts), length_s, cpu.pct)
+            ..to_interval(to.counts.since(from.counts), length_s, cpu.pct)
         }
     }
 }
@@ -130,11 +130,7 @@ impl Reading {
 }
 
 /// `cpu_pct` is the CPU time of the threads that polled, percent of one CPU each.
-fn interval_from_counts(
-    counts: HybridCounts,
-    length_s: f64,
-    cpu_pct: Option<f64>,
-) -> KernelInterval {
+fn to_interval(counts: HybridCounts, length_s: f64, cpu_pct: Option<f64>) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,
         slept: counts.slept,
@@ -191,7 +187,7 @@ mod tests {
             slept_ns: 14_000_000,
             not_kept: 2,
         };
-        let interval = interval_from_counts(counts, 0.5, None);
+        let interval = to_interval(counts, 0.5, None);
         assert_eq!((interval.rates.iops, interval.unknown), (Some(2_000.0), 3));
         assert_eq!(interval.rates.miss_rate, Some(0.05));
         assert_eq!(interval.rates.effective_sleep_ns, Some(16_000.0));

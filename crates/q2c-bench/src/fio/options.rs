@@ -10,8 +10,6 @@ use std::fmt;
 pub enum Topic {
     /// Interface with its options.
     Engine,
-    /// Completion method.
-    Method,
     /// Pattern of offsets and direction.
     Rw,
     /// Block size.

@@ -9,7 +9,7 @@ use q2c_engine::Medium;
 use q2c_engine::spdk::{SpdkPerf, user_driver};
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId};
-use q2c_result::proof::Evidence;
+use q2c_result::mode::Evidence;
 use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
 use std::fs;

@@ -68,15 +68,11 @@ impl CharacterDevice {
         if let Some(partition) = target_disk.partition.clone() {
             return Err(NoCharacterDevice::Partition { partition, disk });
         }
-        let block = (disk, *dev);
-        match siblings(dir).find_map(|other| namespace_device(&other, "ng", namespace)) {
-            Some((name, dev)) => Ok(CharacterDevice {
-                name,
-                dev,
-                block: Some(block),
-            }),
-            None => Err(NoCharacterDevice::NotThere(block.0)),
-        }
+        let device = siblings(dir).find_map(|other| namespace_device(&other, "ng", namespace));
+        let not_there = || NoCharacterDevice::NotThere(disk.clone());
+        let (name, number) = device.ok_or_else(not_there)?;
+        let (dev, block) = (number, Some((disk, *dev)));
+        Ok(CharacterDevice { name, dev, block })
     }
 }
 

@@ -41,11 +41,9 @@ impl Interrupts {
 
     /// The interrupts of a simulated device, from `counts`: one number per CPU, from CPU 0.
     pub fn simulated(counts: impl Iterator<Item = u64>) -> Interrupts {
-        let line = IrqLine {
-            irq: 0,
-            name: "simulated".to_owned(),
-            counts: (0..).map(CpuId).zip(counts).collect(),
-        };
+        let (irq, name) = (0, "simulated".to_owned());
+        let counts = (0..).map(CpuId).zip(counts).collect();
+        let line = IrqLine { irq, name, counts };
         Interrupts { lines: vec![line] }
     }
 
@@ -102,11 +100,9 @@ fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
     for &cpu in cpus {
         counts.insert(cpu, columns.next()?.parse().ok()?);
     }
-    Some(IrqLine {
-        irq: irq.trim().parse().ok()?,
-        name: handler(&columns.collect::<Vec<_>>()),
-        counts,
-    })
+    let irq = irq.trim().parse().ok()?;
+    let name = handler(&columns.collect::<Vec<_>>());
+    Some(IrqLine { irq, name, counts })
 }
 
 /// The names of a line's handlers: the words after the one for the trigger (`1-edge`, `Level`,

@@ -51,22 +51,16 @@ pub enum NoDisk {
          have; use a file on ext4 or xfs, or a block device, to have interrupts and requests counted"
     )]
     Anonymous { dev: DevId },
-    #[error("find the disk of device number {dev} at {}: {source}; is sysfs mounted there?", path.display())]
-    NotInSysfs {
-        dev: DevId,
-        path: PathBuf,
-        source: io::Error,
-    },
-    #[error("ask for the device of {}: {source}; name a block device or a file on one, lsblk lists the devices", path.display())]
-    Path { path: PathBuf, source: io::Error },
+    #[error("find the disk of device number {} at {}: {}; is sysfs mounted there?", .0, .1.display(), .2)]
+    NotInSysfs(DevId, PathBuf, #[source] io::Error),
+    #[error("ask for the device of {}: {}; name a block device or a file on one, lsblk lists the devices", .0.display(), .1)]
+    Path(PathBuf, #[source] io::Error),
 }
 
 /// Splits a device number from `stat(2)` into major and minor.
 pub(crate) fn device_number(raw: u64) -> DevId {
-    DevId {
-        major: rustix::fs::major(raw),
-        minor: rustix::fs::minor(raw),
-    }
+    let (major, minor) = (rustix::fs::major(raw), rustix::fs::minor(raw));
+    DevId { major, minor }
 }
 
 /// The disk of a device's path, of the file system of a file, or of a kernel name such as
@@ -82,10 +76,7 @@ pub fn disk_of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoD
 
 /// The disk of a path: that of a block device, or of the file system that holds the file.
 pub fn disk_of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
-    let meta = fs::metadata(path).map_err(|source| NoDisk::Path {
-        path: path.to_owned(),
-        source,
-    })?;
+    let meta = fs::metadata(path).map_err(|source| NoDisk::Path(path.to_owned(), source))?;
     disk_of_metadata(roots, &meta)
 }
 
@@ -102,18 +93,14 @@ pub fn disk_of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
         return Err(NoDisk::Anonymous { dev });
     }
     let link = roots.sys(&format!("dev/block/{dev}"));
-    let dir = fs::canonicalize(&link).map_err(|source| NoDisk::NotInSysfs {
-        dev,
-        path: link,
-        source,
-    })?;
+    let dir = fs::canonicalize(&link).map_err(|e| NoDisk::NotInSysfs(dev, link, e))?;
     Ok(disk_of_folder(roots, dir))
 }
 
 /// The disk with a kernel name, such as `nvme0n1`.
 pub fn disk_by_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = roots.sys(&format!("block/{name}"));
-    let dir = fs::canonicalize(&path).map_err(|source| NoDisk::Path { path, source })?;
+    let dir = fs::canonicalize(&path).map_err(|source| NoDisk::Path(path, source))?;
     Ok(disk_of_folder(roots, dir))
 }
 
@@ -134,11 +121,8 @@ fn disk_of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
 }
 
 fn disk(dir: PathBuf) -> Disk {
-    Disk {
-        name: attr::name(&dir),
-        dev: number_of(&dir).unwrap_or_default(),
-        dir,
-    }
+    let (name, dev) = (attr::name(&dir), number_of(&dir).unwrap_or_default());
+    Disk { name, dev, dir }
 }
 
 /// The number of the device with this folder in sysfs.
@@ -148,10 +132,8 @@ pub(crate) fn number_of(dir: &Path) -> Option<DevId> {
 
 pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
     let (major, minor) = text.split_once(':')?;
-    Some(DevId {
-        major: major.parse().ok()?,
-        minor: minor.parse().ok()?,
-    })
+    let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+    Some(DevId { major, minor })
 }
 
 /// The disks below a stacked disk, down to those with no disk below, each once and sorted by name.

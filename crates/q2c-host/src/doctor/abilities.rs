@@ -3,10 +3,9 @@
 //! as [`MachineAbilities`].
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, Remedy};
+use super::finding::Finding;
 use crate::attr;
 use crate::capabilities::{SYS_ADMIN, SYS_NICE, has};
-use q2c_result::doctor::LeftReason;
 use std::io::ErrorKind::PermissionDenied;
 
 /// What a part of q2c says about this machine: that it can work, or why not.
@@ -62,16 +61,11 @@ pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     Some(if facts.roots.sys("kernel/btf/vmlinux").exists() {
-        Finding::pass(
-            "/sys/kernel/btf/vmlinux",
-            "probes find the fields of this kernel's structures",
-        )
+        let means = "probes find the fields of this kernel's structures";
+        Finding::pass("/sys/kernel/btf/vmlinux", means)
     } else {
-        Finding::invalidates(
-            &["bpf"],
-            "no /sys/kernel/btf/vmlinux",
-            "no probe can be loaded: it takes a kernel with CONFIG_DEBUG_INFO_BTF=y",
-        )
+        let means = "no probe can be loaded: it takes a kernel with CONFIG_DEBUG_INFO_BTF=y";
+        Finding::invalidates(&["bpf"], "no /sys/kernel/btf/vmlinux", means)
     })
 }
 
@@ -97,10 +91,8 @@ pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     Some(if !facts.roots.sys("kernel/tracing").exists() {
         lacking("not mounted")
     } else if facts.root {
-        Finding::pass(
-            "not mounted",
-            "a recording by tracefs mounts it for itself alone",
-        )
+        let means = "a recording by tracefs mounts it for itself alone";
+        Finding::pass("not mounted", means)
     } else {
         lacking("not mounted").mend(facts.program("mount -t tracefs none /sys/kernel/tracing"))
     })
@@ -188,27 +180,20 @@ pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let user = if facts.root {
-        "root"
-    } else {
-        "a user without root"
-    };
+    let root = facts.root;
+    let user = if root { "root" } else { "a user without root" };
     Some(if is_read_only(facts) {
-        Finding::warn(
-            format!("{user}, and /sys is mounted read-only"),
-            "no setting can be changed from here: run q2c outside of this container",
-        )
+        let finding = format!("{user}, and /sys is mounted read-only");
+        let means = "no setting can be changed from here: run q2c outside of this container";
+        Finding::warn(finding, means)
     } else {
         Finding::pass_or_warn(
-            facts.root,
+            root,
             user,
             "settings can be changed for a time (--fix)",
             "few settings can be changed by this user",
         )
-        .mend(Remedy::Line(
-            LeftReason::Program,
-            "sudo q2c doctor --fix".into(),
-        ))
+        .mend(facts.as_root("q2c doctor --fix"))
     })
 }
 

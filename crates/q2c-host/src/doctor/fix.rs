@@ -127,34 +127,30 @@ impl FixStep {
             Ok(set) if set.now == *value => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
             Ok(set) => {
-                return Ok(ChangeState::Refused {
-                    why: RefusedReason::Kernel,
-                    error: format!("it took the value and kept {}", set.old),
-                });
+                let error = format!("it took the value and kept {}", set.old);
+                let reason = RefusedReason::Kernel;
+                return Ok(ChangeState::Refused { why: reason, error });
             }
             Err(failure) => failure,
         };
         let reason = match &failure {
-            RestoreError::Setting { source, .. } => return Ok(refused(source)),
-            RestoreError::NotKept { .. } => RefusedReason::Kernel,
+            RestoreError::Setting(.., source) => return Ok(refused(source)),
+            RestoreError::NotKept(..) => RefusedReason::Kernel,
             RestoreError::Busy { .. } => RefusedReason::Held,
             RestoreError::Pending { .. } => RefusedReason::Pending,
             _ => return Err(failure),
         };
-        Ok(ChangeState::Refused {
-            why: reason,
-            error: failure.to_string(),
-        })
+        let error = failure.to_string();
+        Ok(ChangeState::Refused { why: reason, error })
     }
 }
 
 fn refused(error: &io::Error) -> ChangeState {
-    ChangeState::Refused {
-        why: match error.kind() {
-            ErrorKind::PermissionDenied => RefusedReason::Permission,
-            ErrorKind::ReadOnlyFilesystem => RefusedReason::ReadOnly,
-            _ => RefusedReason::Kernel,
-        },
-        error: error.to_string(),
-    }
+    let reason = match error.kind() {
+        ErrorKind::PermissionDenied => RefusedReason::Permission,
+        ErrorKind::ReadOnlyFilesystem => RefusedReason::ReadOnly,
+        _ => RefusedReason::Kernel,
+    };
+    let error = error.to_string();
+    ChangeState::Refused { why: reason, error }
 }

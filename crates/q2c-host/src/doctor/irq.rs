@@ -13,10 +13,8 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let name = &facts.target_disk.as_ref()?.disk.name;
     let Some(lines) = device_lines(facts) else {
         let means = "whether polled I/O was interrupted cannot be proved by counting";
-        return Some(Finding::unknown(
-            format!("no interrupt line of {name} was found"),
-            means,
-        ));
+        let finding = format!("no interrupt line of {name} was found");
+        return Some(Finding::unknown(finding, means));
     };
     let (cpus, verb) = interrupt_cpus(facts, &lines);
     let which = match cpus.len() {
@@ -199,10 +197,10 @@ pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
         _ => {}
     }
     let Some(node) = device_node(facts.roots, target_disk) else {
-        return Some(Finding::unknown(
-            format!("the node of {name} is not told"),
-            "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
-        ));
+        let finding = format!("the node of {name} is not told");
+        let means =
+            "jobs cannot be placed near to it: take CPUs of one node and compare with the other";
+        return Some(Finding::unknown(finding, means));
     };
     let topology = &facts.topology;
     let is_local = |cpu: &CpuId| topology.cpu(*cpu).is_some_and(|c| c.node == Some(node));

@@ -128,10 +128,8 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
     Some(if !is_told {
         Finding::unknown("the kernel does not tell", "results name no mitigations")
     } else if active.is_empty() {
-        Finding::pass(
-            "no mitigation in force",
-            "system calls cost what the processor asks",
-        )
+        let means = "system calls cost what the processor asks";
+        Finding::pass("no mitigation in force", means)
     } else {
         Finding::pass(
             format!("in force: {active}"),
@@ -141,23 +139,11 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 /// Build options that check every memory access or lock. They multiply the cost of an I/O.
-const HEAVY_CHECKS: [&str; 7] = [
-    "KASAN",
-    "KCSAN",
-    "KMSAN",
-    "PROVE_LOCKING",
-    "DEBUG_OBJECTS",
-    "DEBUG_KMEMLEAK",
-    "SLUB_DEBUG_ON",
-];
+const HEAVY_CHECKS: &str =
+    "KASAN KCSAN KMSAN PROVE_LOCKING DEBUG_OBJECTS DEBUG_KMEMLEAK SLUB_DEBUG_ON";
 /// Build options that make locks slower.
-const LIGHT_CHECKS: [&str; 5] = [
-    "LOCK_STAT",
-    "DEBUG_SPINLOCK",
-    "DEBUG_MUTEXES",
-    "DEBUG_PREEMPT",
-    "DEBUG_ATOMIC_SLEEP",
-];
+const LIGHT_CHECKS: &str =
+    "LOCK_STAT DEBUG_SPINLOCK DEBUG_MUTEXES DEBUG_PREEMPT DEBUG_ATOMIC_SLEEP";
 
 fn no_config(means: &str) -> Option<Finding> {
     const NO_CONFIG: &str = "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules";
@@ -168,17 +154,17 @@ pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
     let Some(config) = &facts.config else {
         return no_config("whether it checks itself at every I/O cannot be told");
     };
-    let set = |names: &[&str]| {
-        let set = names.iter().filter(|name| config.has(name)).join(", ");
+    let set = |names: &str| {
+        let set = names.split(' ').filter(|name| config.has(name)).join(", ");
         (!set.is_empty()).then_some(set)
     };
-    Some(if let Some(heavy) = set(&HEAVY_CHECKS) {
+    Some(if let Some(heavy) = set(HEAVY_CHECKS) {
         Finding::invalidates(
             &["iops", "latency", "cpu", "kiops-per-core"],
             heavy,
             "the kernel checks itself at every access or lock: no number compares with another kernel's",
         )
-    } else if let Some(light) = set(&LIGHT_CHECKS) {
+    } else if let Some(light) = set(LIGHT_CHECKS) {
         Finding::warn(light, "locks cost more than in other kernels")
     } else {
         let means = "I/O costs what it costs elsewhere";

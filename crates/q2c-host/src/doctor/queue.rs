@@ -256,16 +256,12 @@ pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
     let default = || facts.sys("module/nvme_core/parameters/default_ps_max_latency_us");
     let Some(us) = file.as_ref().map(|(us, _)| us.clone()).or_else(default) else {
         let means = "whether the drive dozes between requests cannot be told";
-        return Some(Finding::unknown(
-            "the driver tells no latency tolerance",
-            means,
-        ));
+        let finding = "the driver tells no latency tolerance";
+        return Some(Finding::unknown(finding, means));
     };
     if us == "0" {
-        return Some(Finding::pass(
-            "autonomous power states are off",
-            "the drive stays awake",
-        ));
+        let finding = "autonomous power states are off";
+        return Some(Finding::pass(finding, "the drive stays awake"));
     }
     let finding = Finding::warn(
         format!("the drive may take {us} us to wake up"),

@@ -39,20 +39,16 @@ pub(super) fn device(facts: &DoctorFacts) -> Option<Finding> {
     };
     let Some(sensor) = entries.find(|path| is_sensor(path)) else {
         let means = "whether it throttles by heat cannot be told";
-        return Some(Finding::unknown(
-            format!("{name} tells no temperature"),
-            means,
-        ));
+        let finding = format!("{name} tells no temperature");
+        return Some(Finding::unknown(finding, means));
     };
     // The files hold thousandths of a degree Celsius.
     let degrees = |name: &str| attr::value::<i64>(&sensor.join(name)).map(|t| t / 1000);
     let temp = degrees("temp1_input")?;
     let Some(limit) = degrees("temp1_max").or_else(|| degrees("temp1_crit")) else {
         let means = "whether it is near to throttling cannot be told";
-        return Some(Finding::unknown(
-            format!("{name}: {temp} C, limit not told"),
-            means,
-        ));
+        let finding = format!("{name}: {temp} C, limit not told");
+        return Some(Finding::unknown(finding, means));
     };
     Some(Finding::pass_or_warn(
         temp + NEAR_LIMIT_C <= limit,

@@ -1,3 +1,4 @@
+use super::Result;
 use crate::{Roots, attr};
 use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
@@ -81,25 +82,21 @@ pub(super) enum RestoreLine {
 
 impl fmt::Display for RestoreChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RestoreChange { old, written, .. } = self;
-        let file = self.file.display();
+        let (old, new) = (&self.old, &self.written);
+        let (file, owner) = (self.file.display(), self.owner.pid);
         match (self.kind, &self.follows) {
             (ChangeKind::UblkDevice, _) => {
-                let owner = self.owner.pid;
                 write!(f, "{file}, a ublk device made by process {owner}")
             }
             (ChangeKind::Folder, _) => write!(f, "{file}, a folder made for a mount"),
             (ChangeKind::TaskAffinity, _) => {
-                write!(
-                    f,
-                    "CPUs of the task {file} from {old}, changed to {written}"
-                )
+                write!(f, "CPUs of the task {file} from {old}, changed to {new}")
             }
             (_, Some(followed)) => {
                 let leader = followed.file.display();
                 write!(f, "{file} from {old:?}, which may change with {leader}")
             }
-            (_, None) => write!(f, "{file} from {old:?}, changed to {written:?}"),
+            (_, None) => write!(f, "{file} from {old:?}, changed to {new:?}"),
         }
     }
 }
@@ -123,19 +120,12 @@ pub enum RestoreError {
         .0.display(), .1
     )]
     Folder(PathBuf, #[source] io::Error),
-    #[error("{what} the setting {}: {source}", path.display())]
-    Setting {
-        /// What was tried: `find`, `read`, or `write VALUE to`.
-        what: String,
-        path: PathBuf,
-        source: io::Error,
-    },
-    #[error("set {}: expected {wanted}, found {found} after the write; the kernel or the device does not obey it", path.display())]
-    NotKept {
-        path: PathBuf,
-        wanted: String,
-        found: String,
-    },
+    /// What was tried (`find`, `read`, or `write VALUE to`), and the path.
+    #[error("{} the setting {}: {}", .0, .1.display(), .2)]
+    Setting(String, PathBuf, #[source] io::Error),
+    /// The path, the value that was wanted, and the one that was found.
+    #[error("set {}: expected {}, found {} after the write; the kernel or the device does not obey it", .0.display(), .1, .2)]
+    NotKept(PathBuf, String, String),
     #[error("change the setting {}: process {holder} holds it; wait for that run to end", path.display())]
     Busy {
         path: PathBuf,
@@ -153,7 +143,7 @@ impl RestoreError {
     /// Returns a closure that turns an I/O error on `path` into a [`RestoreError::Setting`].
     pub(super) fn setting(what: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let (what, path) = (what.into(), path.to_owned());
-        move |source| RestoreError::Setting { what, path, source }
+        move |source| RestoreError::Setting(what, path, source)
     }
 }
 
@@ -176,12 +166,12 @@ pub struct Owner {
 
 impl Owner {
     /// The running process itself.
-    pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
+    pub fn current(roots: &Roots) -> Result<Owner> {
         Owner::from_process(roots, std::process::id())
     }
 
     /// The running process `pid`.
-    pub(crate) fn from_process(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
+    pub(crate) fn from_process(roots: &Roots, pid: u32) -> Result<Owner> {
         let fail = |path, what: &str| {
             RestoreError::Owner(path, io::Error::new(io::ErrorKind::InvalidData, what))
         };

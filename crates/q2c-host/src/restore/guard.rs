@@ -3,7 +3,7 @@ mod tasks;
 use super::entry::{LeaderSetting, RestoreChange, RestoreLine};
 use super::journal::{Journal, SettingLock};
 use super::{
-    ChangeKind, Owner, RestoreError, UndoOutcome, made, setting_file, sweep, task_affinity,
+    ChangeKind, Owner, RestoreError, Result, UndoOutcome, made, setting_file, sweep, task_affinity,
 };
 use crate::Roots;
 use crate::signals::Orderly;
@@ -55,7 +55,7 @@ pub struct SetOutcome {
 impl Guard {
     /// Makes a guard whose journal will lie in `dir`. Nothing is made there before the first lock
     /// or change.
-    pub fn new(roots: &Roots, dir: &Path) -> Result<Guard, RestoreError> {
+    pub fn new(roots: &Roots, dir: &Path) -> Result<Guard> {
         Ok(Guard {
             dir: dir.to_owned(),
             owner: Owner::current(roots)?,
@@ -71,7 +71,7 @@ impl Guard {
 
     /// Locks the setting in `file` without changing it: until [`Guard::undo`] or the drop no other
     /// run can change it.
-    pub fn hold(&mut self, file: &Path) -> Result<(), RestoreError> {
+    pub fn hold(&mut self, file: &Path) -> Result<()> {
         let file = resolve(file)?;
         if let Some(lock) = self.lock(&file)? {
             self.held_locks.push((file, lock));
@@ -82,16 +82,14 @@ impl Guard {
     /// Sets the setting in `file` to `value`. If it has that value already, nothing is written, not
     /// even to the journal. After an error the setting is as before, unless the journal's disk
     /// failed after the change: then it is undone with the others.
-    pub fn set(&mut self, file: &Path, value: &str) -> Result<SetOutcome, RestoreError> {
+    pub fn set(&mut self, file: &Path, value: &str) -> Result<SetOutcome> {
         let file = resolve(file)?;
         let lock = self.lock(&file)?;
         // Read under the lock: until then another run may have been putting its old value back.
         let old = setting_file::read(&file)?;
         if old == value {
-            return Ok(SetOutcome {
-                now: old.clone(),
-                old,
-            });
+            let now = old.clone();
+            return Ok(SetOutcome { old, now });
         }
         self.apply(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
         if let Err(refused) = setting_file::write(&file, value) {
@@ -106,7 +104,7 @@ impl Guard {
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
     /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
     /// again.
-    pub(crate) fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
+    pub(crate) fn follow(&mut self, file: &Path, leader: &Path) -> Result<()> {
         let (file, leader) = (resolve(file)?, resolve(leader)?);
         let lock = self.lock(&file)?;
         let old = setting_file::read(&file)?;
@@ -125,23 +123,23 @@ impl Guard {
 
     /// Locks the setting in `file`, also where it has the value already, and sets it to exactly
     /// `value`.
-    pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
+    pub fn keep(&mut self, file: &Path, value: &str) -> Result<()> {
         self.hold(file)?;
         let now = self.set(file, value)?.now;
         if now == value {
             return Ok(());
         }
-        Err(RestoreError::NotKept {
-            path: file.to_owned(),
-            wanted: value.to_owned(),
-            found: now,
-        })
+        Err(RestoreError::NotKept(
+            file.to_owned(),
+            value.to_owned(),
+            now,
+        ))
     }
 
     /// Sets the setting in `file` to `value`, for callers that do so again and again. The journal
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.
-    pub fn vary(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
+    pub fn vary(&mut self, file: &Path, value: &str) -> Result<()> {
         let real_path = resolve(file)?;
         let is_of_file = |a: &AppliedChange| a.change.file == real_path;
         let Some(index) = self.applied.iter().position(is_of_file) else {
@@ -154,35 +152,31 @@ impl Guard {
     /// Notes in the journal that this process is about to make the ublk device with the character
     /// device `file`, or to take it over from a server that has ended. [`Guard::undo`] deletes the
     /// device if it still exists.
-    pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
+    pub fn device(&mut self, file: &Path, token: u64) -> Result<()> {
         self.make(ChangeKind::UblkDevice, file, &made::token_text(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
     /// [`Guard::undo`] unloads it where it is still there.
-    pub fn module(&mut self, folder: &Path) -> Result<(), RestoreError> {
+    pub fn module(&mut self, folder: &Path) -> Result<()> {
         self.make(ChangeKind::Module, folder, made::LOADING)
     }
 
     /// Notes in the journal that an empty folder is about to be made for a mount that only this
     /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
-    pub fn folder(&mut self, folder: &Path) -> Result<(), RestoreError> {
+    pub fn folder(&mut self, folder: &Path) -> Result<()> {
         let change = self.change(ChangeKind::Folder, folder, "absent", "made");
         self.apply(change, None)
     }
 
     /// Notes in the journal, under the lock of `file`, that a new object is about to be made.
-    fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
+    fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<()> {
         let lock = SettingLock::take(&self.dir, file)?;
         self.apply(self.change(kind, file, "absent", word), Some(lock))
     }
 
     /// Announces a change in the journal, and keeps it to be undone.
-    fn apply(
-        &mut self,
-        change: RestoreChange,
-        _lock: Option<SettingLock>,
-    ) -> Result<(), RestoreError> {
+    fn apply(&mut self, change: RestoreChange, _lock: Option<SettingLock>) -> Result<()> {
         self.log(&RestoreLine::Change(change.clone()))?;
         self.next_seq += 1;
         let values = Vec::new();
@@ -196,7 +190,7 @@ impl Guard {
 
     /// Notes that the last module that [`Guard::module`] announced is loaded now, so that it is not
     /// taken for one that somebody loads later.
-    pub fn note_loaded_module(&mut self) -> Result<(), RestoreError> {
+    pub fn note_loaded_module(&mut self) -> Result<()> {
         let Some(index) = self.applied.len().checked_sub(1) else {
             return Ok(());
         };
@@ -206,7 +200,7 @@ impl Guard {
     }
 
     /// Writes a further value of a change to the journal before it is made.
-    fn add_value(&mut self, index: usize, value: &str) -> Result<(), RestoreError> {
+    fn add_value(&mut self, index: usize, value: &str) -> Result<()> {
         let AppliedChange { change, values, .. } = &self.applied[index];
         if change.written == value || values.iter().any(|other| other == value) {
             return Ok(());
@@ -221,7 +215,7 @@ impl Guard {
     }
 
     /// Notes that the change that was announced last was not made.
-    pub fn cancel_last(&mut self) -> Result<(), RestoreError> {
+    pub fn cancel_last(&mut self) -> Result<()> {
         let Some(applied) = self.applied.pop() else {
             return Ok(());
         };
@@ -262,7 +256,7 @@ impl Guard {
 
     /// Locks a setting; `None` when this guard has the lock already. A change that a killed run
     /// left is an error.
-    fn lock(&self, file: &Path) -> Result<Option<SettingLock>, RestoreError> {
+    fn lock(&self, file: &Path) -> Result<Option<SettingLock>> {
         let is_held = self.held_locks.iter().any(|(path, _)| path == file);
         if is_held || self.applied.iter().any(|a| a.change.file == file) {
             return Ok(None);
@@ -292,7 +286,7 @@ impl Guard {
 
     /// Notes the value that the kernel took, if it is not the one asked for, so that it counts as
     /// this guard's own.
-    fn settle(&mut self, now: &str, asked: &str) -> Result<(), RestoreError> {
+    fn settle(&mut self, now: &str, asked: &str) -> Result<()> {
         let Some(last) = self.applied.last_mut().filter(|_| now != asked) else {
             return Ok(());
         };
@@ -301,7 +295,7 @@ impl Guard {
         self.log(&RestoreLine::Settled { seq, value })
     }
 
-    fn log(&mut self, line: &RestoreLine) -> Result<(), RestoreError> {
+    fn log(&mut self, line: &RestoreLine) -> Result<()> {
         let journal = match self.journal.take() {
             Some(journal) => journal,
             None => Journal::create(&self.dir, &self.owner)?,
@@ -312,7 +306,7 @@ impl Guard {
 }
 
 /// Resolves the links of a setting's path, so that one setting has one name.
-fn resolve(file: &Path) -> Result<PathBuf, RestoreError> {
+fn resolve(file: &Path) -> Result<PathBuf> {
     fs::canonicalize(file).map_err(RestoreError::setting("find", file))
 }
 

@@ -1,7 +1,7 @@
 //! The journal of one guard: lines of JSON, each on the disk before the change that it announces.
 
 use super::entry::{RestoreChange, RestoreLine};
-use super::{Owner, RestoreError};
+use super::{Owner, RestoreError, Result};
 use crate::{attr, own_folder};
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Makes a journal in `dir`. An owner may have several guards, so the first free name is taken.
-    pub(crate) fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
+    pub(crate) fn create(dir: &Path, owner: &Owner) -> Result<Journal> {
         make_folder(dir)?;
         let mut n = 0;
         loop {
@@ -35,7 +35,7 @@ impl Journal {
     }
 
     /// Appends a line and waits until it is on the disk.
-    pub(crate) fn append(&mut self, line: &RestoreLine) -> Result<(), RestoreError> {
+    pub(crate) fn append(&mut self, line: &RestoreLine) -> Result<()> {
         let mut put = || -> io::Result<()> {
             let mut text = serde_json::to_string(line)?;
             text.push('\n');
@@ -46,7 +46,7 @@ impl Journal {
     }
 
     /// Removes the file. Call it when every change in it is undone.
-    pub(crate) fn remove(self) -> Result<(), RestoreError> {
+    pub(crate) fn remove(self) -> Result<()> {
         remove(&self.path)
     }
 }
@@ -110,13 +110,13 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
+    pub(crate) fn read(path: &Path) -> Result<Contents> {
         let file = open(path).map_err(|e| RestoreError::Journal(path.to_owned(), e))?;
         Contents::read_open(&file, path)
     }
 
     /// Reads a file that is already open; `path` is for messages.
-    pub(crate) fn read_open(mut file: &File, path: &Path) -> Result<Contents, RestoreError> {
+    pub(crate) fn read_open(mut file: &File, path: &Path) -> Result<Contents> {
         let mut bytes = Vec::new();
         let read = file.read_to_end(&mut bytes);
         read.map_err(|e| RestoreError::Journal(path.to_owned(), e))?;
@@ -157,19 +157,19 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Checks that nobody else can change the folder of journals `dir`.
-pub(super) fn check_folder(dir: &Path) -> Result<(), RestoreError> {
+pub(super) fn check_folder(dir: &Path) -> Result<()> {
     own_folder::check(dir).map_err(|e| RestoreError::Folder(dir.to_owned(), e))
 }
 
 /// Makes a folder that only its owner may enter, with its parents.
-pub(super) fn make_folder(dir: &Path) -> Result<(), RestoreError> {
+pub(super) fn make_folder(dir: &Path) -> Result<()> {
     check_folder(dir)?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     created.map_err(|e| RestoreError::Journal(dir.to_owned(), e))
 }
 
 /// Removes a journal and waits until that is on the disk.
-pub(super) fn remove(path: &Path) -> Result<(), RestoreError> {
+pub(super) fn remove(path: &Path) -> Result<()> {
     let removed = fs::remove_file(path).and_then(|()| sync_folder(path.parent().unwrap_or(path)));
     removed.map_err(|e| RestoreError::Journal(path.to_owned(), e))
 }
@@ -195,7 +195,7 @@ impl Drop for SettingLock {
 impl SettingLock {
     /// Takes the lock of the file `setting`, a path with links resolved, in the journal folder
     /// `dir`. It does not wait.
-    pub(crate) fn take(dir: &Path, setting: &Path) -> Result<SettingLock, RestoreError> {
+    pub(crate) fn take(dir: &Path, setting: &Path) -> Result<SettingLock> {
         let path = lock_path(dir, setting);
         let journal = |e| RestoreError::Journal(path.clone(), e);
         make_folder(&dir.join("locks"))?;

@@ -1,66 +1,51 @@
-use super::RestoreError;
 use super::entry::LeaderSetting;
+use super::{RestoreError, Result};
 use crate::attr;
-use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
 /// How the undoing of one change ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 pub enum UndoOutcome {
     /// The old value was written back and read back.
+    #[strum(to_string = "restored")]
     Restored,
     /// The device that was made is deleted.
+    #[strum(to_string = "deleted; its data are lost")]
     Deleted,
     /// The process with this id now serves the device, so it was left as it is.
+    #[strum(to_string = "left alone: process {0} serves it now")]
     Served(u32),
     /// The setting had its old value already.
+    #[strum(to_string = "has its old value already")]
     AlreadyOld,
     /// The setting has this value, which its owner did not write: somebody else set it since, so it
     /// was left as it is.
+    #[strum(to_string = "left alone: somebody else set {0:?} since")]
     Foreign(String),
     /// The setting's file is gone, with its device or module.
+    #[strum(to_string = "gone with its device or module")]
     Gone,
     /// The task has ended.
+    #[strum(to_string = "the task has ended")]
     Ended,
     /// Another run holds the setting; it can be restored when that run has ended. The text is the
     /// holder's process id, or `unknown`.
+    #[strum(to_string = "in use by {0}: try again when it has ended")]
     Busy(String),
     /// The owner still runs and will undo the change itself.
+    #[strum(to_string = "its run still goes on and will restore it")]
     OwnerAlive,
     /// Another restore is at work on the owner's journal.
+    #[strum(to_string = "left to another q2c restore, which is at work on it")]
     AtWork,
     /// The change was made in an earlier boot; the reboot has reset the setting.
+    #[strum(to_string = "reset by the reboot since")]
     OtherBoot,
     /// The old value could not be written back, for this reason.
+    #[strum(to_string = "could not be restored: {0}")]
     Failed(String),
-}
-
-impl fmt::Display for UndoOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            UndoOutcome::Served(server) => {
-                return write!(f, "left alone: process {server} serves it now");
-            }
-            UndoOutcome::Foreign(present) => {
-                return write!(f, "left alone: somebody else set {present:?} since");
-            }
-            UndoOutcome::Busy(holder) => {
-                return write!(f, "in use by {holder}: try again when it has ended");
-            }
-            UndoOutcome::Failed(reason) => return write!(f, "could not be restored: {reason}"),
-            UndoOutcome::Restored => "restored",
-            UndoOutcome::Deleted => "deleted; its data are lost",
-            UndoOutcome::AlreadyOld => "has its old value already",
-            UndoOutcome::Gone => "gone with its device or module",
-            UndoOutcome::Ended => "the task has ended",
-            UndoOutcome::OwnerAlive => "its run still goes on and will restore it",
-            UndoOutcome::AtWork => "left to another q2c restore, which is at work on it",
-            UndoOutcome::OtherBoot => "reset by the reboot since",
-        };
-        f.write_str(text)
-    }
 }
 
 impl UndoOutcome {
@@ -76,7 +61,7 @@ impl UndoOutcome {
 }
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
-pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
+pub(crate) fn read(path: &Path) -> Result<String> {
     let text = fs::read_to_string(path).map_err(RestoreError::setting("read", path))?;
     let is_choice = text.contains('[');
     let value = if is_choice {
@@ -88,7 +73,7 @@ pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
 }
 
 /// Writes `value` in one call. The file must exist.
-pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
+pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     let file = OpenOptions::new().write(true).truncate(true).open(path);
     let written = file.and_then(|mut file| file.write_all(value.as_bytes()));
     written.map_err(RestoreError::setting(format!("write {value:?} to"), path))

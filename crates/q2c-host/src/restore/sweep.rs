@@ -1,6 +1,6 @@
 use super::entry::RestoreChange;
 use super::journal::{self, Contents, DamagedLine, SettingLock};
-use super::{ChangeKind, RestoreError, UndoOutcome, made, setting_file, task_affinity};
+use super::{ChangeKind, RestoreError, Result, UndoOutcome, made, setting_file, task_affinity};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -37,7 +37,7 @@ impl RestoreReport {
 /// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each
 /// first. A folder that does not exist counts as empty.
 /// A setting that cannot be restored is no error but an outcome in the report.
-pub fn restore_all(roots: &Roots, dir: &Path) -> Result<RestoreReport, RestoreError> {
+pub fn restore_all(roots: &Roots, dir: &Path) -> Result<RestoreReport> {
     let mut report = RestoreReport::default();
     journal::check_folder(dir)?;
     for path in journals(dir)? {
@@ -57,7 +57,7 @@ pub struct Pending {
 }
 
 /// Finds the changes that ended owners of this boot left in force; it only reads.
-pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
+pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending> {
     let mut pending = Pending::default();
     journal::check_folder(dir)?;
     for path in journals(dir)? {
@@ -76,7 +76,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
 }
 
 /// Finishes the journals of killed owners in which CPUs of tasks are left changed.
-pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreError> {
+pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<()> {
     let mut open = pending(roots, dir)?.changes;
     open.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
     open.dedup_by(|(_, a), (_, b)| a == b);
@@ -87,7 +87,7 @@ pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreErro
 
 /// The journals in the folder. A missing folder counts as empty, but not one that cannot be read:
 /// it may hold changes to be undone.
-fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
+fn journals(dir: &Path) -> Result<Vec<PathBuf>> {
     let listed =
         fs::read_dir(dir).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files: Vec<PathBuf> = match listed {
@@ -101,12 +101,7 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
 
 /// Undoes the changes of one journal if its owner has ended, and removes or puts aside the journal
 /// when all are final.
-fn finish(
-    roots: &Roots,
-    dir: &Path,
-    path: &Path,
-    report: &mut RestoreReport,
-) -> Result<(), RestoreError> {
+fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut RestoreReport) -> Result<()> {
     let fail = |e| RestoreError::Journal(path.to_owned(), e);
     let file = match journal::open(path) {
         Err(e) if e.kind() == NotFound => return Ok(()),

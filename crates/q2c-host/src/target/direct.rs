@@ -1,4 +1,4 @@
-use super::TargetError;
+use super::{Result, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Device;
 use rustix::fs::{AtFlags, StatxFlags};
@@ -33,11 +33,7 @@ const SAFE_ALIGNMENT: Bytes = Bytes(4096);
 
 /// Asks the kernel for the alignment, and falls back to the device's logical block size. Fails if
 /// the file system has no direct I/O for this file.
-pub(super) fn alignment(
-    file: &File,
-    path: &Path,
-    device: Option<&Device>,
-) -> Result<Alignment, TargetError> {
+pub(super) fn alignment(file: &File, path: &Path, device: Option<&Device>) -> Result<Alignment> {
     let status = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     match status.filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
         Some(s) if s.stx_dio_offset_align == 0 => {
@@ -64,18 +60,18 @@ const DEVICE_FAILED: [i32; 10] = [5, 6, 19, 52, 61, 67, 84, 110, 121, 123];
 
 /// Reads one block of the smallest length from the start of `file`, which must be open with
 /// O_DIRECT.
-pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
+pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()> {
     let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
     let length = buffer.bytes().len();
     let failure = match file.read_at(buffer.bytes(), 0) {
         Ok(n) if n == length => return Ok(()),
         Ok(n) => format!("{n} of {length} bytes came"),
         Err(source) if DEVICE_FAILED.contains(&source.raw_os_error().unwrap_or(0)) => {
-            return Err(TargetError::Failed {
-                path: path.to_owned(),
-                length: alignment.offset,
+            return Err(TargetError::Failed(
+                path.to_owned(),
+                alignment.offset,
                 source,
-            });
+            ));
         }
         Err(e) => e.to_string(),
     };

@@ -54,15 +54,11 @@ pub enum TargetError {
     /// The device failed the first read, by an errno that the block layer uses for failures of
     /// devices.
     #[error(
-        "read the first {length} of {}: {source}: the device failed this read; the kernel log (dmesg) may tell why; mend or \
+        "read the first {} of {}: {}: the device failed this read; the kernel log (dmesg) may tell why; mend or \
          replace it, or name another target",
-        path.display()
+        .1, .0.display(), .2
     )]
-    Failed {
-        path: PathBuf,
-        length: Bytes,
-        source: io::Error,
-    },
+    Failed(PathBuf, Bytes, #[source] io::Error),
     #[error(
         "read blocks of {block} from {} past the page cache: blocks must be multiples of {needed}; name such a size with --bs",
         path.display()
@@ -73,16 +69,13 @@ pub enum TargetError {
         needed: Bytes,
     },
     #[error(
-        "use {} as a target: {what} at byte {at}, so reads there would not reach the device; write the file fully first, \
+        "use {} as a target: {} at byte {}, so reads there would not reach the device; write the file fully first, \
          or name another",
-        path.display()
+        .0.display(), .1, .2
     )]
-    NotWritten {
-        path: PathBuf,
-        /// `a hole of 4 KiB`, `an unwritten extent of 1 MiB`, ...
-        what: String,
-        at: u64,
-    },
+    /// The path, what is there (`a hole of 4 KiB`, `an unwritten extent of 1 MiB`, ...), and its
+    /// first byte.
+    NotWritten(PathBuf, String, u64),
     #[error(
         "write to {}: q2c did not make it in this run, and writing destroys what it holds; \
          to allow that, add --allow-write {}",
@@ -98,12 +91,8 @@ pub enum TargetError {
     ReadOnly(PathBuf, String),
     #[error("write to {}: {}; writing would destroy it, and no option allows that: free it first", .0.display(), .1)]
     Occupied(PathBuf, String),
-    #[error("write to {}: whether something else uses it cannot be told, as {what} cannot be read: {source}; run q2c as root", path.display())]
-    UnknownUse {
-        path: PathBuf,
-        what: String,
-        source: io::Error,
-    },
+    #[error("write to {}: whether something else uses it cannot be told, as {} cannot be read: {}; run q2c as root", .0.display(), .1, .2)]
+    UnknownUse(PathBuf, String, #[source] io::Error),
     #[error(
         "make the scratch file {} of {size}: the file system has {free} free, and {reserve} are to stay free; \
          ask for a smaller file",

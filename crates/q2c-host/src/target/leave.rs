@@ -1,40 +1,31 @@
 //! Leave to write: the record of what q2c may write, so that nothing is overwritten by accident.
 
-use super::TargetError;
+use super::Result;
 use super::open::call;
 use crate::block::device_number;
 use q2c_model::DevId;
-use std::fmt;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The identity of a file or device. It is the same for all names of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The identity of a file or device. It is the same for all names of the file. Its text is that by
+/// which a run's folder knows its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
 pub enum FileId {
     /// A block device, by its device number.
+    #[strum(to_string = "Device({0:?})")]
     Device(DevId),
     /// A character device, by its device number.
+    #[strum(to_string = "Character({0:?})")]
     Character(DevId),
     /// Any other file, by the numbers of its file system and inode.
+    #[strum(to_string = "File {{ dev: {dev}, ino: {ino} }}")]
     File {
         /// Device number of the file system.
         dev: u64,
         /// Inode number.
         ino: u64,
     },
-}
-
-/// The text by which a run's folder knows its target.
-impl fmt::Display for FileId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kind, DevId { major, minor }) = match self {
-            FileId::Device(dev) => ("Device", dev),
-            FileId::Character(dev) => ("Character", dev),
-            FileId::File { dev, ino } => return write!(f, "File {{ dev: {dev}, ino: {ino} }}"),
-        };
-        write!(f, "{kind}(DevId {{ major: {major}, minor: {minor} }})")
-    }
 }
 
 impl FileId {
@@ -70,7 +61,7 @@ impl WriteLeave {
     }
 
     /// Leave to write the paths of `--allow-write`.
-    pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave, TargetError> {
+    pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave> {
         let id = |path: &PathBuf| {
             let meta = fs::metadata(path);
             let id = meta.as_ref().map(FileId::from_metadata);

@@ -5,7 +5,7 @@
 //! namespace. Therefore, before commands may write, the block device has to pass all checks for
 //! writing. It is held exclusively as long as the character device is open for writing.
 
-use super::{FileId, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied};
+use super::{FileId, Result, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied};
 use crate::block::{self, CharacterDevice, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId, Sectors};
@@ -41,7 +41,7 @@ pub(super) fn open_at_path(
     wanted: &TargetRequirements,
     character_device: CharacterDevice,
     leave: &WriteLeave,
-) -> Result<OpenNamespace, TargetError> {
+) -> Result<OpenNamespace> {
     let path = &wanted.path;
     let hold = || hold_exclusively(roots, path, &character_device, leave);
     let held_device = wanted.write.then(hold).transpose()?;
@@ -58,7 +58,7 @@ pub fn open_namespace(
     id: FileId,
     target_disk: Option<&TargetDisk>,
     write: bool,
-) -> Result<OpenNamespace, TargetError> {
+) -> Result<OpenNamespace> {
     let (FileId::Device(_), Some(target_disk)) = (id, target_disk) else {
         return Err(TargetError::NoNamespace(path.into()));
     };
@@ -75,7 +75,7 @@ fn hold_exclusively(
     path: &Path,
     character_device: &CharacterDevice,
     leave: &WriteLeave,
-) -> Result<File, TargetError> {
+) -> Result<File> {
     let unknown = || TargetError::NoSibling(path.to_owned());
     let (name, dev) = character_device.block.clone().ok_or_else(unknown)?;
     let id = FileId::Device(dev);
@@ -86,7 +86,7 @@ fn hold_exclusively(
     open::hold_exclusively(&Path::new("/dev").join(name), path, id)
 }
 
-fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
+fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File> {
     // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
     let file = attr::open(path, write, OFlags::CLOEXEC)
         .map_err(|e| open::call("open for NVMe commands", path, e))?;
@@ -101,7 +101,7 @@ fn check_against_block(
     file: File,
     character_device: CharacterDevice,
     held_device: Option<File>,
-) -> Result<OpenNamespace, TargetError> {
+) -> Result<OpenNamespace> {
     let open = OpenNamespace {
         namespace: namespace(&file).map_err(|e| TargetError::Nvme(path.to_owned(), e))?,
         file,

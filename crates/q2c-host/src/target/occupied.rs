@@ -1,4 +1,4 @@
-use super::{FileId, TargetError};
+use super::{FileId, Result, TargetError};
 use crate::block::{device_number, number_of, parse_dev};
 use crate::{Roots, attr};
 use q2c_model::DevId;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
-pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
+pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<()> {
     let users = DeviceUsers::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
     let usage = if let FileId::Device(dev) = id {
@@ -42,7 +42,7 @@ fn use_below(
     path: &Path,
     dev: DevId,
     mut users: DeviceUsers,
-) -> Result<Option<String>, TargetError> {
+) -> Result<Option<String>> {
     let mut disk = whole_disk(roots, dev);
     // A loop device may stand on another one. Each is left out once it was looked at, so that a
     // chain has an end.
@@ -86,7 +86,7 @@ struct DeviceUsers {
 }
 
 impl DeviceUsers {
-    fn read(roots: &Roots, target: &Path) -> Result<DeviceUsers, TargetError> {
+    fn read(roots: &Roots, target: &Path) -> Result<DeviceUsers> {
         let text = |name: &str| {
             let file = roots.proc(name);
             fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
@@ -95,9 +95,7 @@ impl DeviceUsers {
         let mounts = mounts.lines().flat_map(mount_use).collect();
         // A kernel without swap has no file `swaps`.
         let swaps = match text("swaps") {
-            Err(TargetError::UnknownUse { source, .. }) if source.kind() == NotFound => {
-                String::new()
-            }
+            Err(TargetError::UnknownUse(.., e)) if e.kind() == NotFound => String::new(),
             read => read?,
         };
         let blocks = roots.sys("block");
@@ -173,7 +171,7 @@ fn unescape(text: &str) -> String {
 
 /// Refuses a device that the kernel marks as read-only, or a partition of such a disk. Opening it
 /// for writing would succeed, but each write would fail.
-fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), TargetError> {
+fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<()> {
     let Ok(dir) = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))) else {
         return Ok(());
     };
@@ -186,7 +184,7 @@ fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), Target
 
 /// Numbers and names of the device, its partitions, its whole disk, and all devices that stand on
 /// one of these.
-fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String)>, TargetError> {
+fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String)>> {
     let link = roots.sys(&format!("dev/block/{dev}"));
     let dir = fs::canonicalize(&link).map_err(|e| unknown(target, link.display(), e))?;
     let mut members = vec![(dev, attr::name(&dir))];
@@ -220,11 +218,7 @@ fn number(dir: &Path) -> Option<(DevId, String)> {
 }
 
 fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> TargetError {
-    TargetError::UnknownUse {
-        path: target.to_owned(),
-        what: what.to_string(),
-        source,
-    }
+    TargetError::UnknownUse(target.to_owned(), what.to_string(), source)
 }
 
 /// What the kernel appends to the name of a file that was removed.
@@ -292,7 +286,7 @@ impl Loops {
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.
-    fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
+    fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<()> {
         let FileId::File { .. } = id else {
             return Ok(());
         };

@@ -1,5 +1,5 @@
 use super::{
-    Alignment, FileId, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
+    Alignment, FileId, Result, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
 };
 use crate::block::{self, CharacterDevice, TargetDisk, device_number};
 use crate::{Roots, attr};
@@ -47,11 +47,7 @@ pub struct OpenTarget {
 }
 
 /// Checks a target and opens it. The error is the first check that failed; nothing was written.
-pub fn open(
-    roots: &Roots,
-    wanted: &TargetRequirements,
-    leave: &WriteLeave,
-) -> Result<OpenTarget, TargetError> {
+pub fn open(roots: &Roots, wanted: &TargetRequirements, leave: &WriteLeave) -> Result<OpenTarget> {
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
@@ -113,7 +109,7 @@ fn open_namespace(
     wanted: &TargetRequirements,
     character_device: CharacterDevice,
     leave: &WriteLeave,
-) -> Result<OpenTarget, TargetError> {
+) -> Result<OpenTarget> {
     let open = namespace::open_at_path(roots, wanted, character_device, leave)?;
     check_size(wanted, open.size())?;
     let block = Bytes(open.namespace.block.into());
@@ -144,15 +140,12 @@ fn open_namespace(
 }
 
 pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
-    TargetError::Call {
-        what,
-        path: path.to_owned(),
-        source: source.into(),
-    }
+    let (path, source) = (path.to_owned(), source.into());
+    TargetError::Call { what, path, source }
 }
 
 /// Checks that the open file is still the file `id`, and returns its present metadata.
-pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadata, TargetError> {
+pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadata> {
     let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
     if FileId::from_metadata(&meta) == id {
         Ok(meta)
@@ -161,7 +154,7 @@ pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadat
     }
 }
 
-fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind, TargetError> {
+fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind> {
     let t = meta.file_type();
     let kind = match () {
         () if t.is_file() => return Ok(TargetKind::File),
@@ -177,7 +170,7 @@ fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind, TargetError> {
 
 /// Locks a file that is to be written, so that no other run writes it at the same time. The lock
 /// lasts as long as the file is open. A file system without locks has none.
-fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), TargetError> {
+fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<()> {
     match file.try_lock() {
         // A comparison may open one file several times.
         Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => {
@@ -202,7 +195,7 @@ fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     })
 }
 
-fn open_direct(wanted: &TargetRequirements, kind: TargetKind) -> Result<File, TargetError> {
+fn open_direct(wanted: &TargetRequirements, kind: TargetKind) -> Result<File> {
     let mut flags = OFlags::DIRECT | OFlags::CLOEXEC;
     if wanted.write && kind == TargetKind::Block {
         // O_EXCL without O_CREAT on a block device: the call fails while a file system or another
@@ -222,11 +215,7 @@ fn open_direct(wanted: &TargetRequirements, kind: TargetKind) -> Result<File, Ta
 }
 
 /// Opens a block device exclusively, to keep others away; `target` is the path that messages name.
-pub(super) fn hold_exclusively(
-    device: &Path,
-    target: &Path,
-    id: FileId,
-) -> Result<File, TargetError> {
+pub(super) fn hold_exclusively(device: &Path, target: &Path, id: FileId) -> Result<File> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
     let file = attr::open(device, true, flags).map_err(|e| match e.kind() {
         io::ErrorKind::ResourceBusy => {
@@ -241,14 +230,14 @@ pub(super) fn hold_exclusively(
 
 /// The size of a target, from the position of its end, which works for block devices as well as for
 /// files.
-fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
+fn size(mut file: &File, path: &Path) -> Result<Bytes> {
     let end = file.seek(SeekFrom::End(0));
     end.map(Bytes)
         .map_err(|e| call("find the size of", path, e))
 }
 
 /// Checks that a target of the size `found` holds the blocks that are wanted.
-pub fn check_size(wanted: &TargetRequirements, found: Bytes) -> Result<(), TargetError> {
+pub fn check_size(wanted: &TargetRequirements, found: Bytes) -> Result<()> {
     let needed = Bytes(wanted.blocks.max(1).saturating_mul(wanted.block.0));
     if found >= needed {
         return Ok(());
@@ -262,7 +251,7 @@ pub fn check_size(wanted: &TargetRequirements, found: Bytes) -> Result<(), Targe
     })
 }
 
-fn check_block(wanted: &TargetRequirements, alignment: Alignment) -> Result<(), TargetError> {
+fn check_block(wanted: &TargetRequirements, alignment: Alignment) -> Result<()> {
     let fits = |b: Bytes| b.0 > 0 && b.0.is_multiple_of(alignment.offset.0);
     let mut blocks = [wanted.smallest_block, wanted.block].into_iter();
     let Some(block) = blocks.find(|b| !fits(*b)) else {

@@ -1,6 +1,6 @@
 use super::direct::AlignedBuffer;
 use super::open::call;
-use super::{FileId, TargetError, WriteLeave};
+use super::{FileId, Result, TargetError, WriteLeave};
 use crate::signals::Orderly;
 use q2c_model::Bytes;
 use rustix::fs::OFlags;
@@ -41,7 +41,7 @@ impl Scratch {
         size: Bytes,
         seed: u64,
         progress: &mut dyn FnMut(Bytes) -> bool,
-    ) -> Result<Scratch, TargetError> {
+    ) -> Result<Scratch> {
         check_room(path, size)?;
         let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
         let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
@@ -78,7 +78,7 @@ impl Scratch {
         size: Bytes,
         seed: u64,
         progress: &mut dyn FnMut(Bytes) -> bool,
-    ) -> Result<(), TargetError> {
+    ) -> Result<()> {
         let mut buffer = AlignedBuffer::new(CHUNK_SIZE, ALIGNMENT);
         let mut random = SplitMix(seed);
         let mut offset = 0;
@@ -121,7 +121,7 @@ fn create_new(path: &Path) -> io::Result<File> {
     }
 }
 
-fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
+fn check_room(path: &Path, size: Bytes) -> Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let stat = rustix::fs::statvfs(parent);

@@ -1,6 +1,6 @@
-use super::TargetError;
 use super::direct::{AlignedBuffer, Alignment};
 use super::open::call;
+use super::{Result, TargetError};
 use q2c_model::Bytes;
 use q2c_result::{Target, Warning};
 use q2c_sys::fiemap::{self, Extent};
@@ -22,7 +22,7 @@ const UNPLACED_FLAGS: u32 = Extent::DELALLOC | Extent::UNKNOWN;
 /// Refuses a file of `size` bytes that has a hole, an unwritten extent or data without a place on
 /// the device. Data without a place are written back first. Returns, in words, further reasons why
 /// the file's I/O is not plainly that of the device.
-pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
+pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>> {
     let mut extents = fiemap::extents(file);
     let unplaced = |extents: &Vec<Extent>| extents.iter().any(|e| e.has(UNPLACED_FLAGS));
     if extents.as_ref().is_ok_and(unplaced) {
@@ -40,8 +40,7 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
     let Some((what, at)) = gap(&extents, size) else {
         return Ok(transformations(&extents));
     };
-    let path = path.to_owned();
-    Err(TargetError::NotWritten { path, what, at })
+    Err(TargetError::NotWritten(path.to_owned(), what, at))
 }
 
 /// Reads up to [`MAX_SAMPLED_BLOCKS`] blocks spread over a device. If at least half of them are

@@ -135,10 +135,8 @@ impl AllowedCpus {
             order.words = if order.cpus.is_empty() {
                 format!("{shown} by number, as sysfs tells no topology")
             } else {
-                format!(
-                    "{}; then {shown}, of which sysfs does not tell",
-                    order.words
-                )
+                let before = order.words;
+                format!("{before}; then {shown}, of which sysfs does not tell")
             };
             order.cpus.extend(unplaced);
         }

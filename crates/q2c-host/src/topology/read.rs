@@ -114,11 +114,9 @@ fn nodes(roots: &Roots) -> BTreeMap<u32, NumaNode> {
         let distances = attr::text(&dir.join("distance")).unwrap_or_default();
         let distances = distances.split_whitespace();
         let list = attr::text(&dir.join("cpulist")).unwrap_or_default();
-        let node = NumaNode {
-            cpus: cpu_list::parse(&list)?,
-            distances: distances.filter_map(|d| d.parse().ok()).collect(),
-        };
-        Some((number, node))
+        let cpus = cpu_list::parse(&list)?;
+        let distances = distances.filter_map(|d| d.parse().ok()).collect();
+        Some((number, NumaNode { cpus, distances }))
     };
     let dirs = attr::entries(&roots.sys("devices/system/node"));
     dirs.iter().filter_map(read).collect()
@@ -257,11 +255,8 @@ fn describe(groups: &[&[CpuPlace]], device_node: Option<u32>, topology: &Topolog
 }
 
 fn kind(place: &CpuPlace, device_node: Option<u32>) -> String {
-    let what = if place.sibling == 0 {
-        "cores"
-    } else {
-        "SMT siblings"
-    };
+    let is_core = place.sibling == 0;
+    let what = if is_core { "cores" } else { "SMT siblings" };
     let place_words = match (place.cpu.node, place.cpu.package) {
         (Some(n), _) if device_node == Some(n) => format!(" of node {n}, the device's"),
         (Some(n), Some(p)) => format!(" of node {n}, socket {p}"),

@@ -84,16 +84,11 @@ impl PairMachine for Siblings {
 type WorkOn<'a> = (Work, Option<&'a PolledDevice>);
 
 /// Pins this thread and makes its task. Even after a failure it joins the other at the barrier.
-fn start(
-    (work, device): WorkOn<'_>,
-    seed: u64,
-    cpu: CpuId,
-    gate: &Barrier,
-) -> io::Result<CorunTask> {
-    let task = pin(cpu).and_then(|()| match (work, device) {
+fn start(on: WorkOn<'_>, seed: u64, cpu: CpuId, gate: &Barrier) -> io::Result<CorunTask> {
+    let task = pin(cpu).and_then(|()| match on {
         (Work::Iopoll, Some(device)) => CorunTask::polling(device, seed),
         (Work::Iopoll, None) => Err(io::Error::other("there is no device to poll for")),
-        _ => Ok(CorunTask::new(work, seed)),
+        (work, _) => Ok(CorunTask::new(work, seed)),
     });
     gate.wait();
     task

@@ -52,11 +52,9 @@ impl CorunTask {
     pub(crate) fn polling(device: &PolledDevice, seed: u64) -> io::Result<CorunTask> {
         let (engine, bytes) = (&device.engine, device.bs as usize);
         let open = engine.open(&device.medium, 1, bytes, seed);
-        let reader = DeviceReader {
-            engine: open.map_err(io::Error::other)?,
-            blocks: device.span.0 / u64::from(device.bs),
-            bs: device.bs,
-        };
+        let (engine, bs) = (open.map_err(io::Error::other)?, device.bs);
+        let blocks = device.span.0 / u64::from(bs);
+        let reader = DeviceReader { engine, blocks, bs };
         Ok(CorunTask {
             reader: Some(reader),
             ..CorunTask::new(Work::Iopoll, seed)

@@ -314,9 +314,8 @@ impl PlacementDaemon {
         self.wishes.forget(id);
         let outcome = self.guard.give_back(id)?.unwrap_or(UndoOutcome::AlreadyOld);
         let (name, tid, cpus) = (&moved.name, id.tid, list(&moved.own_cpus));
-        self.log(format!(
-            "{name} ({tid}): CPUs {cpus} again: {reason}; {outcome}"
-        ));
+        let text = format!("{name} ({tid}): CPUs {cpus} again: {reason}; {outcome}");
+        self.log(text);
         Ok(())
     }
 

@@ -226,13 +226,11 @@ impl TaskObserver {
     }
 
     fn stays(&self, thread: &Thread, pinned: bool) -> Option<StayReason> {
+        let is_real_time = thread.scheduling == Scheduling::RealTime;
         [
             (thread.bound, StayReason::PerCpu),
             (thread.kernel, StayReason::Kernel),
-            (
-                thread.scheduling == Scheduling::RealTime,
-                StayReason::RealTime,
-            ),
+            (is_real_time, StayReason::RealTime),
             (self.hints.never_moves(&thread.comm), StayReason::Hint),
             (pinned, StayReason::Pinned),
         ]

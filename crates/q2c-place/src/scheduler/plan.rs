@@ -59,16 +59,7 @@ impl<'a> ActiveTaskMap<'a> {
         if !self.is_mixed() {
             return planned;
         }
-        loop {
-            let (tally, movable) = (&self.tally, &*self);
-            let Some(next) = (Decider {
-                tally,
-                rules,
-                movable,
-            })
-            .next_move() else {
-                break;
-            };
+        while let Some(next) = self.next_move(rules) {
             for (from, to, class, reason) in task_moves(next) {
                 let Some(task) = self.first_movable(from, to, class) else {
                     return planned;
@@ -90,6 +81,15 @@ impl<'a> ActiveTaskMap<'a> {
         }
         planned.retain(|planned| planned.from != planned.to);
         planned
+    }
+
+    fn next_move(&self, rules: Rules) -> Option<Move> {
+        let decider = Decider {
+            tally: &self.tally,
+            rules,
+            movable: self,
+        };
+        decider.next_move()
     }
 
     fn first_movable(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {

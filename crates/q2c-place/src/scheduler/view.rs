@@ -30,10 +30,9 @@ pub struct PlaceWatchBasis {
 /// How an observer sees polling.
 pub fn detector(observer: &TaskObserver) -> Detector {
     let functions = observer.functions().iter();
-    Detector {
-        functions: functions.map(|name| (*name).to_owned()).collect(),
-        missing: observer.missing_probe().map(ToString::to_string),
-    }
+    let functions = functions.map(|name| (*name).to_owned()).collect();
+    let missing = observer.missing_probe().map(ToString::to_string);
+    Detector { functions, missing }
 }
 
 impl PlaceWatchBasis {

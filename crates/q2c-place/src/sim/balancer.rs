@@ -13,10 +13,9 @@ pub(super) struct Balancer {
 
 impl Balancer {
     pub(crate) fn new(cpus: usize) -> Self {
-        Balancer {
-            due_s: vec![[0.0; LEVELS.len()]; cpus],
-            at_rest: vec![[false; LEVELS.len()]; cpus],
-        }
+        let due_s = vec![[0.0; LEVELS.len()]; cpus];
+        let at_rest = vec![[false; LEVELS.len()]; cpus];
+        Balancer { due_s, at_rest }
     }
 
     /// Something changed: every CPU has to look again.

@@ -11,17 +11,6 @@ use q2c_model::{Exit, Fault};
 use q2c_result::place::{PolicyFigures, PolicyName, States};
 use rayon::prelude::*;
 
-pub(super) const POLICIES: [PolicyName; 8] = [
-    PolicyName::Free,
-    PolicyName::Bunch,
-    PolicyName::Scatter,
-    PolicyName::Colocate,
-    PolicyName::Spread,
-    PolicyName::ProposedLiteral,
-    PolicyName::ProposedSwap,
-    PolicyName::Proposed,
-];
-
 pub(super) struct PolicyRunInputs<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],

@@ -4,7 +4,6 @@ use crate::difference::facts::{changed_facts, other_conditions};
 use crate::difference::limit::{LimitFault, judge};
 use crate::difference::{ComparableResult, Limit, NamedFigure};
 use crate::phrase::distinct;
-use q2c_model::stats::Interval;
 use q2c_result::diff::{ComparedFigure, DiffResult, DiffVerdict, SCHEMA, UnpairedFigure};
 use q2c_result::figures::Better;
 
@@ -55,7 +54,10 @@ fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpai
 pub(crate) fn compare(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
-    let interval = ratio.and_then(|_| ratio_range(&a.value, &b.value));
+    let several = a.value.trials > 1 && b.value.trials > 1 && a.value.min > 0.0;
+    // The smallest and the largest ratio between two trials. They enclose that of the medians.
+    let ends = (b.value.min / a.value.max, b.value.max / a.value.min);
+    let interval = ratio.filter(|_| several).map(|_| ends);
     let are_disjoint = a.value.is_above(&b.value) || b.value.is_above(&a.value);
     let better = a.figure.better;
     ComparedFigure {
@@ -69,12 +71,6 @@ pub(crate) fn compare(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
         interval,
         says: verdict(ratio, interval.map(|_| are_disjoint), better),
     }
-}
-
-/// The smallest and the largest ratio between two trials. They enclose the ratio of the medians.
-fn ratio_range(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
-    let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
-    several.then(|| (b.min / a.max, b.max / a.min))
 }
 
 /// `are_disjoint` says whether the intervals are disjoint; `None` if a side has a single trial.
@@ -96,8 +92,9 @@ fn verdict(ratio: Option<f64>, are_disjoint: Option<bool>, better: Better) -> Di
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::difference::comparable::side;
+    use crate::difference::side;
     use proptest::prelude::*;
+    use q2c_model::stats::Interval;
     use q2c_result::figures::{Figure, FigureUnit};
     use serde_json::Value;
     use std::collections::BTreeMap;

@@ -178,45 +178,7 @@ impl Limit {
             value < bound
         }
     }
-}
 
-/// Checks limits before any measurement, against the figures that results of their kind can have.
-/// `has_baseline` says whether there is a result to compare with.
-///
-/// # Errors
-/// Returns a fault if no such result has the figure of a limit, if its unit is not the figure's, or
-/// if it is on a change without a baseline.
-pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
-    for limit in limits {
-        let figure = kinds.iter().find(|kind| kind.name == limit.figure);
-        let compared = kinds.iter().filter(|kind| kind.compared);
-        let names = compared.map(|kind| kind.name.as_ref());
-        let figure = figure.ok_or_else(|| limit.missing_figure("such a run", names))?;
-        limit.check_unit(figure.unit)?;
-        if limit.is_of_change() && !has_baseline {
-            return Err(limit.no_baseline());
-        }
-    }
-    Ok(())
-}
-
-/// Judges limits on a result. Limits on changes compare it with `baseline`.
-pub fn judge(
-    limits: &[Limit],
-    result: &ComparableResult,
-    baseline: Option<&ComparableResult>,
-) -> Result<Vec<JudgedLimit>, LimitFault> {
-    let judged = limits.iter().map(|limit| {
-        if limit.is_of_change() {
-            limit.judge_changes(result, baseline)
-        } else {
-            limit.judge_values(result)
-        }
-    });
-    judged.collect()
-}
-
-impl Limit {
     /// Judges a limit on values. A figure breaks it if all its trials lie beyond the bound.
     fn judge_values(&self, result: &ComparableResult) -> Result<JudgedLimit, LimitFault> {
         let named: Vec<&NamedFigure> = self.matching_figures(result).collect();
@@ -296,6 +258,42 @@ impl Limit {
         let figures = result.figures.iter();
         figures.filter(|figure| figure.figure.name == self.figure)
     }
+}
+
+/// Checks limits before any measurement, against the figures that results of their kind can have.
+/// `has_baseline` says whether there is a result to compare with.
+///
+/// # Errors
+/// Returns a fault if no such result has the figure of a limit, if its unit is not the figure's, or
+/// if it is on a change without a baseline.
+pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
+    for limit in limits {
+        let figure = kinds.iter().find(|kind| kind.name == limit.figure);
+        let compared = kinds.iter().filter(|kind| kind.compared);
+        let names = compared.map(|kind| kind.name.as_ref());
+        let figure = figure.ok_or_else(|| limit.missing_figure("such a run", names))?;
+        limit.check_unit(figure.unit)?;
+        if limit.is_of_change() && !has_baseline {
+            return Err(limit.no_baseline());
+        }
+    }
+    Ok(())
+}
+
+/// Judges limits on a result. Limits on changes compare it with `baseline`.
+pub fn judge(
+    limits: &[Limit],
+    result: &ComparableResult,
+    baseline: Option<&ComparableResult>,
+) -> Result<Vec<JudgedLimit>, LimitFault> {
+    let judged = limits.iter().map(|limit| {
+        if limit.is_of_change() {
+            limit.judge_changes(result, baseline)
+        } else {
+            limit.judge_values(result)
+        }
+    });
+    judged.collect()
 }
 
 impl NamedFigure {

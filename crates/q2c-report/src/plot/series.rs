@@ -1,7 +1,6 @@
 //! Series of points as traces of plotly.
 
-use super::value::{axis_name, merged, number, round, text, texts};
-use super::{Arrangement, Style, View};
+use super::{Arrangement, Style, View, axis_name, merged, number, round, text, texts};
 use q2c_model::stats::Interval;
 use serde_json::{Value, json};
 

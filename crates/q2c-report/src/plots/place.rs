@@ -18,10 +18,7 @@ fn plot(n: usize, setup: &Setup) -> Plot {
         .view(view("where P is", "% of time").series(states(setup)))
 }
 
-fn by_policy(
-    setup: &Setup,
-    get: fn(&PolicyFigures) -> f64,
-) -> impl Iterator<Item = (&'static str, f64)> {
+fn by_policy(setup: &Setup, get: fn(&PolicyFigures) -> f64) -> impl Iterator<Item = (String, f64)> {
     let policies = setup.policies.iter();
     policies.map(move |figures| (place::policy(figures.policy), get(figures)))
 }

@@ -75,7 +75,8 @@ fn section(section: &Section<'_>, screen: Screen) -> String {
             DocumentPart::Notes(notes) => text += &note_lines(notes, screen),
             DocumentPart::Table(content, weights) => {
                 text += when(at > 0, "\n");
-                text += &table_text(content, weights, screen);
+                text += &terminal_table(content, weights).text(screen);
+                text += &screen.legend(content.legend);
             }
             DocumentPart::Remark(remark) => text += &screen.legend(remark),
             DocumentPart::Lines(lines) => text.extend(lines.iter().map(|line| screen.line(line))),
@@ -100,11 +101,7 @@ fn tone(weight: Weight) -> Tone {
     }
 }
 
-/// The table and its legend. `weights` has one per row, or is empty if the rows are alike.
-fn table_text(content: &ReportTable, weights: &[Weight], screen: Screen) -> String {
-    terminal_table(content, weights).text(screen) + &screen.legend(content.legend)
-}
-
+/// `weights` has one per row, or is empty if the rows are alike.
 fn terminal_table(content: &ReportTable, weights: &[Weight]) -> TerminalTable {
     let column = |(at, head): (usize, &String)| match TerminalColumn::numbers(head) {
         _ if at == 0 || content.has_sentences(&at) => TerminalColumn::words(head),

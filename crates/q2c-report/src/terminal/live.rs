@@ -56,16 +56,6 @@ fn stages_within(interval: &LiveInterval) -> impl Iterator<Item = (&'static str,
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
 }
 
-/// A running capture.
-#[derive(Clone, Copy, Debug)]
-pub struct LiveView<'a> {
-    /// Names the captured disks.
-    pub title: &'a str,
-    /// The intervals so far, or the latest of them, in the order of time. The last one is shown;
-    /// the others are its history.
-    pub intervals: &'a [LiveInterval],
-}
-
 /// The number of lines up to which the list of processes is as short as the table of stages.
 const SHORT_SCREEN_LINES: usize = 23;
 const MAX_HISTOGRAM_LINES: usize = 30;
@@ -74,15 +64,16 @@ const MIN_WIDTH_OF_TWO_COLUMNS: usize = 78;
 const GAP_COLUMNS: usize = 2;
 
 /// The view in at most `height - 1` lines, because the cursor stands below them, and no wider than
-/// the screen. If the room is too small, the histogram goes first, then the history.
+/// the screen. If the room is too small, the histogram goes first, then the history. The last of
+/// `intervals` is shown, those before it are its history; `title` names the captured disks.
 #[must_use]
-pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
+pub fn live(title: &str, intervals: &[LiveInterval], screen: Screen, height: u16) -> String {
     let room = usize::from(height).saturating_sub(1);
     let width = usize::from(screen.width);
-    let Some(last) = view.intervals.last() else {
-        return cut(view.title, width) + "\n";
+    let Some(last) = intervals.last() else {
+        return cut(title, width) + "\n";
     };
-    let mut lines = load_lines(view.title, last, screen);
+    let mut lines = load_lines(title, last, screen);
     let ending = ending_lines(last, screen);
     let max_lines = room.saturating_sub(lines.len() + ending.len());
     lines.extend(stage_and_process_lines(last, width, max_lines, room));
@@ -94,7 +85,7 @@ pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
         5.. => 5,
         _ => 0,
     };
-    lines.extend(history_lines(view.intervals, width, rows));
+    lines.extend(history_lines(intervals, width, rows));
     let rows = remaining(&lines).min(MAX_HISTOGRAM_LINES);
     lines.extend(latency_bars(WHOLE, &last.latency, width, rows));
     lines.truncate(room);

@@ -17,7 +17,7 @@ pub(crate) use bars::bar;
 pub use bars::{latency_bars, least_most};
 pub use btt::btt;
 pub(crate) use document::document;
-pub use live::{LiveView, live, live_head, live_line};
+pub use live::{live, live_head, live_line};
 pub use reproduce_list::reproduce_list;
 pub use rules::rules;
 pub use runs::runs;

@@ -41,20 +41,15 @@ impl TerminalColumn {
     }
 
     /// Aligns the column to the left and never breaks its fields.
-    pub(crate) fn left(self) -> Self {
-        TerminalColumn {
-            right: false,
-            wraps: false,
-            ..self
-        }
+    pub(crate) fn left(mut self) -> Self {
+        (self.right, self.wraps) = (false, false);
+        self
     }
 
     /// Allows to leave the column out on a narrow screen; the last optional column goes first.
-    pub(crate) fn optional(self) -> Self {
-        TerminalColumn {
-            optional: true,
-            ..self
-        }
+    pub(crate) fn optional(mut self) -> Self {
+        self.optional = true;
+        self
     }
 }
 
@@ -117,7 +112,8 @@ impl TerminalTable {
 
     /// The table's lines on this screen. Each ends in a line feed, without blanks before it.
     pub fn text(&self, screen: Screen) -> String {
-        draw(self, &fit(self, screen.columns()), screen)
+        let fit = fit_widths(self, &widths(self), screen.columns());
+        draw(self, &fit, screen)
     }
 }
 
@@ -153,11 +149,6 @@ struct TableFit {
 struct Width {
     natural: usize,
     least: usize,
-}
-
-/// Lays a table out for a screen of `room` columns.
-fn fit(table: &TerminalTable, room: usize) -> TableFit {
-    fit_widths(table, &widths(table), room)
 }
 
 fn fit_widths(table: &TerminalTable, widths: &[Width], room: usize) -> TableFit {

@@ -1,6 +1,6 @@
 //! The curves of charts: a figure over time, over phases or over an axis.
 
-use crate::claim::eval::series::{WholePhase, figure_at, interval_figures};
+use crate::claim::eval::{WholePhase, figure_at, interval_figures};
 use crate::claim::expr::FigureReference;
 use crate::claim::parse::figure;
 use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};

@@ -1,29 +1,26 @@
 //! Experiments as files: `experiments/NAME.toml`, schema `q2c.reproduce/2`.
 
-mod built_in;
 mod check;
-mod claims;
-mod length;
-mod problem;
 mod raw;
 mod rules;
 mod settings;
 
-pub use built_in::{built_in_experiment, built_in_experiments};
-pub use problem::ExperimentError;
 pub use rules::CompetingRules;
 pub(crate) use settings::{DeviceSpec, JobSettings, RamDeviceSpec, SettingsText, TARGET};
 
 use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
-use crate::jobs::AxisValues;
+use crate::jobs::{AxisValues, MIN_SLICE};
+use crate::studies::place::TRIAL_S;
 use itertools::Itertools;
 use q2c_model::Nanos;
 use q2c_place::study::SetupRequest;
 use q2c_result::reproduce::{Axis, Chart, StudyKind, VariantOf, Window};
+use q2c_study::LIBRARY;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use toml::Spanned;
 
 pub(crate) const SCHEMA: &str = "q2c.reproduce/2";
@@ -144,6 +141,17 @@ impl TryFrom<String> for KernelBound {
         bound.ok_or_else(|| format!("`{text}` is no bound; write \"< 5.0\" or \">= 5.0\""))
     }
 }
+
+/// Time to start and end a trial of jobs, without its phases, seconds.
+const START_UP_S: f64 = 0.03;
+/// Additional time for each thread, seconds.
+const THREAD_S: f64 = 0.001;
+/// Time to create and remove a file or a file system for a trial, seconds.
+const FILE_S: f64 = 0.15;
+/// Time to create and remove a module's RAM device for a trial, seconds.
+const RAM_S: f64 = 0.02;
+/// Time to simulate a sleep rule on a pattern of the library, seconds.
+const RULE_S: f64 = 0.000_3;
 
 impl Experiment {
     /// Parses an experiment from the text of a file. The error lists every mistake with its line.
@@ -267,6 +275,51 @@ impl Experiment {
     pub fn takes_target(&self) -> bool {
         self.settings().any(SettingsText::uses_target)
     }
+
+    /// Expected length with this number of trials of each point and times multiplied by `scale`,
+    /// seconds. `None` if it only reads another command's result. It is shorter if a module or tool
+    /// is missing.
+    pub fn length_s(&self, scale: f64, trials: u32) -> Option<f64> {
+        let trials = f64::from(trials);
+        match self.study() {
+            StudyKind::Compare => None,
+            StudyKind::Place => Some(trials * TRIAL_S),
+            StudyKind::Rules => {
+                let policies = self.rules.as_ref().map_or(0, |rules| rules.policies.len());
+                Some((policies * LIBRARY.len()) as f64 * RULE_S)
+            }
+            StudyKind::Jobs | StudyKind::Stages => {
+                let points = self.points();
+                let trial_lengths_s = points.iter().map(|at| self.trial_of_point_s(at, scale));
+                Some(trials * trial_lengths_s.sum::<f64>())
+            }
+        }
+    }
+
+    /// The lengths of the phases after all times are multiplied by `scale`.
+    pub(crate) fn scaled_phases(&self, scale: f64) -> Vec<Nanos> {
+        let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
+        let phases = self.phases.iter();
+        phases.map(|phase| scaled(phase).max(MIN_SLICE)).collect()
+    }
+
+    pub(crate) fn trial_of_point_s(&self, at: &AxisValues, scale: f64) -> f64 {
+        let phases = self.scaled_phases(scale).into_iter();
+        phases.map(Nanos::as_secs_f64).sum::<f64>() + self.start_up_s(at)
+    }
+
+    fn start_up_s(&self, at: &AxisValues) -> f64 {
+        let full = self.expand(at);
+        let threads = |settings: &SettingsText| Some(settings.settings_at(&full).ok()?.threads);
+        let threads = self.settings().filter_map(threads).max();
+        let devices = self.devices.iter();
+        let making = devices.map(|device| match device.fill(&full).parse() {
+            Ok(DeviceSpec::Simulated(_)) | Err(_) => 0.0,
+            Ok(DeviceSpec::Loop(_) | DeviceSpec::FileOn(..)) => FILE_S,
+            Ok(DeviceSpec::RamdiskMq(_) | DeviceSpec::NullBlk(_)) => RAM_S,
+        });
+        START_UP_S + making.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
+    }
 }
 
 /// Replaces the names of axes in braces by the values of a point.
@@ -276,4 +329,110 @@ pub(crate) fn fill(text: &str, at: &AxisValues) -> String {
         text = text.replace(&format!("{{{axis}}}"), value);
     }
     text
+}
+
+/// A mistake in an experiment file.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line}: {words}")]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, and what to write instead.
+    pub words: String,
+}
+
+/// An experiment that cannot be used.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// No built-in experiment has this name.
+    #[error("find experiment `{name}`: there are {known}; a file's name ends in .toml")]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// Names of the built-in experiments.
+        known: String,
+    },
+    /// The file is wrong.
+    #[error("understand the experiment:{}", lines(.0))]
+    Wrong(Vec<Problem>),
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+    lines.collect()
+}
+
+pub(super) struct Problems<'a> {
+    pub text: &'a str,
+    pub all: Vec<Problem>,
+}
+
+impl Problems<'_> {
+    pub(crate) fn add<T>(&mut self, at: &Spanned<T>, words: impl Into<String>) {
+        self.add_at(at.span(), words.into());
+    }
+
+    pub(crate) fn add_if<T>(&mut self, wrong: bool, at: &Spanned<T>, words: impl Into<String>) {
+        if wrong {
+            self.add(at, words);
+        }
+    }
+
+    pub(crate) fn add_at(&mut self, span: Range<usize>, words: String) {
+        let before = &self.text[..span.start.min(self.text.len())];
+        let line = before.matches('\n').count() + 1;
+        let problem = Problem { line, words };
+        if !self.all.contains(&problem) {
+            self.all.push(problem);
+        }
+    }
+
+    /// Unwraps a value. An error becomes a problem at the place of `at`.
+    pub(crate) fn ok<T, V>(&mut self, at: &Spanned<V>, value: Result<T, String>) -> Option<T> {
+        value.map_err(|message| self.add(at, message)).ok()
+    }
+}
+
+const TEXTS: [&str; 24] = [
+    include_str!("../../../../experiments/miss-rate-interference.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
+    include_str!("../../../../experiments/sleep-ratio-interference.toml"),
+    include_str!("../../../../experiments/sleep-ratio-interference-2cpu.toml"),
+    include_str!("../../../../experiments/replay-ssd-comparison.toml"),
+    include_str!("../../../../experiments/interfaces-by-jobs.toml"),
+    include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
+    include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
+    include_str!("../../../../experiments/hybrid-tuned.toml"),
+    include_str!("../../../../experiments/rule-study.toml"),
+    include_str!("../../../../experiments/placement-between-cores.toml"),
+    include_str!("../../../../experiments/placement-within-core.toml"),
+    include_str!("../../../../experiments/placement-balancer.toml"),
+    include_str!("../../../../experiments/blkmq-kernel-version.toml"),
+    include_str!("../../../../experiments/blkmq-core-scaling.toml"),
+    include_str!("../../../../experiments/blkmq-macro-scaling.toml"),
+    include_str!("../../../../experiments/hwqueue-scaling.toml"),
+    include_str!("../../../../experiments/nr-requests-scaling.toml"),
+    include_str!("../../../../experiments/fs-shared-file-scaling.toml"),
+    include_str!("../../../../experiments/stage-bottleneck.toml"),
+    include_str!("../../../../experiments/queue-balance.toml"),
+    include_str!("../../../../experiments/queue-balance-2cpu.toml"),
+    include_str!("../../../../experiments/ramdisk-verification.toml"),
+];
+
+/// All built-in experiments.
+pub fn built_in_experiments() -> Result<Vec<Experiment>, ExperimentError> {
+    TEXTS.iter().map(|text| Experiment::parse(text)).collect()
+}
+
+/// The built-in experiment of this name.
+pub fn built_in_experiment(name: &str) -> Result<Experiment, ExperimentError> {
+    let experiments = built_in_experiments()?;
+    let known: Vec<String> = experiments.iter().map(|known| known.name.clone()).collect();
+    let experiment = experiments.into_iter().find(|known| known.name == name);
+    experiment.ok_or_else(|| ExperimentError::Unknown {
+        name: name.to_owned(),
+        known: known.join(", "),
+    })
 }

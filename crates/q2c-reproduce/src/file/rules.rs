@@ -1,6 +1,6 @@
 //! Checks the section `[study]`: the rules that compete over the library of patterns.
 
-use super::problem::Problems;
+use super::Problems;
 use super::raw::{OneOrMore, RawGroup, RawStudy};
 use crate::claim::scope::unknown_name;
 use crate::jobs::AxisValues;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::file::problem::Problem;
+use crate::file::Problem;
 
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "small"

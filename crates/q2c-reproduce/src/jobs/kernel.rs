@@ -1,7 +1,7 @@
 //! The kernel's hybrid polling under the jobs: set in each phase, and counted by a probe.
 
+use super::PreparedJob;
 use super::lanes::TrialJob;
-use super::resources::PreparedJob;
 use super::series::JobTrial;
 use crate::file::TARGET;
 use q2c_capture::kernel_hybrid::{Delay, HybridCounts, KernelHybrid};

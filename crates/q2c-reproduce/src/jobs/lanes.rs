@@ -2,10 +2,15 @@
 //! and rings continue. Otherwise other threads take over, which have waited since the start of the
 //! run with their rings open.
 
-use super::resources::PreparedJob;
-use q2c_engine::{Activity, JobPlan};
-use q2c_model::{Bytes, CpuId};
+use super::PreparedJob;
+use super::kernel::KernelPolling;
+use super::series::SliceLog;
+use q2c_engine::{Activity, JobPlan, Live, LiveAnswer, LivePlan, RunError, live};
+use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
+use q2c_workbench::workload::{Boundary, Site, first_fault};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A job over the phases of a trial.
 #[derive(Clone, Debug)]
@@ -77,32 +82,178 @@ pub(crate) fn activities(workers: &[JobWorker], jobs: &[TrialJob], phase: usize)
     activities
 }
 
-pub(crate) fn plans(
-    workers: &[JobWorker],
-    jobs: &[TrialJob],
-    capacity: impl Fn(CpuId) -> usize,
-    seed: u64,
-) -> Vec<JobPlan> {
-    let first = activities(workers, jobs, 0);
-    let plan = |((n, worker), activity): ((usize, &JobWorker), Activity)| JobPlan {
-        name: format!("{} thread {n}", jobs[worker.job].name),
-        engine: worker.ready.engine.clone(),
-        medium: worker.ready.medium.clone(),
-        pattern: worker.ready.settings.pattern,
-        bs: worker.ready.settings.bs,
-        base: Bytes(0),
-        span: worker.ready.span,
-        depth: worker.ready.settings.depth,
-        cpu: worker.cpu,
-        seed: seed.wrapping_add(n as u64 * 7919),
-        activities: vec![activity],
-        capacity: capacity(worker.cpu),
-        tally: false,
-        rate: None,
-        think: None,
-        stop_on_fault: true,
-    };
-    workers.iter().enumerate().zip(first).map(plan).collect()
+pub(crate) struct LiveTrial<'a> {
+    pub jobs: &'a [TrialJob],
+    pub workers: &'a [JobWorker],
+    pub phases: &'a [Nanos],
+    pub slice: Nanos,
+    /// CPU of the thread that collects slices.
+    pub listener: Option<CpuId>,
+    pub site: &'a Site,
+    pub seed: u64,
+    pub stop: &'a AtomicBool,
+}
+
+pub(crate) struct LiveOutcome {
+    pub log: SliceLog,
+    /// The machine's counters at the start of each phase and at the end.
+    pub boundaries: Vec<Boundary>,
+    /// The number of the order of each phase, which slices carry.
+    pub orders: Vec<u64>,
+    pub fault: Option<String>,
+    /// Threads that reported nothing of the last phase until long after its end.
+    pub silent_threads: usize,
+    pub stopped: bool,
+    pub setting_error: Option<String>,
+}
+
+/// Most samples of a thread in a slice; further I/Os are counted but not sampled.
+const MAX_SAMPLES: f64 = 40_000.0;
+/// Fewest samples of a thread in a slice for which memory is reserved.
+const MIN_SAMPLES: f64 = 256.0;
+/// Largest expected IOPS of a CPU.
+const IOPS_PER_CPU: f64 = 600e3;
+/// A thread's last slice may be this late at the end of the run, ns.
+const MAX_LATE_NS: u64 = 300_000_000;
+
+impl LiveTrial<'_> {
+    pub fn run(&self, kernel: &mut KernelPolling) -> Result<LiveOutcome, RunError> {
+        let capacity = |cpu: CpuId| {
+            let sharing = self.workers.iter().filter(|worker| worker.cpu == cpu);
+            let sharing = sharing.count().max(1) as f64;
+            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing;
+            expected.clamp(MIN_SAMPLES, MAX_SAMPLES) as usize
+        };
+        let plan = LivePlan {
+            jobs: self.plans(capacity),
+            slice: self.slice,
+            listener_cpu: self.listener,
+            time: self.site.time.clone(),
+            samples: false,
+        };
+        let listen = |live_run: &mut Live<'_>| self.listen(live_run, kernel);
+        let (heard, data) = live(plan, self.stop, listen)?;
+        let fault = first_fault(&data);
+        let mut ran = heard?;
+        ran.stopped =
+            data.stopped || (fault.is_none() && ran.boundaries.len() <= self.phases.len());
+        ran.fault = fault;
+        Ok(ran)
+    }
+
+    fn plans(&self, capacity: impl Fn(CpuId) -> usize) -> Vec<JobPlan> {
+        let first = activities(self.workers, self.jobs, 0);
+        let plan = |((n, worker), activity): ((usize, &JobWorker), Activity)| JobPlan {
+            name: format!("{} thread {n}", self.jobs[worker.job].name),
+            engine: worker.ready.engine.clone(),
+            medium: worker.ready.medium.clone(),
+            pattern: worker.ready.settings.pattern,
+            bs: worker.ready.settings.bs,
+            base: Bytes(0),
+            span: worker.ready.span,
+            depth: worker.ready.settings.depth,
+            cpu: worker.cpu,
+            seed: self.seed.wrapping_add(n as u64 * 7919),
+            activities: vec![activity],
+            capacity: capacity(worker.cpu),
+            tally: false,
+            rate: None,
+            think: None,
+            stop_on_fault: true,
+        };
+        self.workers
+            .iter()
+            .enumerate()
+            .zip(first)
+            .map(plan)
+            .collect()
+    }
+
+    fn slices(&self, phase: usize) -> u64 {
+        ((self.phases[phase].0 + self.slice.0 / 2) / self.slice.0).max(1)
+    }
+
+    fn listen(
+        &self,
+        live_run: &mut Live<'_>,
+        kernel: &mut KernelPolling,
+    ) -> Result<LiveOutcome, RunError> {
+        let start = live_run.start_ns();
+        let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
+        let mut log = SliceLog::new(self.workers.len(), self.slice, whole);
+        log.start_ns = start;
+        log.tids = live_run.tids().to_vec();
+        let mut ran = LiveOutcome {
+            log,
+            silent_threads: 0,
+            boundaries: vec![Boundary::read(self.site)],
+            orders: vec![0],
+            fault: None,
+            stopped: false,
+            setting_error: None,
+        };
+        kernel.start(start, self.slice);
+        let mut end = 0;
+        for phase in 0..self.phases.len() {
+            end += self.slices(phase);
+            let next = phase + 1;
+            let cut = start + end * self.slice.0;
+            if next < self.phases.len() {
+                // An order takes effect at the next cut that all threads can reach. So it is given
+                // within the last slice of the phase.
+                let time = cut - self.slice.0 + self.slice.0 / 4;
+                if !self.take_slices_until(time, live_run, &mut ran.log, kernel) {
+                    return Ok(ran);
+                }
+                let order = live_run.order(activities(self.workers, self.jobs, next))?;
+                ran.orders.push(order);
+            }
+            if !self.take_slices_until(cut, live_run, &mut ran.log, kernel) {
+                return Ok(ran);
+            }
+            ran.boundaries.push(Boundary::read(self.site));
+            if next < self.phases.len() && ran.setting_error.is_none() {
+                ran.setting_error = kernel.enter(next).err();
+            }
+        }
+        let late = start + end * self.slice.0 + MAX_LATE_NS;
+        while ran.log.late_threads(end) > 0 && self.site.time.now() < late {
+            let time = self.site.time.now() + self.slice.0 / 4;
+            if !self.take_slices_until(time, live_run, &mut ran.log, kernel) {
+                break;
+            }
+        }
+        let last_phase = self.phases.len().saturating_sub(1);
+        ran.silent_threads = ran.log.late_threads(end - self.slices(last_phase) + 1);
+        Ok(ran)
+    }
+
+    /// Takes slices until the clock shows `until` (ns). False if the run has ended.
+    fn take_slices_until(
+        &self,
+        until: u64,
+        live_run: &mut Live<'_>,
+        log: &mut SliceLog,
+        kernel: &mut KernelPolling,
+    ) -> bool {
+        loop {
+            let now = self.site.time.now();
+            let due = kernel.read_if_due(now).unwrap_or(until);
+            let left = until.saturating_sub(now);
+            if left == 0 {
+                return true;
+            }
+            let left = left.min(due.saturating_sub(now));
+            match live_run.hear(Duration::from_nanos(left)) {
+                LiveAnswer::Slice(slice) => log.take(&slice),
+                LiveAnswer::Nothing => {}
+                LiveAnswer::End => return false,
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

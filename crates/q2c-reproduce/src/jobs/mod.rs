@@ -1,30 +1,31 @@
 //! The study of jobs, which do I/O in phases of time; a phase may change their settings.
 
-mod cpus;
 mod kernel;
 mod lanes;
-mod live;
-mod resources;
 mod series;
 mod stages;
 
-pub use resources::{JobResources, UserTarget};
 pub(crate) use stages::STAGE_FIGURES;
 pub use stages::capture_refusal;
 
-use crate::devices::DevicesByName;
-use crate::file::{Experiment, ExperimentJob, JobSettings, SettingsText};
-use cpus::{CpuDemand, assign_cpus, cpus_needed};
+use crate::devices::{DeviceMaker, DevicesByName};
+use crate::file::{Experiment, ExperimentJob, JobSettings, SettingsText, TARGET};
 use kernel::KernelPolling;
-use lanes::{TrialJob, workers};
-use live::LiveTrial;
-use q2c_model::{CpuId, Nanos};
+use lanes::{LiveTrial, TrialJob, workers};
+use q2c_bench::abilities::{Abilities, MethodPath};
+use q2c_bench::interface::Interface;
+use q2c_bench::media::Media;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_result::reproduce::{CpuUse, PointTrial, Window};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
+use q2c_workbench::workload::Site;
 use series::JobTrial;
 use stages::TrialCapture;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The value of each axis.
 pub type AxisValues = BTreeMap<String, String>;
@@ -192,6 +193,47 @@ fn demands(experiment: &Experiment, at: &AxisValues) -> Result<Vec<PhaseDemands>
     (0..experiment.phases.len()).map(phase).collect()
 }
 
+/// The demand of a job in a phase: its threads, and the number of CPUs that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CpuDemand {
+    threads: u32,
+    cpus: u32,
+}
+
+/// The CPUs of each job's threads. A `None` in `demands` is a resting job. Jobs take CPUs in turn.
+/// If there are too few, the first job keeps its own, and the others share the rest.
+fn assign_cpus(demands: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
+    let mut taken = 0;
+    let mut first = 0;
+    let place = |demand: &Option<CpuDemand>| {
+        let Some(demand) = demand else {
+            return Vec::new();
+        };
+        let wanted = demand.cpus as usize;
+        let fits = taken + wanted <= cpus.len();
+        let rest = cpus.get(first..).filter(|rest| !rest.is_empty() && !fits);
+        let (pool, from) = match rest {
+            Some(rest) => (rest, taken - first),
+            None => (cpus, taken),
+        };
+        let slot = |thread: usize| pool[(from + thread % wanted) % pool.len()];
+        let threads = (0..demand.threads as usize).map(slot).collect();
+        if taken == 0 {
+            first = wanted.min(cpus.len());
+        }
+        taken += wanted;
+        threads
+    };
+    demands.iter().map(place).collect()
+}
+
+fn cpus_needed(demands: &[Option<CpuDemand>], present: u32) -> CpuUse {
+    CpuUse {
+        needed: demands.iter().flatten().map(|demand| demand.cpus).sum(),
+        present,
+    }
+}
+
 impl Plan for JobsPlan<'_> {
     type Cell = AxisValues;
     type Outcome = PointTrial;
@@ -226,5 +268,204 @@ impl Plan for JobsPlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<PointTrial, CellError> {
         self.trial(&cell.cell, context)
+    }
+}
+
+/// The user's target, opened.
+pub struct UserTarget<'a> {
+    /// Where the I/O of each interface goes.
+    pub media: &'a Media,
+    /// Bytes of the target in use.
+    pub span: Bytes,
+    /// Engine of jobs that name none: that of a simulated target, or the user's. `None`: io_uring.
+    pub engine: Option<EngineSpec>,
+    /// The abilities of device and kernel.
+    pub abilities: Abilities,
+}
+
+/// All resources of the jobs.
+pub struct JobResources<'a> {
+    /// The user's target; `None` if the experiment uses none.
+    pub target: Option<UserTarget<'a>>,
+    /// The clock, and the source of the machine's counters.
+    pub site: &'a Site,
+    /// CPUs in the order in which jobs take them.
+    pub cpus: &'a [CpuId],
+    /// Creates the devices of the file.
+    pub maker: DeviceMaker,
+    /// Folder of the journal of changed settings; without it no setting can be changed.
+    pub restore_dir: Option<PathBuf>,
+}
+
+/// A job's settings on the device that they name, ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct PreparedJob {
+    pub engine: EngineSpec,
+    pub medium: Medium,
+    pub span: Bytes,
+    pub waits: LaneMethod,
+    /// The sleep that the kernel does inside the call; `None` for other methods.
+    pub kernel: Option<KernelSleep>,
+    pub settings: JobSettings,
+    /// The CPU of each thread.
+    pub cpus: Vec<CpuId>,
+}
+
+impl PreparedJob {
+    pub(crate) fn method(&self) -> Method {
+        let lane = || self.waits.clone().into();
+        self.kernel.clone().map_or_else(lane, Method::HybridKernel)
+    }
+
+    /// True if threads can continue from `other` with these settings: only the method differs.
+    pub(crate) fn can_share_ring(&self, other: &PreparedJob) -> bool {
+        let (one, two) = (&self.settings, &other.settings);
+        self.engine == other.engine
+            && one.device == two.device
+            && (one.pattern, one.bs, one.depth) == (two.pattern, two.bs, two.depth)
+    }
+}
+
+/// The device that a job does its I/O on.
+struct JobDevice<'a> {
+    interface: Interface,
+    abilities: Abilities,
+    medium: &'a dyn Fn(&EngineSpec) -> Medium,
+    span: Bytes,
+}
+
+impl JobResources<'_> {
+    /// Resolves the settings on their device, by the first of their methods that works here.
+    pub(crate) fn prepare(
+        &self,
+        settings: JobSettings,
+        cpus: Vec<CpuId>,
+        made: &DevicesByName,
+    ) -> Result<PreparedJob, String> {
+        let null = Interface::Engine(EngineSpec::Null);
+        if settings.engine.as_ref() == Some(&null) {
+            let device = JobDevice {
+                interface: null,
+                abilities: Abilities::default(),
+                medium: &|_| Medium::None,
+                span: NO_DEVICE,
+            };
+            return device.prepare(settings, cpus);
+        }
+        if settings.device != TARGET {
+            let made = made.get(&settings.device);
+            let made = made.ok_or_else(|| format!("there is no device {}", settings.device))?;
+            let device = JobDevice {
+                interface: interface(&settings, made.engine.as_ref())?,
+                abilities: Abilities::default(),
+                medium: &|_| made.medium.clone(),
+                span: made.span,
+            };
+            return device.prepare(settings, cpus);
+        }
+        let target = self
+            .target
+            .as_ref()
+            .ok_or("the job works on the user's target, and none was named; name one with --target or --scratch")?;
+        let interface = interface(&settings, target.engine.as_ref())?;
+        target.media.absence(&interface).map_or(Ok(()), Err)?;
+        let device = JobDevice {
+            interface,
+            abilities: target.abilities,
+            medium: &|engine| target.media.medium_for(engine),
+            span: target.span,
+        };
+        device.prepare(settings, cpus)
+    }
+}
+
+impl JobDevice<'_> {
+    fn prepare(&self, settings: JobSettings, cpus: Vec<CpuId>) -> Result<PreparedJob, String> {
+        let way = |method: &Method| -> Result<(MethodPath, EngineSpec), String> {
+            let interface = interface_for(&self.interface, &settings, method);
+            let way = MethodPath::resolve(&interface, method, settings.depth, self.abilities)?;
+            let engine = way.interface.engine().cloned().ok_or_else(|| {
+                format!("{interface} is a program of its own, and its figures have no series")
+            })?;
+            Ok((way, engine))
+        };
+        let mut ways = settings.methods.iter().map(way);
+        let first = ways.next().ok_or("the job names no method")?;
+        let (way, engine) = first.or_else(|reason| ways.find_map(Result::ok).ok_or(reason))?;
+        Ok(PreparedJob {
+            medium: (self.medium)(&engine),
+            engine,
+            span: self.span,
+            waits: way.waits,
+            kernel: way.kernel,
+            settings,
+            cpus,
+        })
+    }
+}
+
+/// Span in bytes for a job that does no I/O.
+const NO_DEVICE: Bytes = Bytes(1 << 30);
+
+/// Chooses pvsync2 on a real device for the kernel's sleep, which exists only in its calls.
+fn interface_for(interface: &Interface, settings: &JobSettings, method: &Method) -> Interface {
+    let real = interface.engine().is_some_and(EngineSpec::needs_file);
+    let pvsync2 = match (method, &settings.engine) {
+        (Method::HybridKernel(_), None) if real => "pvsync2".parse().ok(),
+        _ => None,
+    };
+    pvsync2.unwrap_or_else(|| interface.clone())
+}
+
+/// The interface of a job; a simulated device is its own engine.
+fn interface(settings: &JobSettings, device: Option<&EngineSpec>) -> Result<Interface, String> {
+    match (&settings.engine, device) {
+        (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
+        (None, None) => "io_uring".parse(),
+        (Some(engine), Some(device)) if !device.needs_file() => Err(format!(
+            "{engine} needs a file or device, and the device is simulated ({device})"
+        )),
+        (Some(engine), _) => Ok(engine.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(threads: u32, cpus: u32) -> Option<CpuDemand> {
+        Some(CpuDemand { threads, cpus })
+    }
+
+    fn numbers(placed: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
+        placed
+            .iter()
+            .map(|cpus| cpus.iter().map(|cpu| cpu.0).collect())
+            .collect()
+    }
+
+    #[test]
+    fn each_job_has_its_cpus_where_there_are_enough() {
+        let cpus: Vec<CpuId> = (0..8).map(CpuId).collect();
+        let cpus_by_job = assign_cpus(&[demand(1, 1), None, demand(4, 4), demand(2, 1)], &cpus);
+        let wanted = vec![vec![0], vec![], vec![1, 2, 3, 4], vec![5, 5]];
+        assert_eq!(numbers(&cpus_by_job), wanted);
+    }
+
+    #[test]
+    fn the_first_job_keeps_its_cpu_where_there_are_too_few() {
+        let cpus = [CpuId(1), CpuId(0)];
+        let cpus_by_job = assign_cpus(&[demand(1, 1), demand(4, 4)], &cpus);
+        assert_eq!(numbers(&cpus_by_job), [vec![1], vec![0, 0, 0, 0]]);
+        let cpus_by_job = assign_cpus(&[demand(3, 3), demand(1, 1)], &cpus);
+        assert_eq!(numbers(&cpus_by_job), [vec![1, 0, 1], vec![0]]);
+        let cpus_by_job = assign_cpus(&[demand(1, 1), demand(1, 1)], &cpus[..1]);
+        assert_eq!(numbers(&cpus_by_job), [vec![1], vec![1]]);
+    }
+
+    #[test]
+    fn the_jobs_of_a_phase_are_counted() {
+        let cpu_use = cpus_needed(&[demand(1, 1), None, demand(8, 4)], 2);
+        assert_eq!((cpu_use.needed, cpu_use.present), (5, 2));
     }
 }

@@ -1,6 +1,6 @@
 //! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
-use super::live::LiveTrial;
+use super::lanes::LiveTrial;
 use super::series::JobTrial;
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};

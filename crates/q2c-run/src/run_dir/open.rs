@@ -198,17 +198,13 @@ fn checksum(plan: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn check_resumable(
-    path: &Path,
-    record: &RunRecord,
-    identity: &Identity,
-) -> Result<(), RunDirError> {
+fn check_resumable(path: &Path, run: &RunRecord, identity: &Identity) -> Result<(), RunDirError> {
     let path = path.to_path_buf();
-    if record.state == RunState::Complete {
+    if run.state == RunState::Complete {
         return Err(RunDirError::AlreadyComplete(path));
     }
-    let mut differences = record.identity.differences(identity);
-    differences.extend(plan_difference(&path, record)?);
+    let mut differences = run.identity.differences(identity);
+    differences.extend(plan_difference(&path, run)?);
     if differences.is_empty() {
         Ok(())
     } else {

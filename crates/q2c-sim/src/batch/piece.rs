@@ -78,13 +78,7 @@ impl Piece {
         self.len()
     }
 
-    fn push(
-        &mut self,
-        trace: &RecordingColumns<'_>,
-        i: usize,
-        max_thought: i64,
-        draws: &WakeDraws,
-    ) {
+    fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, max_think: i64, draws: &WakeDraws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let gap = trace.gap[i] as i64;
         let io = self.first + self.len() as u64;
@@ -95,7 +89,7 @@ impl Piece {
         self.returned.push((self.total + submit) as i32);
         self.submit.push(submit as i32);
         self.waited.push(waited + wait);
-        self.thought.push(thought + gap.min(max_thought));
+        self.thought.push(thought + gap.min(max_think));
         let row = bucket_of(unpack(trace.ios[i])).unwrap_or(BUCKETS);
         self.row.push(row as u8);
         self.z_clear.push(z_clear);

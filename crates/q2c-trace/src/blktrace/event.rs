@@ -111,10 +111,8 @@ impl BlktraceEvent {
 
     /// The device number as major and minor.
     pub const fn device(&self) -> DevId {
-        DevId {
-            major: self.device >> 20,
-            minor: self.device & 0xf_ffff,
-        }
+        let (major, minor) = (self.device >> 20, self.device & 0xf_ffff);
+        DevId { major, minor }
     }
 }
 

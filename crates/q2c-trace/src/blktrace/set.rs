@@ -145,19 +145,16 @@ pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
 ) -> Result<MatchSummary, E> {
     let mut matcher = Matcher::with_limit(limit);
-    let mut batch = SpanBatch(Vec::with_capacity(
-        SpanBatch::LEN + SpanBatch::HELD_BACK + 1,
-    ));
+    let full = SpanBatch::LEN + SpanBatch::HELD_BACK;
+    let mut batch = SpanBatch(Vec::with_capacity(full + 1));
     let mut time_range: Option<(u64, u64)> = None;
     while let Some(event) = merge.next_event()? {
-        time_range = Some((
-            time_range.map_or(event.time, |(first, _)| first),
-            event.time,
-        ));
+        let first_ns = time_range.map_or(event.time, |(first, _)| first);
+        time_range = Some((first_ns, event.time));
         matcher.event(&event, merge.context().gaps_passed, &mut |span| {
             batch.push(span)
         });
-        if batch.0.len() >= SpanBatch::LEN + SpanBatch::HELD_BACK {
+        if batch.0.len() >= full {
             let ready = batch.0.len() - SpanBatch::HELD_BACK;
             out(&batch.0[..ready], &merge.context().notes)?;
             batch.0.drain(..ready);

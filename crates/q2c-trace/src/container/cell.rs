@@ -1,7 +1,7 @@
 //! Converts records to Arrow arrays, and back.
 
 use super::column::Column;
-use super::error::{TraceError, input_error};
+use super::error::{Result, TraceError, input_error};
 use super::schema;
 use crate::blktrace::IntMap;
 use crate::process::cut_name;
@@ -202,7 +202,7 @@ type BadCell = (&'static str, String);
 
 /// Makes the records of a batch, which must have every column that is never null. Other columns may
 /// be absent. `path` names the trace in messages.
-pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>, TraceError> {
+pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>> {
     let (layer, device) = (Layer::User, DevId::default());
     let blank = IoRecord::new(0, layer, device, Op::Other, Sectors(0), Bytes(0));
     let mut records = vec![blank; batch.num_rows()];

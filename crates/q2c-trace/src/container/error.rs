@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
+pub(super) type Result<T, E = TraceError> = std::result::Result<T, E>;
+
 /// A trace that could not be written or read.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]

@@ -2,7 +2,7 @@
 
 use super::cell::{bad_value, records};
 use super::column::Column;
-use super::error::TraceError;
+use super::error::Result;
 use super::schema;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
@@ -29,7 +29,7 @@ impl Frame {
     /// has a trace's description ([`TraceReader::arrow_schema`](super::TraceReader::arrow_schema)),
     /// that is the frame's. Fails if a column is missing or of another type, or if the description
     /// is damaged.
-    pub fn new(name: &Path, found: &Schema) -> Result<Self, TraceError> {
+    pub fn new(name: &Path, found: &Schema) -> Result<Self> {
         for &column in Column::ALL {
             check_type(column, found, name)?;
         }
@@ -37,11 +37,9 @@ impl Frame {
             source: "arrow".to_owned(),
             ..TraceMeta::default()
         };
-        let meta = schema::find_meta(found.metadata(), name)?;
-        Ok(Frame {
-            name: name.to_owned(),
-            meta: meta.unwrap_or_else(default_meta),
-        })
+        let meta = schema::find_meta(found.metadata(), name)?.unwrap_or_else(default_meta);
+        let name = name.to_owned();
+        Ok(Frame { name, meta })
     }
 
     /// The description of the frame.
@@ -54,7 +52,7 @@ impl Frame {
     pub fn records<'a>(
         &'a self,
         batch: &'a RecordBatch,
-    ) -> impl Iterator<Item = Result<Vec<IoRecord>, TraceError>> + 'a {
+    ) -> impl Iterator<Item = Result<Vec<IoRecord>>> + 'a {
         let starts = (0..batch.num_rows()).step_by(SLICE_ROWS);
         starts.map(|from| {
             let slice = batch.slice(from, SLICE_ROWS.min(batch.num_rows() - from));
@@ -64,7 +62,7 @@ impl Frame {
     }
 
     /// Checks rows, of which the first is row `from` of its batch.
-    fn check_nulls(&self, slice: &RecordBatch, from: usize) -> Result<(), TraceError> {
+    fn check_nulls(&self, slice: &RecordBatch, from: usize) -> Result<()> {
         for &column in Column::ALL.iter().filter(|column| !column.is_optional()) {
             let cells = slice.column_by_name(column.name());
             let nulls = cells.and_then(|cells| cells.logical_nulls());
@@ -78,7 +76,7 @@ impl Frame {
     }
 }
 
-fn check_type(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
+fn check_type(column: Column, found: &Schema, name: &Path) -> Result<()> {
     let field = schema::field_of(found, column, name)?;
     let is_text_column = is_text(&column.data_type());
     if *field.data_type() == column.data_type() || is_text_column && is_text(field.data_type()) {

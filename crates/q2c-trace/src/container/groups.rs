@@ -107,10 +107,8 @@ impl<W: Write + Send> RowGroupWriter<W> {
         if self.sent - self.appended > self.workers.len() {
             self.append()?;
         }
-        let group = RowGroupJob {
-            number: self.sent,
-            batches: std::mem::take(&mut self.batches),
-        };
+        let (number, batches) = (self.sent, std::mem::take(&mut self.batches));
+        let group = RowGroupJob { number, batches };
         self.rows = 0;
         let worker = &self.workers[self.sent % self.workers.len()];
         self.sent += 1;

@@ -1,5 +1,5 @@
 use super::column::Column;
-use super::error::{TraceError, input_error};
+use super::error::{Result, input_error};
 use super::scan::Scan;
 use super::writer::{io_error, parquet_error};
 use super::{cell, schema};
@@ -33,7 +33,7 @@ pub struct TraceReader {
 
 impl TraceReader {
     /// Opens a trace and reads its description, but no records.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let file = SharedFile::open(&path).map_err(io_error("open trace", &path))?;
         schema::check_ends(&file, &path)?;
@@ -69,7 +69,7 @@ impl TraceReader {
 
     /// Streams records. Columns that are never null are always read; an optional column that the
     /// scan leaves out is `None`. The iterator reports damaged pages.
-    pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
+    pub fn records(&self, scan: &Scan) -> Result<Records> {
         let mut scan = scan.clone();
         if let Some(columns) = &mut scan.columns {
             columns.extend(Column::ALL.iter().filter(|c| !c.is_optional()));
@@ -78,7 +78,7 @@ impl TraceReader {
     }
 
     /// Streams Arrow batches with exactly the scan's columns, in the order of the file.
-    pub fn batches(&self, scan: &Scan) -> Result<Batches, TraceError> {
+    pub fn batches(&self, scan: &Scan) -> Result<Batches> {
         let types = self.parquet.parquet_schema();
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
         let mask = ProjectionMask::columns(types, columns.iter().map(|column| column.name()));
@@ -102,7 +102,7 @@ impl TraceReader {
 
     /// Returns the Arrow schema of the scan's columns, in the scan's order. Its metadata holds the
     /// description of the trace, so a table with this schema still has it.
-    pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef, TraceError> {
+    pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef> {
         let entries = schema::entries(&self.meta, &self.path)?;
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
         let fields = Vec::from_iter(columns.iter().copied().map(schema::field));
@@ -122,7 +122,7 @@ fn catch_panic<T>(
     doing: &'static str,
     path: &Path,
     call: impl FnOnce() -> Result<T, ParquetError>,
-) -> Result<T, TraceError> {
+) -> Result<T> {
     // This is unwind safe: after an error, the caller drops everything that the call changed.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(parquet_error(doing, path)),
@@ -142,7 +142,7 @@ pub struct Batches {
 }
 
 impl Iterator for Batches {
-    type Item = Result<RecordBatch, TraceError>;
+    type Item = Result<RecordBatch>;
     fn next(&mut self) -> Option<Self::Item> {
         let parquet = self.parquet.as_mut()?;
         let next = || parquet.next().transpose().map_err(ParquetError::from);
@@ -162,7 +162,7 @@ impl Iterator for Batches {
 pub struct Records(Batches);
 
 impl Iterator for Records {
-    type Item = Result<Vec<IoRecord>, TraceError>;
+    type Item = Result<Vec<IoRecord>>;
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.0.next()?.and_then(|batch| {
             let path = &self.0.path;

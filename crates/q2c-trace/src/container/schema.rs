@@ -1,7 +1,7 @@
 //! The parts that make a file a trace: its columns, its description, and its first and last bytes.
 
 use super::column::{Column, Packing};
-use super::error::{TraceError, input_error};
+use super::error::{Result, TraceError, input_error};
 use super::reader::SharedFile;
 use super::writer::io_error;
 use arrow_schema::{Field, Metadata, Schema, SchemaRef};
@@ -44,10 +44,7 @@ pub(super) fn field(column: Column) -> Field {
 }
 
 /// Returns the metadata of a trace with this description, by key.
-pub(super) fn entries(
-    meta: &TraceMeta,
-    path: &Path,
-) -> Result<[(&'static str, String); 3], TraceError> {
+pub(super) fn entries(meta: &TraceMeta, path: &Path) -> Result<[(&'static str, String); 3]> {
     let tried = format!("describe trace {}", path.display());
     let json = serde_json::to_string(meta).or_fault(Exit::Device, tried)?;
     Ok([
@@ -81,28 +78,20 @@ fn set_packing(properties: WriterPropertiesBuilder, column: Column) -> WriterPro
 }
 
 /// Checks that a file has all columns of a trace with their types. Other columns are ignored.
-pub(super) fn check_columns(found: &Schema, path: &Path) -> Result<(), TraceError> {
+pub(super) fn check_columns(found: &Schema, path: &Path) -> Result<()> {
     for &column in Column::ALL {
         let field = field_of(found, column, path)?;
         let fits = *field.data_type() == column.data_type();
         if !fits || field.is_nullable() && !column.is_optional() {
-            return Err(wrong_type(
-                path,
-                column,
-                &type_name(&self::field(column)),
-                field,
-            ));
+            let expected = type_name(&self::field(column));
+            return Err(wrong_type(path, column, &expected, field));
         }
     }
     Ok(())
 }
 
 /// Returns the column's field in the schema of a file or table.
-pub(super) fn field_of<'a>(
-    found: &'a Schema,
-    column: Column,
-    path: &Path,
-) -> Result<&'a Field, TraceError> {
+pub(super) fn field_of<'a>(found: &'a Schema, column: Column, path: &Path) -> Result<&'a Field> {
     found.field_with_name(column.name()).map_err(|_| {
         let path = path.display();
         let message =
@@ -131,7 +120,7 @@ const MAGIC: &[u8] = b"PAR1";
 
 /// Separates the two errors that a user can act on: not a Parquet file, and a truncated Parquet
 /// file. The library calls both "corrupt".
-pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
+pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<()> {
     let size = MAGIC.len() as u64;
     let end = |at| file.peek(at, size).map_err(io_error("open trace", path));
     let (first, last) = (end(0)?, end(file.len().saturating_sub(size))?);
@@ -159,16 +148,12 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
 
 /// Checks that every column chunk is between the first magic bytes and the footer. The library does
 /// not check these numbers.
-pub(super) fn check_layout(
-    file: &SharedFile,
-    parquet: &ParquetMetaData,
-    path: &Path,
-) -> Result<(), TraceError> {
+pub(super) fn check_layout(file: &SharedFile, meta: &ParquetMetaData, path: &Path) -> Result<()> {
     let tail = file.peek(file.len() - 8, 4);
     let tail = tail.map_err(io_error("open trace", path))?;
     let footer = <[u8; 4]>::try_from(tail).map_or(0, u32::from_le_bytes);
     let end = file.len().saturating_sub(8 + u64::from(footer));
-    for chunk in parquet.row_groups().iter().flat_map(|g| g.columns()) {
+    for chunk in meta.row_groups().iter().flat_map(|g| g.columns()) {
         let (data, len) = (chunk.data_page_offset(), chunk.compressed_size());
         let offset = chunk.dictionary_page_offset().unwrap_or(data);
         let last = u64::try_from(len).ok();
@@ -185,7 +170,7 @@ pub(super) fn check_layout(
 }
 
 /// Reads the trace's description. Fails if the file is not a trace of this version.
-pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
+pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta> {
     parse_description(path, |key| {
         let mut entries = file.key_value_metadata().into_iter().flatten();
         entries
@@ -196,7 +181,7 @@ pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, Tr
 
 /// Reads the description in an Arrow schema; `None` if it has none. Fails if it is damaged or of
 /// another version.
-pub(super) fn find_meta(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>, TraceError> {
+pub(super) fn find_meta(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>> {
     let mut keys = [VERSION_KEY, META_KEY].into_iter();
     if !keys.any(|key| entries.contains_key(key)) {
         return Ok(None);
@@ -207,7 +192,7 @@ pub(super) fn find_meta(entries: &Metadata, name: &Path) -> Result<Option<TraceM
 fn parse_description<'a>(
     path: &Path,
     entry: impl Fn(&'static str) -> Option<&'a str>,
-) -> Result<TraceMeta, TraceError> {
+) -> Result<TraceMeta> {
     let path = path.display();
     let needed = |key| {
         entry(key).ok_or_else(|| input_error(format!("open trace {path}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded")))

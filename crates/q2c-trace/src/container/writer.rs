@@ -1,5 +1,5 @@
 use super::cell::Encoder;
-use super::error::{TraceError, disk_full, exists};
+use super::error::{Result, TraceError, disk_full, exists};
 use super::groups::RowGroupWriter;
 use super::schema;
 use super::temporary::{UnfinishedFile, sync_folder};
@@ -57,7 +57,7 @@ pub struct TraceWriter {
 
 impl TraceWriter {
     /// Starts a trace whose final name is `path`.
-    pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
+    pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
             return Err(exists(&path));
@@ -68,7 +68,7 @@ impl TraceWriter {
 
     /// Starts a trace without a name in `folder`, which disappears when the program ends. The
     /// returned file holds the trace after [`TraceWriter::finish_nameless`].
-    pub fn create_nameless(folder: &Path) -> Result<(Self, File), TraceError> {
+    pub fn create_nameless(folder: &Path) -> Result<(Self, File)> {
         let failed = io_error("create a trace in the folder", folder);
         let file = UnfinishedFile::create_nameless(folder).map_err(&failed)?;
         let reading = file.as_file().try_clone().map_err(&failed)?;
@@ -76,7 +76,7 @@ impl TraceWriter {
         Ok((writer, reading))
     }
 
-    fn from_file(file: UnfinishedFile, path: PathBuf, meta: TraceMeta) -> Result<Self, TraceError> {
+    fn from_file(file: UnfinishedFile, path: PathBuf, meta: TraceMeta) -> Result<Self> {
         let parquet = schema::properties()
             .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
             .map_err(parquet_error("create trace", &path))?;
@@ -92,7 +92,7 @@ impl TraceWriter {
 
     /// Encodes with several threads. Call it before the first push, and only while nothing is
     /// measured, because the threads use other CPUs. Memory: up to six row groups.
-    pub fn with_threads(mut self) -> Result<Self, TraceError> {
+    pub fn with_threads(mut self) -> Result<Self> {
         if let Body::Single(parquet) = self.body {
             let groups = RowGroupWriter::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
@@ -105,7 +105,7 @@ impl TraceWriter {
 
     /// Appends records. Slices of a thousand or more make it efficient. After an error, the trace
     /// cannot be finished.
-    pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+    pub fn push(&mut self, records: &[IoRecord]) -> Result<()> {
         let batch = self.encoder.batch(records);
         let written = batch
             .map_err(ParquetError::from)
@@ -123,7 +123,7 @@ impl TraceWriter {
 
     /// Completes the file, syncs and renames it. Returns the number of records. If the name was
     /// taken meanwhile, the complete trace keeps the name in the error.
-    pub fn finish(self) -> Result<u64, TraceError> {
+    pub fn finish(self) -> Result<u64> {
         let (path, rows) = (self.path.clone(), self.rows);
         let file = self.complete()?;
         let synced = file.as_file().sync_all();
@@ -133,11 +133,11 @@ impl TraceWriter {
     }
 
     /// Completes a trace without a name.
-    pub fn finish_nameless(self) -> Result<(), TraceError> {
+    pub fn finish_nameless(self) -> Result<()> {
         self.complete().map(drop)
     }
 
-    fn complete(mut self) -> Result<UnfinishedFile, TraceError> {
+    fn complete(mut self) -> Result<UnfinishedFile> {
         let path = self.path;
         if self.failed {
             let path = path.display();
@@ -166,7 +166,7 @@ fn create_error(path: &Path) -> impl Fn(io::Error) -> TraceError {
 }
 
 /// As [`UnfinishedFile::name_finished`], but a trace whose name is taken keeps its temporary name.
-fn name_file(file: UnfinishedFile, path: &Path) -> Result<(), TraceError> {
+fn name_file(file: UnfinishedFile, path: &Path) -> Result<()> {
     if let Err(refused) = file.rename(path) {
         let hidden = refused.path.keep();
         let hidden = hidden.map_err(|e| io_error("keep trace", path)(e.error))?;
@@ -206,10 +206,8 @@ pub(super) fn parquet_error(
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 
 /// The Parquet library keeps only the text of some system errors, so texts are compared.

@@ -81,19 +81,16 @@ struct PendingEvents {
 
 impl PendingEvents {
     fn add(&mut self, record: IoRecord) {
+        use BlkparseAction::{Complete, Insert, Issue, Merge, Queue, Request};
         let merged = record.merged_into.is_some();
-        let action = if merged {
-            BlkparseAction::Merge
-        } else {
-            BlkparseAction::Request
-        };
+        let action = if merged { Merge } else { Request };
         let unmerged = |time: Option<Nanos>| time.filter(|_| !merged);
         let times = [
-            (record.queue_ns, BlkparseAction::Queue),
+            (record.queue_ns, Queue),
             (record.getrq_ns, action),
-            (unmerged(record.insert_ns), BlkparseAction::Insert),
-            (unmerged(record.issue_ns), BlkparseAction::Issue),
-            (unmerged(record.complete_ns), BlkparseAction::Complete),
+            (unmerged(record.insert_ns), Insert),
+            (unmerged(record.issue_ns), Issue),
+            (unmerged(record.complete_ns), Complete),
         ];
         if unmerged(record.complete_ns).is_some() {
             self.extents.insert(record.id, extent(&record));

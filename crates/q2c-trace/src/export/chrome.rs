@@ -75,7 +75,6 @@ impl ChromeTimeline {
             )?;
         }
         self.begin_event(out)?;
-        let row = &row;
         let request = ChromeRequest {
             record,
             start,
@@ -98,7 +97,7 @@ struct ChromeRequest<'a> {
     record: &'a IoRecord,
     start: Nanos,
     end: Option<Nanos>,
-    row: &'a ChromeRow,
+    row: ChromeRow,
 }
 
 /// Name of a stage, and its colour in chrome://tracing (Perfetto takes the colour from the name).
@@ -162,7 +161,7 @@ impl ChromeRequest<'_> {
         from: Nanos,
         to: Option<Nanos>,
     ) -> io::Result<()> {
-        let ChromeRow { lane, row, .. } = self.row;
+        let ChromeRow { lane, row, .. } = &self.row;
         let ph = if to.is_some() { 'X' } else { 'i' };
         write!(
             out,

@@ -92,10 +92,9 @@ fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
     let column = |at: Range<usize>| {
         let text = String::from_utf8_lossy(&line[at]);
         let (name, unit) = text.split_once('(').unwrap_or((&text, ""));
-        BiosnoopColumn {
-            name: name.to_owned(),
-            unit: unit.trim_end_matches(')').parse().ok(),
-        }
+        let unit = unit.trim_end_matches(')').parse().ok();
+        let name = name.to_owned();
+        BiosnoopColumn { name, unit }
     };
     let columns: Vec<BiosnoopColumn> = cell_ranges(line).map(column).collect();
     let has = |name, unit: bool| {

@@ -12,8 +12,8 @@ use thiserror::Error;
 pub enum ImportError {
     #[error("read {}: {source}{}", path.display(), advice(source))]
     Read { path: PathBuf, source: io::Error },
-    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", path.display())]
-    Unknown { path: PathBuf },
+    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", .0.display())]
+    Unknown(PathBuf),
     #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines with --skip-bad", path.display())]
     Line {
         path: PathBuf,

@@ -78,10 +78,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         lanes: Vec::new(),
     };
     let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
-    let lanes = format!(
-        "{} (I/Os that overlap were dealt to lanes)",
-        log.lanes.len()
-    );
+    let count = log.lanes.len();
+    let lanes = format!("{count} (I/Os that overlap were dealt to lanes)");
     meta.facts.extend([
         fact("unit", unit.name()),
         fact("fio_log.values", values),

@@ -35,11 +35,8 @@ pub fn to_fleet(
 ) -> Result<FleetMeta, ImportError> {
     let recordings = input::recordings(recordings);
     let hidden = make_hidden_folder(out)?;
-    let output = FleetOutput {
-        folder: hidden.path(),
-        out,
-        stop,
-    };
+    let folder = hidden.path();
+    let output = FleetOutput { folder, out, stop };
     let mut sink = DeviceSorter {
         sorter: Sorter::new(output.folder, RUN_ROWS),
         carried: 0,

@@ -73,10 +73,8 @@ impl Input {
             {
                 return Ok(Input::Blktrace(files));
             }
-            return Err(input_error(
-                path,
-                ": the file is empty; record it again, or name another",
-            ));
+            let message = ": the file is empty; record it again, or name another";
+            return Err(input_error(path, message));
         }
         let is_stated = format.is_some() || text.is_some();
         let format = match format {
@@ -95,9 +93,7 @@ impl Input {
                 format => refuse_other_kind(path, head).map_or(Ok(format), Err)?,
             },
         };
-        let format = format.ok_or_else(|| ImportError::Unknown {
-            path: path.to_owned(),
-        })?;
+        let format = format.ok_or_else(|| ImportError::Unknown(path.to_owned()))?;
         if format.name == BLKTRACE && is_plain {
             return find_blktrace(path, Some(BLKTRACE));
         }
@@ -159,12 +155,10 @@ impl Input {
         match self {
             Input::Trace => {
                 let name = path.display();
-                Err(input_error(
-                    path,
-                    format_args!(
-                        ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
-                    ),
-                ))
+                let message = format!(
+                    ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
+                );
+                Err(input_error(path, message))
             }
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
             Input::Foreign {
@@ -236,9 +230,8 @@ pub(super) fn is_trace(path: &Path) -> bool {
 fn unknown_format(path: &Path, name: &str) -> ImportError {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (path, names) = (path.display(), names.join(", "));
-    usage_error(format_args!(
-        "read {path} as `{name}`: expected a format of {names}"
-    ))
+    let message = format!("read {path} as `{name}`: expected a format of {names}");
+    usage_error(message)
 }
 
 fn read_trace(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> ImportResult {
@@ -308,7 +301,7 @@ fn find_blktrace(path: &Path, format: Option<&str>) -> Result<Input, ImportError
     }
     let probe = File::open(path).and_then(|mut file| file.read(&mut [0]));
     let path = path.to_owned();
-    Err(probe.map_or_else(read_error(&path.clone()), |_| ImportError::Unknown { path }))
+    Err(probe.map_or_else(read_error(&path.clone()), |_| ImportError::Unknown(path)))
 }
 
 /// Imports one recording, or merges several by time, into the new trace `out`. `format` applies to

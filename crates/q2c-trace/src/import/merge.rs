@@ -46,11 +46,8 @@ pub fn merge_recordings(
     }
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         let first = source_name(&first);
-        return Err(merge_error(
-            first,
-            "standard input (-) once",
-            "it more than once",
-        ));
+        let expected = "standard input (-) once";
+        return Err(merge_error(first, expected, "it more than once"));
     }
     let options = options.for_recordings(paths);
     thread::scope(|scope| {
@@ -77,10 +74,9 @@ pub fn merge_recordings(
 }
 
 fn merge_error(path: &Path, expected: &str, found: &str) -> ImportError {
-    usage_error(format_args!(
-        "merge {}: expected {expected}, found {found}",
-        path.display()
-    ))
+    let path = path.display();
+    let message = format!("merge {path}: expected {expected}, found {found}");
+    usage_error(message)
 }
 
 /// The clock that all recordings share, with the earliest of their time zeros.
@@ -98,11 +94,8 @@ fn shared_origin(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError>
         if shared.unix != origin.unix || !origin.unix && shared.clock != origin.clock {
             let clock_label = |origin: &Origin| {
                 let name = format!("`{}`", origin.clock);
-                if origin.unix {
-                    "Unix time".to_owned()
-                } else {
-                    name
-                }
+                let unix = origin.unix.then(|| "Unix time".to_owned());
+                unix.unwrap_or(name)
             };
             let (clock, first) = (clock_label(shared), first.display());
             let expected = format!("times of one clock: {clock} in {first}");

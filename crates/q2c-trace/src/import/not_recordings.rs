@@ -13,55 +13,26 @@ const UNPACK: &str = "unpack it, and import the file in it";
 const USE_BLKTRACE: &str = "import the files of blktrace, or the text of blkparse, that btt read";
 const KEEP_EVENTS: &str = "run blkparse without -q, or import the files of blktrace that it read";
 const NAME_COLUMNS: &str = "put a line with a name for each column above them, such as time_us,latency_us,op,size,offset, and import it with --format csv (and --delimiter); a single column of latencies is a --format latency-list";
-
-const TRACE_CMD: (&str, &str) = (
-    "a recording of trace-cmd",
-    "import the text of trace-cmd report",
-);
-const SQLITE: (&str, &str) = (
-    "an SQLite database",
-    "write its table with sqlite3 -csv -header, and import that",
-);
-const UTF_16: (&str, &str) = (
-    "text in UTF-16",
-    "turn it into UTF-8 with iconv -f UTF-16 -t UTF-8",
-);
-const ZEROS: (&str, &str) = (
-    "nothing but zero bytes",
-    "record it again, or name another file",
-);
-const PAGE: (&str, &str) = (
-    "a page of the web or XML",
-    "save the recording itself, not the page that shows it",
-);
+const SCRIPT_TEXT: &str = "import the text of perf script";
+const REPORT_TEXT: &str = "import the text of trace-cmd report";
+const WRITE_TABLE: &str = "write its table with sqlite3 -csv -header, and import that";
+const TO_UTF_8: &str = "turn it into UTF-8 with iconv -f UTF-16 -t UTF-8";
+const RECORD_AGAIN: &str = "record it again, or name another file";
+const SAVE_RECORDING: &str = "save the recording itself, not the page that shows it";
 
 /// What a file that begins with `head` is, and what to do instead; `None` if it is of no listed
 /// kind.
 fn other_kind(head: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match head {
-        _ if has_magic(head, &[b"PERFILE2", b"2ELIFREP"]) => {
-            ("a recording of perf", "import the text of perf script")
-        }
-        [
-            0x17,
-            0x08,
-            b'D',
-            b't',
-            b'r',
-            b'a',
-            b'c',
-            b'i',
-            b'n',
-            b'g',
-            ..,
-        ] => TRACE_CMD,
+        _ if has_magic(head, &[b"PERFILE2", b"2ELIFREP"]) => ("a recording of perf", SCRIPT_TEXT),
+        _ if has_magic(head, &[b"\x17\x08Dtracing"]) => ("a recording of trace-cmd", REPORT_TEXT),
         [0x7f, b'E', b'L', b'F', ..] => ("a program (ELF)", "name the recording that it made"),
-        _ if head.starts_with(b"SQLite format 3\0") => SQLITE,
+        _ if head.starts_with(b"SQLite format 3\0") => ("an SQLite database", WRITE_TABLE),
         _ if is_pcap(head) => ("packets of a network (pcap)", RECORD_SINGLE),
         _ if is_table(head) => ("a table (Arrow, Avro, HDF5 or NumPy)", WRITE_CSV),
         _ if is_packed(head) => ("a file that is packed in another way", UNPACK),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
-        _ if head.iter().all(|byte| *byte == 0) => ZEROS,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("text in UTF-16", TO_UTF_8),
+        _ if head.iter().all(|byte| *byte == 0) => ("nothing but zero bytes", RECORD_AGAIN),
         _ if is_fio(head) => ("a report of fio", FIO_LOG_ADVICE),
         _ if are_numbers(head, |count, _| count > 50) => {
             ("a log of fio with histograms", FIO_LOG_ADVICE)
@@ -74,7 +45,7 @@ fn other_kind(head: &[u8]) -> Option<(&'static str, &'static str)> {
             ("a summary of blkparse without events", KEEP_EVENTS)
         }
         _ if contains(head, b" All Devices ") => ("a report of btt", USE_BLKTRACE),
-        _ if is_page(head) => PAGE,
+        _ if is_page(head) => ("a page of the web or XML", SAVE_RECORDING),
         _ if is_json(head) => ("JSON", WRITE_CSV),
         _ if are_numbers(head, |count, points| count == 2 && points == 2) => {
             ("times and latencies of btt", USE_BLKTRACE)

@@ -125,10 +125,8 @@ impl ColumnMap {
     pub fn parse_list(text: &str) -> Option<Vec<ColumnMap>> {
         let pair = |part: &str| {
             let (field, header) = part.split_once('=')?;
-            Some(ColumnMap {
-                field: field.trim().to_owned(),
-                header: header.trim().to_owned(),
-            })
+            let [field, header] = [field, header].map(|text| text.trim().to_owned());
+            Some(ColumnMap { field, header })
         };
         text.split(',').map(pair).collect()
     }

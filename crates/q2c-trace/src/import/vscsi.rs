@@ -99,7 +99,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     let spec = if version == Version::One { &V1 } else { &V2 };
     let mut out = RowSorter::new(path, options, from.sink, spec);
-    let mut offset = 0;
+    let mut position = 0;
     loop {
         read(from.input, &mut block, RECORDS_AT_ONCE * version.size())?;
         if block.is_empty() {
@@ -107,18 +107,15 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         }
         for record in block.chunks(version.size()) {
             match parse_row(record, version, options.device) {
-                Ok(row) => out.push(Row {
-                    position: offset,
-                    ..row
-                })?,
-                Err(bad) => out.intake.bad(offset, bad)?,
+                Ok(row) => out.push(Row { position, ..row })?,
+                Err(bad) => out.intake.bad(position, bad)?,
             }
-            offset += record.len() as u64;
+            position += record.len() as u64;
         }
         block.clear();
     }
     let number = if version == Version::One { "1" } else { "2" };
-    out.lines = offset / version.size() as u64;
+    out.lines = position / version.size() as u64;
     let mut meta = out.finish()?;
     meta.facts.extend([fact("stated.device", options.device)]);
     number.clone_into(&mut meta.source_version);

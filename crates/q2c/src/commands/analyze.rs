@@ -14,7 +14,7 @@ use q2c_host::signals::Orderly;
 use q2c_model::{Fault, Nanos, OrFault, parse_duration, parse_time_in};
 use q2c_report::Reported;
 use q2c_report::prometheus::LiveMetrics;
-use q2c_report::terminal::{LiveView, live, live_head, live_line};
+use q2c_report::terminal::{live, live_head, live_line};
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::live::{LiveInterval, SCHEMA};
@@ -219,11 +219,9 @@ impl LiveDisplay {
             self.history.pop_front();
         }
         self.history.push_back(interval);
-        let view = LiveView {
-            title: &self.title,
-            intervals: self.history.make_contiguous(),
-        };
-        self.drawn.show(&live(&view, screen(), height()))
+        let intervals = self.history.make_contiguous();
+        self.drawn
+            .show(&live(&self.title, intervals, screen(), height()))
     }
 }
 

@@ -3,7 +3,7 @@ use crate::cpu_list;
 use crate::restore::entry::RestoreLine;
 use crate::restore::journal::{Journal, SettingLock};
 use crate::restore::task_affinity::{self, TaskId};
-use crate::restore::{ChangeKind, RestoreError, UndoOutcome, sweep};
+use crate::restore::{ChangeKind, RestoreError, Result, UndoOutcome, sweep};
 use q2c_model::CpuId;
 
 /// A journal is compacted when it has this many lines plus four for each change in force.
@@ -12,7 +12,7 @@ const COMPACT_FROM: usize = 4_096;
 impl Guard {
     /// Takes the right to move tasks, which one guard has at a time. Masks that a killed owner left
     /// are put back first, so that none of them is taken for somebody's wish.
-    pub fn hold_tasks(&mut self) -> Result<(), RestoreError> {
+    pub fn hold_tasks(&mut self) -> Result<()> {
         sweep::restore_tasks(&self.roots, &self.dir)?;
         let name = task_affinity::lock_name();
         let lock = SettingLock::take(&self.dir, name)?;
@@ -22,12 +22,7 @@ impl Guard {
 
     /// Lets a task run on these CPUs only. `old` are the CPUs that it gets back; they count for the
     /// first call only. Returns false when the task has ended.
-    pub fn allow(
-        &mut self,
-        task: TaskId,
-        old: &[CpuId],
-        cpus: &[CpuId],
-    ) -> Result<bool, RestoreError> {
+    pub fn allow(&mut self, task: TaskId, old: &[CpuId], cpus: &[CpuId]) -> Result<bool> {
         let (folder, value) = (task.folder(), cpu_list::show(cpus));
         match self.index_of(task) {
             Some(index) => self.add_value(index, &value)?,
@@ -52,7 +47,7 @@ impl Guard {
     }
 
     /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
-    pub fn give_back(&mut self, task: TaskId) -> Result<Option<UndoOutcome>, RestoreError> {
+    pub fn give_back(&mut self, task: TaskId) -> Result<Option<UndoOutcome>> {
         let Some(index) = self.index_of(task) else {
             return Ok(None);
         };
@@ -66,7 +61,7 @@ impl Guard {
 
     /// Notes that a task has ended, or that somebody else gave it other CPUs: nothing is left to
     /// undo.
-    pub fn forget(&mut self, task: TaskId) -> Result<(), RestoreError> {
+    pub fn forget(&mut self, task: TaskId) -> Result<()> {
         let Some(index) = self.index_of(task) else {
             return Ok(());
         };
@@ -85,7 +80,7 @@ impl Guard {
 
     /// Starts a new journal with only the changes in force, once most lines of the old one are
     /// obsolete: a daemon may run for months.
-    fn compact(&mut self) -> Result<(), RestoreError> {
+    fn compact(&mut self) -> Result<()> {
         if self.lines < COMPACT_FROM + 4 * self.applied.len() {
             return Ok(());
         }

@@ -137,10 +137,8 @@ fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTria
     };
     let lanes: Vec<PhaseStats> = slices.into_iter().map(lane).collect::<Result<_, _>>()?;
     let total = combine_lanes(&lanes);
-    Ok(PollTrial {
-        iops: total.iops() / lanes.len() as f64,
-        latency: total.latency(),
-    })
+    let (iops, latency) = (total.iops() / lanes.len() as f64, total.latency());
+    Ok(PollTrial { iops, latency })
 }
 
 /// Runs a program on each of these CPU sets until `compute` has ended; calls `balance` every 100

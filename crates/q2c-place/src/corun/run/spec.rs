@@ -92,9 +92,14 @@ fn compute_work(text: &str) -> Result<Work, String> {
     parse_name(text, |work: &Work| !work.polls(), expected)
 }
 
+/// Reads the name of a placement that can be measured. Literal rules are left out, as they leave
+/// equal loads as they are. So are rules that always swap: they differ from `proposed` only where
+/// CPUs are idle.
 fn measured_policy(text: &str) -> Result<PolicyName, String> {
     let expected = "free, bunch, scatter, colocate, spread or proposed";
-    parse_name(text, |policy| MEASURED_POLICIES.contains(policy), expected)
+    use PolicyName::{ProposedLiteral, ProposedSwap};
+    let is_measured = |policy: &PolicyName| !matches!(policy, ProposedLiteral | ProposedSwap);
+    parse_name(text, is_measured, expected)
 }
 
 fn parse_name<T>(text: &str, fits: impl Fn(&T) -> bool, expected: &str) -> Result<T, String>
@@ -132,17 +137,6 @@ impl PlaceRunSettings {
         }
     }
 }
-
-/// The placements that can be measured. Literal rules are left out, as they leave equal loads as
-/// they are. So are rules that always swap: they differ from `proposed` only where CPUs are idle.
-pub(crate) const MEASURED_POLICIES: [PolicyName; 6] = [
-    PolicyName::Free,
-    PolicyName::Bunch,
-    PolicyName::Scatter,
-    PolicyName::Colocate,
-    PolicyName::Spread,
-    PolicyName::Proposed,
-];
 
 /// A cell of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,11 +13,8 @@ pub(crate) struct CorunWindow {
 
 impl CorunWindow {
     pub(crate) fn new(clock: Clock) -> Self {
-        CorunWindow {
-            clock,
-            begin: OnceLock::new(),
-            end: AtomicU64::new(0),
-        }
+        let (begin, end) = (OnceLock::new(), AtomicU64::new(0));
+        CorunWindow { clock, begin, end }
     }
 
     pub(crate) fn begin_at(&self, ns: u64) {

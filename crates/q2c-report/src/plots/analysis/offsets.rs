@@ -169,23 +169,12 @@ struct OffsetGrid {
     pub writes: Option<OffsetCounts>,
 }
 
-/// The cell of each window and range: neighbours are joined by powers of two until few are left.
-struct OffsetBinning {
-    /// End of the map's first window, ns; `window_ns` is the length of all other windows, ns.
-    first_end_ns: u64,
-    window_ns: u64,
-    /// log2 of the number of windows in a column, and log2 of the number of ranges in a row.
-    log2_joined: [u32; 2],
-    columns: usize,
-    /// Index of the lowest row, counted in rows from offset 0.
-    first_row: u64,
-    rows: usize,
-}
-
-impl OffsetBinning {
-    fn from_map(map: &OffsetMap, (max_columns, max_rows): (usize, usize)) -> OffsetBinning {
+impl OffsetGrid {
+    /// Joins neighbours by powers of two until there are at most `max_columns` and `max_rows`.
+    fn from_map(map: &OffsetMap, (max_columns, max_rows): (usize, usize)) -> OffsetGrid {
         let windows = || map.windows.iter();
         let ends = || windows().map(|w| w.start_ns.saturating_add(w.length_ns));
+        // The first window may be shorter than the others.
         let window_ns = windows().map(|w| w.length_ns).max().unwrap_or(1).max(1);
         let first_end_ns = ends().min().unwrap_or(0);
         let last = (ends().max().unwrap_or(0) - first_end_ns) / window_ns;
@@ -193,56 +182,40 @@ impl OffsetBinning {
         let numbers = || ranges().map(|(number, _)| *number);
         let (low, high) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
         let join_bits = |from: u64, to: u64, max_cells: usize| {
-            (0..u64::BITS - 1).find(|n| (to >> n) - (from >> n) < max_cells as u64)
+            let mut bits = 0..u64::BITS - 1;
+            let fitting = bits.find(|n| (to >> n) - (from >> n) < max_cells as u64);
+            fitting.unwrap_or(0)
         };
-        let log2_joined = [
-            join_bits(0, last, max_columns).unwrap_or(0),
-            join_bits(low, high, max_rows).unwrap_or(0),
-        ];
-        OffsetBinning {
-            first_end_ns,
-            window_ns,
-            log2_joined,
-            columns: (last >> log2_joined[0]) as usize + 1,
-            first_row: low >> log2_joined[1],
-            rows: ((high >> log2_joined[1]) - (low >> log2_joined[1])) as usize + 1,
-        }
-    }
-
-    fn counts(
-        &self,
-        map: &OffsetMap,
-        get: fn(&OffsetWindow) -> &Vec<(u64, u64)>,
-    ) -> Option<OffsetCounts> {
-        let mut counts: OffsetCounts = vec![vec![None; self.columns]; self.rows];
-        let mut has_ios = false;
-        for window in &map.windows {
-            let end = window.start_ns.saturating_add(window.length_ns);
-            let column = ((end - self.first_end_ns) / self.window_ns) >> self.log2_joined[0];
-            for (number, ios) in get(window) {
-                let row = (number >> self.log2_joined[1]) - self.first_row;
-                let cell = &mut counts[row as usize][column as usize];
-                *cell = Some(cell.unwrap_or(0).saturating_add(*ios));
-                has_ios = true;
+        let column_bits = join_bits(0, last, max_columns);
+        let row_bits = join_bits(low, high, max_rows);
+        let first_range = low >> row_bits;
+        let rows = ((high >> row_bits) - first_range) as usize + 1;
+        let columns = (last >> column_bits) as usize + 1;
+        let counts = |get: fn(&OffsetWindow) -> &Vec<(u64, u64)>| {
+            let mut counts: OffsetCounts = vec![vec![None; columns]; rows];
+            let mut has_ios = false;
+            for window in &map.windows {
+                let end = window.start_ns.saturating_add(window.length_ns);
+                let column = ((end - first_end_ns) / window_ns) >> column_bits;
+                for (number, ios) in get(window) {
+                    let row = (number >> row_bits) - first_range;
+                    let cell = &mut counts[row as usize][column as usize];
+                    *cell = Some(cell.unwrap_or(0).saturating_add(*ios));
+                    has_ios = true;
+                }
             }
-        }
-        has_ios.then_some(counts)
-    }
-}
-
-impl OffsetGrid {
-    fn from_map(map: &OffsetMap, max_cells: (usize, usize)) -> OffsetGrid {
-        let binning = OffsetBinning::from_map(map, max_cells);
-        let window_ns = binning.window_ns as f64 * 2f64.powi(binning.log2_joined[0] as i32);
-        let first_start_ns = binning.first_end_ns as f64 - binning.window_ns as f64;
+            has_ios.then_some(counts)
+        };
+        let first_start_ns = first_end_ns as f64 - window_ns as f64;
+        let window_ns = window_ns as f64 * 2f64.powi(column_bits as i32);
         OffsetGrid {
             first_s: (first_start_ns + window_ns / 2.0) * 1e-9,
             window_ns,
-            first_range: binning.first_row,
-            rows: binning.rows,
-            range_bytes: map.range_bytes as f64 * 2f64.powi(binning.log2_joined[1] as i32),
-            reads: binning.counts(map, |window| &window.reads),
-            writes: binning.counts(map, |window| &window.writes),
+            first_range,
+            rows,
+            range_bytes: map.range_bytes as f64 * 2f64.powi(row_bits as i32),
+            reads: counts(|window| &window.reads),
+            writes: counts(|window| &window.writes),
         }
     }
 

@@ -1,7 +1,7 @@
 use super::*;
+use crate::jobs::PreparedJob;
 use crate::jobs::lanes::tests::trial_job;
 use crate::jobs::lanes::{self, workers};
-use crate::jobs::resources::PreparedJob;
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;

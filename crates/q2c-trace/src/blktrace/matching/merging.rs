@@ -16,10 +16,8 @@ impl Matcher {
         let carrier = if at_back {
             self.find_ending_at(event, member)
         } else {
-            let after = BlktraceEvent {
-                sector: event.end(),
-                ..*event
-            };
+            let sector = event.end();
+            let after = BlktraceEvent { sector, ..*event };
             self.find(&after, WAITING).filter(|id| *id != member)
         };
         let Some(carrier) = carrier else {

@@ -296,12 +296,8 @@ pub(super) fn check_addresses(
     if !mapped.iter().any(is_bare) {
         return Ok(());
     }
-    require(
-        None,
-        head.path,
-        "offset unit",
-        "the header of the addresses does not tell their unit",
-    )
+    let reason = "the header of the addresses does not tell their unit";
+    require(None, head.path, "offset unit", reason)
 }
 
 /// Fields by a word that a header may hold among others. The first field that fits is suggested.

@@ -347,12 +347,8 @@ impl CsvHead<'_> {
         }
         let headers: Vec<&str> = self.header.iter().collect();
         let expected = format!("exactly one column {}", quote(name));
-        Err(wrong_header(
-            self.path,
-            line,
-            &expected,
-            &quote(&headers.join(", ")),
-        ))
+        let headers = quote(&headers.join(", "));
+        Err(wrong_header(self.path, line, &expected, &headers))
     }
 
     /// The fact about the number of a read, if the first row's operation is 0 or 1.
@@ -494,17 +490,12 @@ const UNITS: &str = "(or :B, :KB, :MB, :512B)";
 /// The option that would state the unit of lengths: a whole map, or a part of the given one.
 fn option_for_unit(fields: &[Mapping], head: &CsvHead<'_>) -> Option<String> {
     let unit = Some(missing_unit(fields, head)?);
+    let typed = |fields: &[Mapping]| typed_map(fields, head.header, unit);
     if head.options.columns.is_empty() {
-        return Some(format!(
-            "--columns '{}'",
-            typed_map(fields, head.header, unit)
-        ));
+        return Some(format!("--columns '{}'", typed(fields)));
     }
     let lengths = *fields.iter().find(|column| column.field == LENGTH)?;
-    Some(format!(
-        "{} in --columns",
-        typed_map(&[lengths], head.header, unit)
-    ))
+    Some(format!("{} in --columns", typed(&[lengths])))
 }
 
 /// The unit of lengths if their header has none: bytes if the first row is then whole sectors, else

@@ -355,11 +355,7 @@ impl<'a> CsvRows<'a> {
     }
 
     fn shift(&self) -> u64 {
-        if self.plan.has_computed_start() {
-            DAY_NS
-        } else {
-            0
-        }
+        u64::from(self.plan.has_computed_start()) * DAY_NS
     }
 
     /// Time zero of the records on the source's clock. Call it after the first request.
@@ -446,15 +442,13 @@ impl<'a> CsvRows<'a> {
     fn add_latency(&self, record: &mut IoRecord, ns: u64, cell: &str) -> Result<(), BadLine> {
         let plan = self.plan;
         let stamp = instant(record, plan.stamp).unwrap_or_default();
-        let end = stamp.0.checked_add(if plan.has_computed_start() {
-            DAY_NS
-        } else {
-            ns
-        });
+        let is_computed = plan.has_computed_start();
+        let distance_ns = if is_computed { DAY_NS } else { ns };
+        let end = stamp.0.checked_add(distance_ns);
         let too_large = || BadLine::new("too large", "latency", "an end below 2^64 ns", cell);
         let end = end.ok_or_else(too_large)?;
         put(record, plan.end(), Nanos(end));
-        if plan.has_computed_start() {
+        if is_computed {
             // A latency longer than the shift fails as impossible.
             put(record, plan.start, Nanos(end.saturating_sub(ns)));
         }
@@ -497,11 +491,8 @@ impl<'a> CsvRows<'a> {
         for column in plan.instants {
             let time = instant(record, *column).unwrap_or(last);
             if time < last {
-                return Err(goes_back(
-                    *column,
-                    "a time not before the stage before it",
-                    time,
-                ));
+                let expected = "a time not before the stage before it";
+                return Err(goes_back(*column, expected, time));
             }
             last = time;
         }

@@ -120,11 +120,8 @@ impl ZipMember {
             0 => Box::new(input),
             _ => Box::new(DeflateDecoder::new(input)),
         };
-        Ok(Box::new(CrcChecker {
-            reader: CrcReader::new(reader),
-            crc: self.crc,
-            size: self.bytes,
-        }))
+        let (reader, crc, size) = (CrcReader::new(reader), self.crc, self.bytes);
+        Ok(Box::new(CrcChecker { reader, crc, size }))
     }
 
     fn is_large(&self) -> bool {

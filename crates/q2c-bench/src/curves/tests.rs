@@ -1,7 +1,6 @@
 //! Tests of the suspects of a published collapse, with invented evidence.
 
 use super::*;
-use q2c_model::stats::scaling::ScalingPoint;
 use q2c_testkit::SPDK_3097;
 
 /// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee are at 14.
