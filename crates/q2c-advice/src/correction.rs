@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Correction {
     /// Latency added to every I/O that slept, as a share of the median latency; may be negative.
     pub latency: f64,
-    /// Latency added to it, as a share of the sleep asked. It is negative where polling slows the
-    /// device, so that a sleep relieves it.
+    /// Latency added to every I/O that slept, as a share of the sleep asked. It is negative where
+    /// polling slows the device, so that a sleep relieves it.
     pub relief: f64,
     /// Added to every wake-up delay, as a share of that calibrated for half the median latency.
     pub wake: f64,

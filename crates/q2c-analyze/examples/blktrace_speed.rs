@@ -160,6 +160,7 @@ fn record(cpu: u32, sequence: u32, (time, action, sector, pid): (u64, u32, u64, 
     record.extend(sequence.to_le_bytes());
     record.extend(time.to_le_bytes());
     record.extend(sector.to_le_bytes());
+    // Bytes, action, pid, device 8:0, CPU, and error with the length of further data.
     for field in [4096, action, 1000 + pid, 8 << 20, cpu, 0] {
         record.extend(u32::to_le_bytes(field));
     }

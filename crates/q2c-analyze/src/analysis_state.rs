@@ -70,6 +70,7 @@ impl PartialAnalysis {
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
+            // Both exist from here on, so that `zip` drops none.
             self.analyzer_mut(layer);
             other.analyzer_mut(layer);
         }
@@ -96,7 +97,7 @@ impl PartialAnalysis {
         self.intake.complete(result, path, meta)
     }
 
-    /// Serialises the [`Analyzer`] and the names.
+    /// Serialises the whole state.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }

@@ -1,11 +1,8 @@
 //! Requests of each hardware queue, and how evenly they are spread.
 
 use crate::queue_map::QueueMap;
-use crate::state::InexactMarks;
 use q2c_model::{DevId, Op};
-use q2c_result::analyze::{
-    Balance, DeviceQueues, Hctx, InexactFigure, InexactReason, QueueSet, QueueUse,
-};
+use q2c_result::analyze::{Balance, DeviceQueues, Hctx, QueueSet, QueueUse};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
@@ -26,7 +23,8 @@ enum OpClass {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct QueueBalance {
     counts: BTreeMap<(DevId, OpClass), ByQueue>,
-    full: bool,
+    /// True if a request was left out because the tables were full.
+    pub(crate) full: bool,
 }
 
 impl QueueBalance {
@@ -68,7 +66,7 @@ impl QueueBalance {
         fits.then(|| cpus.entry(cpu).or_default())
     }
 
-    pub(crate) fn merge(&mut self, other: &QueueBalance, marks: &mut InexactMarks) {
+    pub(crate) fn merge(&mut self, other: &QueueBalance) {
         self.full |= other.full;
         for (key, queues) in &other.counts {
             for (hctx, cpus) in queues {
@@ -76,9 +74,6 @@ impl QueueBalance {
                     self.count(*key, *hctx, *cpu, *requests);
                 }
             }
-        }
-        if self.full {
-            marks.add(InexactFigure::Queues, InexactReason::Overflow);
         }
     }
 

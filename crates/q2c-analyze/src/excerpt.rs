@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// I/Os kept before and after the slowest each. The start of the trace keeps four times as many.
+/// I/Os kept on each side of the slowest one. Four times as many are kept of the trace's start.
 const NEIGHBOURS: usize = 96;
 /// Most I/Os of the window that are kept.
 const MAX_WINDOW_IOS: usize = 4096;
@@ -108,7 +108,7 @@ impl Excerpts {
         self.first = self.first.or(later.first);
     }
 
-    /// Adds other devices over the same time. The slowest I/O stays among those of its own part.
+    /// Adds other devices over the same time. The slowest I/O keeps the neighbours of its own part.
     pub(crate) fn merge_devices(&mut self, other: Excerpts) {
         let order = |span: &Span| (span.first_ns(), span.id, span.device);
         self.start.extend(other.start);

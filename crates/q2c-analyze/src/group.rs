@@ -102,8 +102,9 @@ fn device_key(device: DevId) -> u64 {
 const PROPERTIES: [&str; 6] = ["op", "size", "device", "process", "cpu", "hctx"];
 const DEVICE: usize = 2;
 
-/// Counting is most of an analysis's work. So an I/O is counted once, in the tally of its
-/// combination of properties. These tallies are added to their groups at the end.
+/// Counting is most of an analysis's work. So for operation, size and device an I/O is counted
+/// once, in the tally of its combination; these are added to their groups at the end. Groups by
+/// process, CPU and queue count it at once.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: KeyedTallies<IoProperties>,
@@ -151,8 +152,8 @@ impl Groups {
         }
     }
 
-    /// Gives a combination a tally if there is room. Its groups get their indices now, so that the
-    /// order of the I/Os alone decides which groups have one.
+    /// Gives a combination a tally if there is room. The update that changes nothing reserves its
+    /// groups now, so that the order of the I/Os alone decides which groups there are.
     #[cold]
     fn new_kind(&mut self, kind: IoProperties) -> Option<usize> {
         if self.kinds.keys.len() == Self::MAX_KINDS {
@@ -186,6 +187,7 @@ impl Groups {
         exact
     }
 
+    /// Adds a stage of an I/O that is counted already: its gap to the last I/O of an earlier part.
     pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
         let kind = IoProperties::from_span(span);
         self.update_kind_groups(kind, |group| group.add_stage(stage, ns));
@@ -285,7 +287,7 @@ impl<K: Copy + Eq + Hash> TryFrom<StoredTallies<K>> for KeyedTallies<K> {
         let mut made = KeyedTallies::default();
         for (key, tally) in stored.0 {
             if made.find(key).is_some() || made.keys.len() == Self::MAX_GROUPS {
-                return Err("groups that no I/Os have");
+                return Err("a group twice, or more groups than are told apart");
             }
             let index = made.add(key);
             made.tallies[index] = tally;

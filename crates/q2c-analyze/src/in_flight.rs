@@ -15,6 +15,8 @@ pub(crate) struct InFlightSweep {
     start: Option<u64>,
     /// Completion times of the I/Os that were in flight before `start`.
     carried_ends: Vec<u64>,
+    /// I/Os in flight over time, ns, and the sum of their latencies: one figure counted in two
+    /// ways.
     integral: u128,
     sum: u128,
     most: u64,
@@ -108,8 +110,8 @@ impl InFlightSweep {
         if self.sum > MAX_SUM || self.integral > MAX_SUM {
             return Err(StateError::Counts);
         }
-        let rise = self.ends.iter().all(|end| Some(end.0) >= self.now);
-        rise.then_some(()).ok_or(StateError::InFlight)
+        let none_ended = self.ends.iter().all(|end| Some(end.0) >= self.now);
+        none_ended.then_some(()).ok_or(StateError::InFlight)
     }
 
     /// A sweep that continues from here and has counted nothing yet.
@@ -130,9 +132,8 @@ impl InFlightSweep {
         ends
     }
 
-    /// Continues with a part that was counted separately. This sweep must have passed the I/Os that
-    /// the part knew at its start. `tail` holds the completion times of I/Os in flight at the cut
-    /// that the part did not know.
+    /// Continues with a part that was counted separately, after its first I/Os were added to this
+    /// sweep. `tail` holds the completion times of what was in flight before these I/Os.
     pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut InexactMarks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
@@ -200,7 +201,8 @@ impl InFlightSweep {
         (self.ends, self.now) = (ends, now);
     }
 
-    /// Adds the I/Os of other devices. Figures that need one order of all I/Os become unknown.
+    /// Adds the I/Os of other devices. The caller leaves out figures that need one order of all
+    /// I/Os.
     pub(crate) fn merge_devices(&mut self, mut other: InFlightSweep) {
         self.finish();
         other.finish();

@@ -148,7 +148,7 @@ impl Processes {
 /// An I/O of a capture, with the thread that queued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedIo {
-    /// Shows that the I/O was merged into another request, but not into which one.
+    /// Its `merged_into` tells only whether the I/O was merged into another request.
     pub span: Span,
     /// Id of the thread that queued the I/O.
     pub tid: u32,

@@ -13,7 +13,8 @@ const MAX_DEVICES: usize = 8;
 /// log2 of the length of a sector in bytes.
 const SECTOR_LOG2: u32 = 9;
 
-/// Number of I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. A
+/// Number of I/Os that begin in each range of sectors, which are windows of sectors in place of
+/// time: at most 128 ranges of at least 4 KiB. A
 /// window's ranges depend only on its own I/Os, so those of parts add up in any order.
 type Ranges = GrowingWindows<u64, 128, 3>;
 /// Ranges in each window of time: at most 256 windows of at least 4.1 us (2^12 ns).

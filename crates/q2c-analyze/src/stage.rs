@@ -29,7 +29,8 @@ pub(crate) enum Stage {
 
 pub(crate) const STAGES: usize = Stage::VARIANTS.len();
 
-/// The stages that add up to Q2C: those before the driver, then D2C, then [`Stage::Rest`].
+/// The stages that add up to Q2C. The order of the enum is: the six before the driver, D2C, and
+/// [`Stage::Rest`], then sums.
 pub(crate) const PARTS: [Stage; 8] = *Stage::VARIANTS
     .first_chunk()
     .expect("as many stages and more");
@@ -70,6 +71,7 @@ impl IoStages {
         let (q, g, i) = (span.begin_ns, span.getrq_ns, span.insert_ns);
         let (d, c) = (span.issue_ns, span.end_ns);
         if span.merged_into != NONE {
+            // Of a merged I/O, `getrq_ns` is M.
             ns[Stage::Q2M as usize] = between(q, g);
             ns[Stage::M2D as usize] = between(g, d);
         } else {

@@ -133,7 +133,7 @@ impl AnalyzerState {
     fn merge_sums(&mut self, other: &mut AnalyzerState) {
         self.marks.merge(&other.marks);
         self.counts.merge(&other.counts);
-        self.queues.merge(&other.queues, &mut self.marks);
+        self.queues.merge(&other.queues);
         self.shares.merge(take(&mut other.shares));
         self.loads.0.join(take(&mut other.loads.0));
         self.offsets.merge(take(&mut other.offsets));
@@ -178,6 +178,13 @@ impl AnalyzerState {
         names: &BTreeMap<u32, String>,
     ) -> AnalyzeResult {
         self.sweep.finish();
+        if self.queues.full {
+            self.marks
+                .add(InexactFigure::Queues, InexactReason::Overflow);
+        }
+        if self.tags.full {
+            self.marks.add(InexactFigure::Tags, InexactReason::Overflow);
+        }
         let origin = self.counts.first;
         let mut result = self.counts.result(layer);
         result.stages = self.groups.sum_up().stages(layer);

@@ -1,4 +1,5 @@
-//! Requests in use while I/Os wait for one. They show whether a queue ran out of tags.
+//! Tags (the block layer's request structures) in use while I/Os wait for one: they show whether a
+//! queue ran out of them.
 
 use crate::state::InexactMarks;
 use q2c_model::DevId;
@@ -24,6 +25,7 @@ struct TagQueue {
     start: Option<u64>,
     /// The time up to which everything is counted, ns.
     now: u64,
+    /// True if an I/O was added since the state was taken over from an earlier part.
     counted: bool,
 }
 
@@ -64,6 +66,7 @@ impl TagQueue {
         }
     }
 
+    /// A queue that continues from here and has counted nothing yet.
     fn into_next(self) -> TagQueue {
         TagQueue {
             most: self.in_use.len() as u64,
@@ -82,7 +85,8 @@ impl TagQueue {
         to_come.chain(in_use).collect()
     }
 
-    /// Continues with a part, as the sweep does. Returns the reason if the result is inexact.
+    /// Continues with a later part; `tail` holds (G, C) of what was in flight before the part's
+    /// I/Os. Returns the reason if the result is inexact.
     fn join(&mut self, tail: &[(u64, u64)], later: TagQueue) -> Option<InexactReason> {
         let start = later.start.filter(|_| later.counted)?;
         let mut inexact = None;
@@ -121,7 +125,8 @@ pub(crate) type TagsTail = BTreeMap<(DevId, u32), Vec<(u64, u64)>>;
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllTags {
     queues: BTreeMap<(DevId, u32), TagQueue>,
-    full: bool,
+    /// True if an I/O was left out because there were too many queues.
+    pub(crate) full: bool,
 }
 
 impl AllTags {
@@ -183,9 +188,6 @@ impl AllTags {
             } else {
                 self.full = true;
             }
-        }
-        if self.full {
-            marks.add(InexactFigure::Tags, InexactReason::Overflow);
         }
     }
 }

@@ -66,11 +66,11 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
     warnings.into_iter().flatten().collect()
 }
 
-/// BPF loses complete I/Os. Events lost from a buffer may leave I/Os with stages missing.
+/// BPF loses I/Os as a whole. Events lost from a buffer may leave I/Os with stages missing.
 fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     let by_bpf = capture.is_some_and(|by| by == "bpf");
-    // A recording that fell back to tracefs lacks complete I/Os of its first part.
+    // A recording that fell back to tracefs lacks whole I/Os of its first part.
     let losses = Losses::from_counts(&result.unmatched);
     let of_ios = losses.as_ref().is_some_and(|losses| losses.of_ios);
     match (result.lost, by_bpf || capture.is_some() && of_ios) {

@@ -87,7 +87,7 @@ impl<T: Mergeable, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX,
         &mut self.all[index]
     }
 
-    /// Calls `add` for every window between two times, with the ns of that time in the window.
+    /// Calls `add` for every window between two times, with the ns of `from..to` that lie in it.
     pub(crate) fn add_between(&mut self, from: u64, to: u64, mut add: impl FnMut(&mut T, u64)) {
         // Making windows for `to` may move the index of `from`, so that index is looked up again.
         // Making windows for `from` first ensures that the index of `to` does not move afterwards.
@@ -110,7 +110,8 @@ impl<T: Mergeable, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX,
         }
     }
 
-    /// Makes the windows up to a time that has none yet. Returns the index of its window.
+    /// Makes the windows that are lacking up to `time`, at either end. Returns the index of its
+    /// window.
     #[cold]
     fn add_until(&mut self, time: u64) -> usize {
         if self.all.is_empty() {

@@ -192,7 +192,8 @@ pub(super) fn measured_points<'a>(
 }
 
 /// Other work beside the trials; `idle` is the number of busy CPUs at rest. If other programs ran
-/// beside most trials, they count in all, so that every point divides by the same kind of figure.
+/// beside most trials, all trials count only their threads' CPU time, so that every point divides
+/// by the same kind of figure.
 fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hiding_cpus(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
@@ -241,7 +242,7 @@ fn counter_span(trial: &BenchTrial) -> CounterSpan {
 /// alone, and is scaled by its I/Os, which the jobs may slow down.
 fn background_cpus(background: &BackgroundTrial) -> Option<f64> {
     let beyond = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
-    // Without I/Os alone the quotient is infinite or NaN, and the pace is 1.
+    // If it did no I/O while it ran alone, the quotient is infinite or NaN, and the pace is 1.
     let pace = (background.iops / background.alone_iops).min(1.0);
     Some(background.own_cpus + beyond * pace)
 }

@@ -60,12 +60,16 @@ pub fn trial(
     to_trial(&result, seconds as f64, &readings).map_err(TrialError::Program)
 }
 
-fn to_trial(result: &SpdkResult, wall_s: f64, samples: &[CpuSample]) -> Result<BenchTrial, String> {
-    let (begin, end) = busiest_stretch(samples, wall_s * MIN_STRETCH_SHARE).ok_or_else(|| {
-        format!("watch spdk_nvme_perf: it ended before it had run for the {wall_s} s asked")
+fn to_trial(
+    result: &SpdkResult,
+    asked_s: f64,
+    samples: &[CpuSample],
+) -> Result<BenchTrial, String> {
+    let (begin, end) = busiest_stretch(samples, asked_s * MIN_STRETCH_SHARE).ok_or_else(|| {
+        format!("watch spdk_nvme_perf: it ended before it had run for the {asked_s} s asked")
     })?;
     let length = (end.at - begin.at).as_secs_f64();
-    let scale = wall_s / length;
+    let scale = asked_s / length;
     let machine = begin.cpu.as_ref().zip(end.cpu.as_ref());
     let machine = machine.map(|(begin, end)| end.busy_since(begin));
     let busy = |time: &dyn Fn(&q2c_host::cpu_time::CpuBusy) -> Nanos| {
@@ -74,9 +78,9 @@ fn to_trial(result: &SpdkResult, wall_s: f64, samples: &[CpuSample]) -> Result<B
     };
     let us = |us: f64| us * 1e3;
     Ok(BenchTrial {
-        wall_s,
+        wall_s: asked_s,
         steady: true,
-        ios: (result.iops * wall_s).round() as u64,
+        ios: (result.iops * asked_s).round() as u64,
         latencies: Latencies {
             mean_ns: us(result.avg_us),
             p50_ns: us(max_percentile(&result.latencies, 50.0)?),

@@ -4,7 +4,8 @@
 use crate::{Nanos, parse_time};
 use std::ops::RangeInclusive;
 
-/// A list that an option takes as one value. A plain [`Vec`] means one value for each occurrence.
+/// A list that an option takes as one value. clap's derive goes by the word `Vec` and would take
+/// one value for each occurrence; this name hides it.
 pub type List<T> = Vec<T>;
 
 /// Parses seconds within a range: `10`, `10s`, `500ms` or `2m`.

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 pub(crate) struct TargetIo {
     /// Index in the replayed range of the trace, from 0. Requests that are left out count too.
     pub index: u64,
+    /// Byte offset in the target, `base` included.
     pub offset: u64,
     /// Byte offset at which the device's region of the target begins.
     pub base: u64,
@@ -35,7 +36,8 @@ pub(crate) struct ScheduledIo {
     /// Outstanding mode: time since the device's latest completion, if nothing is in flight. Closed
     /// mode: think time, or time since the lane's last submission.
     pub think_ns: u64,
-    /// True if `think_ns` counts from the lane's last submission, because that has no completion.
+    /// True if `think_ns` counts from the lane's last submission, because the trace lacks its
+    /// completion.
     pub after_submission: bool,
     /// Streams with earlier requests that it overlaps, and how many each must submit first.
     pub waits_for: Option<Box<[(u32, u64)]>>,
@@ -77,6 +79,7 @@ pub(crate) struct RequestStream {
     /// Latest submission and completion, ns from the replay's start; `None` before the first.
     pub submitted_ns: Option<u64>,
     pub completed_ns: Option<u64>,
+    /// Number of requests submitted so far.
     pub count: u64,
     /// True if the schedule's heap of ready streams contains this stream.
     pub lined_up: bool,

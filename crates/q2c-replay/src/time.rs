@@ -9,6 +9,7 @@ use q2c_sys::thread::sleep_until;
 pub(crate) struct WaitSpec {
     /// When the next request is due. The wait returns earlier, so that it can be submitted in time.
     pub due_ns: Option<u64>,
+    /// The moment by which the wait returns, even if nothing has happened.
     pub limit_ns: u64,
     /// True if a completion must be seen at once, so that the thread looks and does not sleep.
     pub polls: bool,
@@ -26,7 +27,8 @@ pub trait ThreadClock {
         wait: WaitSpec,
     ) -> Result<Option<RingCompletion>, EngineError>;
 
-    /// Returns true if there is time for other work; otherwise waits for the start.
+    /// Waits a little and returns true, or, shortly before the start, waits for it and returns
+    /// false.
     fn has_time_before_start(&mut self) -> bool {
         false
     }
@@ -38,7 +40,7 @@ pub(crate) struct RealClock {
     start_ns: u64,
     spin: bool,
     margin_ns: u64,
-    /// The due time of the last wait. Each due time narrows the margin at most once.
+    /// The due time of the last wait. Without a sleep, each due time narrows the margin once.
     last_due_ns: u64,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
 }
 
 /// The number of trials that ran, out of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`.
-/// `run` has the number of each point; points without a trial do not count.
+/// `run` has the number of trials of each point; points without a trial do not count.
 pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
     let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
     let least = run.iter().copied().min().unwrap_or(0);

@@ -92,10 +92,10 @@ fn best_rule(methods: &[SimMethod]) -> Option<Note> {
 /// The number of windows in which a formula gave no time, so that the rule polled; `None` if there
 /// is none.
 fn no_time_sentence(row: &SimMethod) -> Option<String> {
-    let windows = row.windows?;
-    let (negative, undefined, method) = (windows.negative, windows.undefined, &row.method);
+    let counts = row.windows?;
+    let (negative, undefined, method) = (counts.negative, counts.undefined, &row.method);
     let no_sleep = negative + undefined;
-    let windows = format!("no sleep after {no_sleep} of {} windows", windows.windows);
+    let windows = format!("no sleep after {no_sleep} of {} windows", counts.windows);
     let kinds =
         format!("{negative} gave a negative time, {undefined} no number (division by zero)");
     (no_sleep > 0).then(|| format!("{windows}: {kinds}: {method}"))

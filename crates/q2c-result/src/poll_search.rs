@@ -38,11 +38,12 @@ pub struct PollSearchResult {
     pub rounds: u32,
     /// Configurations that were simulated on the searched patterns, including the standard grid.
     pub configurations: usize,
-    /// The families, sorted by their loss on searched sources that were left out, least first.
+    /// The families, sorted by `left_out_loss`, least first. A searched source that is left out did
+    /// not choose; those held out were never searched.
     pub families: Vec<SearchedFamily>,
     /// The rules that were run on the patterns held out, in their roles.
     pub contenders: Vec<Contender>,
-    /// Rules with fewer misses and less CPU than Linux's, by pattern: searched ones, then held out.
+    /// Rules that beat Linux's in both misses and CPU, by pattern: searched ones, then held out.
     pub both: Vec<BeatenLinux>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,
@@ -98,7 +99,7 @@ pub struct ReferenceComparison {
     pub reference: String,
     /// Patterns on which the finalist loses less.
     pub better: usize,
-    /// Number of patterns that count.
+    /// Number of patterns on which some configuration keeps the limits.
     pub of: usize,
     /// The reference's loss minus the finalist's, mean over patterns; above 0 the finalist wins.
     pub gain: f64,
@@ -134,7 +135,8 @@ pub struct BeatenLinux {
     pub tried: usize,
     /// Figures of Linux's rule.
     pub linux: SimulatedFigures,
-    /// Number of these that keep the limits, miss less and use less CPU than Linux's rule.
+    /// Number of the `tried` ones that keep the limits, miss less and use less CPU than Linux's
+    /// rule.
     pub configurations: usize,
     /// The one among these with the least CPU; `None` if there is none.
     pub least: Option<SimulatedPolicy>,

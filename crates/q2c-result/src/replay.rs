@@ -150,11 +150,12 @@ pub struct ReplayTrial {
 words! {
     /// The means by which the block layer is captured.
     #[derive(strum::Display)]
-    #[strum(serialize_all = "lowercase")]
     pub enum CapturedBy, name {
         /// BPF programs in the kernel.
+        #[strum(to_string = "bpf")]
         Bpf = "bpf",
         /// The kernel's tracepoints, read through tracefs.
+        #[strum(to_string = "tracefs")]
         Tracefs = "tracefs",
     }
 }

@@ -288,6 +288,7 @@ impl EffectiveMode {
 
 #[cfg(test)]
 mod judge_tests;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,8 @@
 //!
 //! The chain of the numbers of jobs at the lock, observed at each release, is solved exactly. Jobs
 //! are elsewhere for exponential times between two visits. The time for which the lock is held may
-//! vary: it has the five nodes of a log-normal distribution. A product form needs exponential
-//! times. With these, twice as many jobs wait for a rarely used lock as with constant times.
+//! vary: it has the five nodes of a log-normal distribution. A product form would need
+//! exponential times, by which twice as many jobs wait for a rarely used lock as by constant ones.
 
 use crate::network::running_sums;
 
@@ -69,6 +69,8 @@ impl Chain {
         for i in 0..self.jobs {
             if i > 0 {
                 let no_arrival = self.arrivals(lock, i).next(0);
+                // Above a ratio of 1e250 the states below have no weight, and the next would
+                // overflow.
                 if no_arrival < f64::MIN_POSITIVE || flows[i - 1] / no_arrival > 1e250 {
                     left[..i].fill(0.0);
                     flows.fill(0.0);
@@ -91,7 +93,7 @@ impl Chain {
         let mut arrivals = self.arrivals(lock, i);
         for arrived in 0..=self.jobs - present {
             beyond -= arrivals.next(arrived);
-            // Then present - 1 + arrived or more jobs are there.
+            // `beyond` is the probability that more than `border` jobs are there after the release.
             let border = present - 1 + arrived;
             if beyond < NEGLIGIBLE || border + 1 >= self.jobs {
                 return;
@@ -127,6 +129,7 @@ struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
+    /// The probability that exactly `arrived` jobs arrive. Call it with 0, 1, 2, ... in turn.
     fn next(&mut self, arrived: usize) -> f64 {
         let outside = self.outside;
         if arrived > 0 {

@@ -2,8 +2,7 @@
 
 use super::outcome::{Runs, TrialOutcome};
 use q2c_policy::method::Means;
-use q2c_result::mode::Evidence;
-use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
+use q2c_result::mode::{EffectiveMode, Evidence, ModeKind, ModeNote, WaitMode};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_watch::kernel::KernelSleeps;
 

@@ -69,6 +69,7 @@ pub(crate) struct TrialOutcome {
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
+/// Windows of a rule with a formula: all, those whose formula gave a negative time, and no number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RuleWindowCounts {
     pub all: u64,
@@ -87,6 +88,7 @@ impl Sum for RuleWindowCounts {
 }
 
 impl TrialOutcome {
+    /// CPU time that the polling thread had, percent of what it needed.
     pub(super) fn polling_got_pct(&self) -> f64 {
         self.poll_got_pct.unwrap_or(self.poll_cpu_pct)
     }
@@ -114,6 +116,7 @@ impl TrialOutcome {
     }
 }
 
+/// The figures of these periods of the workload, without those of polling.
 pub(super) fn stages_outcome(
     workload: &Workload,
     watched: &WorkloadRun,
@@ -157,9 +160,9 @@ pub(super) fn stages_outcome(
     }
 }
 
-/// The machine's busy CPUs less those at rest. `None` if unread, or if other work uses what the
-/// threads leave. Also `None` if fewer than the threads used: a load at rest has then stopped, and
-/// what else was busy is unknown.
+/// The machine's busy CPUs less the idle baseline. `None` if they were not read, or if other work
+/// uses what the threads leave. Also `None` if fewer than the threads used: a load of the baseline
+/// has then stopped, and what else was busy is unknown.
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,

@@ -61,7 +61,8 @@ impl Others {
         }
     }
 
-    /// CPUs of other programs if they hide the busy CPUs of the jobs, which surely used `own`.
+    /// CPUs of other programs if these are too many for the machine's counters to tell the jobs'
+    /// share; the jobs surely used `own`.
     pub fn hiding(self, own: f64, span: CounterSpan) -> Option<f64> {
         let quiet = QUIET_CPUS + USER_TIME_ERROR * own + span.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(warning.found, message);
     }
 
-    /// Only the CPU time of the jobs' threads is known.
+    /// The machine's figure leaves less than the threads surely used.
     #[test]
     fn the_threads_are_a_lower_bound() {
         let seen = job_cpus(1.98, known(1.99), 0.265, SECOND);

@@ -67,7 +67,8 @@ impl WorkloadRequest {
     }
 }
 
-/// Fewest largest blocks that a target holds; fewer would be read from the device's cache.
+/// A target holds at least this many blocks of the largest size; fewer would be read from the
+/// device's cache.
 pub const MIN_BLOCKS: u64 = 64;
 
 /// The file of a target, if it has one. It must live as long as the target is in use.
@@ -106,7 +107,7 @@ pub(crate) fn open_character_device(
 }
 
 impl WorkloadTarget {
-    /// Opens the target. Writing needs its name again in the request, or the scratch file.
+    /// Opens the target. For writes, `allow_write` must name it, or it is the scratch file.
     pub(crate) fn open(
         roots: &Roots,
         request: &WorkloadRequest,

@@ -81,6 +81,27 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     assert_eq!(count(&result.groups["process"]), 1_500);
 }
 
+/// There is room for 4,096 hardware queues; I/Os of one more are in no table, in one pass too.
+#[test]
+fn too_many_queues_are_told() {
+    let of_queue = |hctx: u32| Span {
+        hctx,
+        getrq_ns: 10 * u64::from(hctx),
+        ..read(
+            u64::from(hctx),
+            10 * u64::from(hctx),
+            10 * u64::from(hctx) + 5,
+        )
+    };
+    let ios: Vec<Span> = (0..4_097).map(of_queue).collect();
+    assert_eq!(finished(first(&ios[..4_096])).inexact, []);
+    let both = [InexactFigure::Tags, InexactFigure::Queues];
+    let expected = both.map(|figure| mark(figure, InexactReason::Overflow, 1));
+    assert_eq!(finished(first(&ios)).inexact, expected);
+    let (one, two) = ios.split_at(4_000);
+    assert_eq!(joined(first(one), later_part(two, 9)).inexact, expected);
+}
+
 /// The excerpt has 96 I/Os before and 96 after the slowest, wherever the trace is cut.
 #[test]
 fn the_slowest_stands_among_its_neighbours() {

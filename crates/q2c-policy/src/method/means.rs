@@ -12,9 +12,9 @@ pub enum Means {
     IoPoll,
     /// The kernel sleeps, then asks the device (IORING_SETUP_HYBRID_IOPOLL).
     IoPollHybrid,
-    /// In the ring; a kernel thread of the ring asks the device.
+    /// In the ring; its kernel thread asks the device (IORING_SETUP_SQPOLL).
     HelperIoPoll,
-    /// In the ring; a kernel thread of the ring sleeps, then asks the device.
+    /// In the ring; its kernel thread (IORING_SETUP_SQPOLL) sleeps, then asks the device.
     HelperIoPollHybrid,
     /// By calls of io_getevents that return at once.
     IoGetevents,

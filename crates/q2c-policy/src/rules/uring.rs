@@ -45,8 +45,8 @@ impl Lane for Uring {
         (Nanos(sleep).into(), Token(sleep))
     }
 
-    fn complete(&mut self, _: Io, Token(slept): Token, outcome: Outcome, _: Nanos) {
-        let run_time = outcome.observed.0.saturating_sub(slept);
+    fn complete(&mut self, _: Io, Token(asked): Token, outcome: Outcome, _: Nanos) {
+        let run_time = outcome.observed.0.saturating_sub(asked);
         self.shortest = self.shortest.min(run_time);
     }
 

@@ -159,7 +159,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-    /// Exchanging the two results turns better into worse.
+        /// Exchanging the two results turns better into worse.
         #[test]
         fn sides_may_be_changed(
             a in proptest::collection::vec(1.0f64..100.0, 2..6),
@@ -176,7 +176,7 @@ pub(crate) mod tests {
                 other => other,
             };
             let ratio = forward.ratio.unwrap();
-    // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
+            // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
             prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
             prop_assert_eq!(back.says, reversed);
             let (low, high) = forward.interval.unwrap();

@@ -98,7 +98,8 @@ pub struct JobSeries {
     pub lanes: u32,
     /// The mode in which the threads really waited; `None` if nothing proves one.
     pub was: Option<WaitMode>,
-    /// Shortest time between changes of the rule's sleep, seconds; `None` without time windows.
+    /// Shortest time between changes of the rule's sleep, seconds; `None` if the rule has no
+    /// windows of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_period_s: Option<f64>,
     /// CPUs that were busy for this job; `None` if the machine's counters are unreadable.
@@ -109,7 +110,7 @@ pub struct JobSeries {
     /// Why the kernel's sleeps were not observed; `None` if they were, or if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleeps_unseen: Option<String>,
-    /// The intervals from the phase's start to its end; each has only its own counts.
+    /// The intervals from the phase's start to its end; their counts are not cumulative.
     pub ticks: Vec<Tick>,
 }
 

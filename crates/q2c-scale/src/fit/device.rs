@@ -10,12 +10,9 @@ const MIN_GROWTH: f64 = 1.03;
 
 pub(super) fn is_limited(evidence: &CurveEvidence) -> bool {
     let rows = evidence.rows(None);
-    let d2c_times = || rows.iter().map(|row| row.d2c_ns);
-    let min = d2c_times().fold(f64::INFINITY, f64::min);
-    let max = d2c_times().fold(0.0, f64::max);
     let last = rows.last();
     let grows = last.is_some_and(|last| last.d2c_ns > MIN_GROWTH * rows[0].d2c_ns);
-    if rows.len() < 3 || !grows || max < MIN_GROWTH * min {
+    if rows.len() < 3 || !grows {
         return false;
     }
     let mean_squares = squares_around_mean(&rows);

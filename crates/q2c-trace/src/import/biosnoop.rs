@@ -174,12 +174,9 @@ impl<'a> BiosnoopCells<'a> {
     fn get(&self, name: &str) -> &'a [u8] {
         let index = |name| self.columns.iter().position(|column| column.name == name);
         let cells = index(name).zip(index("COMM")).and_then(|(column, comm)| {
-            let shift = if column > comm {
-                self.name_cells - 1
-            } else {
-                0
-            };
-            let first = column + shift;
+            // A row without a name has one cell less than columns.
+            let shifted = column + self.name_cells;
+            let first = if column > comm { shifted - 1 } else { column };
             let count = if column == comm { self.name_cells } else { 1 };
             self.cell_ranges.get(first..first + count)
         });

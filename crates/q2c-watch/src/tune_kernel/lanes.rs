@@ -146,8 +146,8 @@ mod tests {
     }
 
     proptest! {
-    /// Waits and gaps of a lane add up to the time from its first hand-over to its last
-    /// completion.
+        /// Waits and gaps of a lane add up to the time from its first hand-over to its last
+        /// completion.
         #[test]
         fn lanes_have_depth_one(
             requests in proptest::collection::vec((0_u32..3, 0_u64..1_000, 1_u64..300), 1..60)

@@ -65,6 +65,8 @@ struct KernelRecording {
     lanes: Vec<LaneRecording>,
     input: SweepInput,
     waits: Vec<f64>,
+    /// Median of `waits`.
+    p50: Nanos,
 }
 
 impl TuneKernel<'_> {
@@ -85,8 +87,7 @@ impl TuneKernel<'_> {
         on_phase("calibrating sleeps in the kernel");
         let calibrated = calibrate(rig, spec, &recording.waits)?;
         on_phase("simulating sleep rules");
-        let p50 = Nanos(percentile(&sorted(&recording.waits), 0.5) as u64);
-        let (policies, not_followed) = kernel_rules(&spec.policies, p50)?;
+        let (policies, not_followed) = kernel_rules(&spec.policies, recording.p50)?;
         let best = self.best_rule(&recording, &calibrated.cost, &policies)?;
         let mut candidates = self.candidates(&recording, &calibrated.cost, best.as_ref());
         let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut candidates, on_phase)?;
@@ -303,6 +304,7 @@ impl KernelRecording {
                 span_ns: Nanos::from_secs_f64(stretch.total.length_s),
                 latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&ascending, q)),
             },
+            p50: Nanos(percentile(&ascending, 0.5) as u64),
             lanes,
             waits,
         }

@@ -176,8 +176,8 @@ fn run_live(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Res
         say("no I/O completed meanwhile");
     } else {
         // The signal that ended the capture must not end its analysis, too.
-        let go_on = AtomicBool::new(false);
-        let mut analysis = RecordingAnalysis::new(&args.trace, args.window.clone(), &go_on);
+        let never_stop = AtomicBool::new(false);
+        let mut analysis = RecordingAnalysis::new(&args.trace, args.window.clone(), &never_stop);
         let origin = captured.recording.finish(&mut analysis)?;
         let result = analysis.finish(captured.description.meta(origin));
         show(args, page, &result?)?;

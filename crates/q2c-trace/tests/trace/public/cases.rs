@@ -75,6 +75,17 @@ fn biosnoop_with_queues_letters_and_losses() {
     assert_eq!(meta.lost, 3);
 }
 
+/// A process whose name is empty leaves a row with one cell less than the header.
+#[test]
+fn biosnoop_of_a_process_without_a_name() {
+    let head = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n";
+    let text = format!("{head}1.5 dd 7 sda W 8 4096 0.5\n1.6 7 sda W 16 4096 0.5\n");
+    let (_, records, _) = recognised(text.as_bytes(), &options());
+    assert_eq!(places(&records), "write 8+4096, write 16+4096");
+    let names: Vec<Option<&str>> = records.iter().map(|r| r.comm.as_deref()).collect();
+    assert_eq!((names, records[1].pid), (vec![Some("dd"), None], Some(7)));
+}
+
 #[test]
 fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     let text = case!("15-dead-ends/biosnoop_bt.txt");
