@@ -124,12 +124,14 @@ fn the_sampler_reads_the_cpu_time_of_the_lanes() {
     for phase in &lane.phases {
         let (begin, end) = (phase.begin, phase.end);
         let within = |&&(t, _): &&(u64, u64)| (begin.t_ns..=end.t_ns).contains(&t);
-        for &(_, cpu_ns) in lane.cpu_readings.iter().filter(within) {
+        let readings: Vec<_> = lane.cpu_readings.iter().filter(within).collect();
+        // At a phase's edges, the sampler may be kept from its CPU between its two clocks.
+        for &&(_, cpu_ns) in readings.iter().skip(1).rev().skip(1) {
             assert!((begin.cpu_ns..=end.cpu_ns).contains(&cpu_ns), "{phase:?}");
             compared += 1;
         }
     }
-    assert!(compared >= 3, "{:?}", lane.cpu_readings);
+    assert!(compared >= 2, "{:?}", lane.cpu_readings);
     let [work, rest] = [0, 1].map(|n| lane.phases[n].end.cpu_ns - lane.phases[n].begin.cpu_ns);
     assert!(rest < work / 2, "{rest} of {work} ns");
 }
