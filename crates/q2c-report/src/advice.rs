@@ -400,7 +400,7 @@ impl<'a> AdviceBasis<'a> {
             .then(|| format!("It misses {missed} of the completions: it wakes after them."))
     }
 
-    /// What disturbed the trials of this block size.
+    /// A sentence for each kind of disturbance of this block size's trials.
     fn disturbances(&self) -> Vec<String> {
         // A warning about one block size starts with that size.
         let is_of_other_size = |found: &str| {

@@ -382,7 +382,7 @@ fn tuned_methods(result: &BenchResult) -> Option<String> {
 /// A grid of throughput: a row for each value of one axis, a column for each of another.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ThroughputGrid {
-    /// What the points have in common.
+    /// The settings that all points of the grid share.
     pub title: String,
     pub axes: [&'static str; 2],
     pub columns: Vec<u32>,

@@ -1,5 +1,5 @@
-//! What a benchmark says in sentences: which interface is best, against which points that holds,
-//! how sure that is, where it stops scaling, and where which interface and method leads.
+//! The conclusion of a benchmark in sentences: the best interface, the points that it beats and how
+//! surely, where it stops scaling, and where which interface and method leads.
 
 use crate::bench::{BenchSection, name, name_with_jobs, sections};
 use crate::document::DocumentAnswer;
@@ -60,7 +60,7 @@ struct PointContest<'a> {
     other_jobs: Option<&'a BenchCell>,
     /// Further points, one of each line, that the trials do not tell from the best point.
     undistinguished: Vec<&'a BenchCell>,
-    /// What the trials say of the best point against each point of the other lines.
+    /// The significance of the best point's lead over each point of the other lines.
     verdicts: Vec<Significance>,
     one_engine: bool,
 }
@@ -214,7 +214,7 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
     format!(". By the number of jobs: {knee}, {collapse}")
 }
 
-/// What the trials say of a point whose median is at least as high as another point's.
+/// The significance of a point's lead over another whose median is not higher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Significance {
     /// All trials of the first point lie above all trials of the second.

@@ -234,7 +234,7 @@ impl WaitCounts {
         means.asks_device() && self.interrupted() == Some(true)
     }
 
-    /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
+    /// True if completions came by interrupts; `None` if the counts do not show it. Devices merge
     /// interrupts at depth, so only hardly any interrupts prove polling.
     ///
     /// Each I/O that a rule left to the interrupt accounts for one, and each request of others may

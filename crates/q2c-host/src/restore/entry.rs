@@ -120,7 +120,7 @@ pub enum RestoreError {
         .0.display(), .1
     )]
     Folder(PathBuf, #[source] io::Error),
-    /// What was tried (`find`, `read`, or `write VALUE to`), and the path.
+    /// The action that failed (`find`, `read`, or `write VALUE to`), and the path.
     #[error("{} the setting {}: {}", .0, .1.display(), .2)]
     Setting(String, PathBuf, #[source] io::Error),
     /// The path, the value that was wanted, and the one that was found.

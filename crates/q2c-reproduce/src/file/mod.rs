@@ -337,7 +337,7 @@ pub(crate) fn fill(text: &str, at: &AxisValues) -> String {
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
+    /// The mistake, and the text to write instead.
     pub words: String,
 }
 

@@ -1,5 +1,5 @@
-//! What a source of events holds apart from them: notes (names of processes, the start of the
-//! trace, messages), and losses, which the sequence numbers of each device and CPU show.
+//! The notes of a source of events (names of processes, the start of the trace, messages), and its
+//! losses, which the sequence numbers of each device and CPU show.
 
 use super::IntMap;
 use super::event::BlktraceEvent;
@@ -18,7 +18,7 @@ pub trait EventSource {
     fn context(&self) -> &EventContext;
 }
 
-/// What a source holds apart from its events.
+/// The notes and losses of a source of events.
 #[derive(Debug, Default)]
 pub struct EventContext {
     /// Notes read so far.

@@ -246,7 +246,7 @@ fn join_names(names: &BTreeSet<&str>) -> String {
 /// Most batches by which a reading thread may be ahead of the merge.
 const MAX_BATCHES_AHEAD: usize = 2;
 
-/// What a reading thread sends to the merge.
+/// A message from a reading thread to the merge.
 enum FeedMessage {
     /// Time zero; true if the importer numbers the devices.
     Begin(Origin, bool),

@@ -43,7 +43,7 @@ struct PausedWindows {
     gathered: Vec<Vec<u64>>,
 }
 
-/// What a [`SingleSimulator`] runs: a policy, or `None` for classic polling.
+/// The policy that a [`SingleSimulator`] runs; `None` for classic polling.
 pub(crate) type PolicyOrPolling<'a> = Option<&'a PolicySpec>;
 
 impl SingleSimulator<'_> {

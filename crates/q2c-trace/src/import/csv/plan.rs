@@ -170,7 +170,7 @@ pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) 
     )
 }
 
-/// What was expected of a column map, and what was found.
+/// Two texts for the error of a column map: the expected one, and the one that was found.
 pub(super) type WrongMap = (String, String);
 
 /// Determines the layer; fails if fields contradict each other.
