@@ -89,7 +89,7 @@ told() { # WORDS
     done
 }
 uptime_ds() { sed 's/^\([0-9]*\)[.]\(.\).*/\1\2/' /proc/uptime; } # in tenths of a second
-# Waits until four threads poll, and then until all tasks are placed, at most 20 s each. Sets PLACED to
+# Waits until four threads poll, at most 20 s, and then until all tasks are placed, at most 40 s. Sets PLACED to
 # the tenths of a second of the second wait; empty when they were not placed.
 wait_placed() {
     local begun tries=0
@@ -99,7 +99,7 @@ wait_placed() {
     done
     begun=$(uptime_ds)
     PLACED=
-    until [ -n "$PLACED" ] || [ $(($(uptime_ds) - begun)) -ge 200 ]; do
+    until [ -n "$PLACED" ] || [ $(($(uptime_ds) - begun)) -ge 400 ]; do
         if is_placed; then PLACED=$(($(uptime_ds) - begun)); else sleep 0.2; fi
     done
     FOUND="polling $(cpus_of_pollers | joined), computing $(cpus_of_computers | joined)"
@@ -162,8 +162,14 @@ kill -CONT $LOAD
 wait_placed
 expect placed-again "${PLACED:-no}" != no "$FOUND"
 if [ "${PLACED:-999}" -lt "$least" ]; then least=$PLACED; fi
-# Emulated on a busy machine one may take longer.
-expect placed-within-5-s "$least" -le 50 "tenths of a second after all polled, the best of three"
+# A window of the daemon is 500 ms and a look at all tasks, which emulated on a busy machine takes longer than that.
+begun=$(uptime_ds)
+for n in 1 2 3 4; do
+    sleep 0.5
+    cat /proc/[0-9]*/task/*/stat >/tmp/tasks 2>/dev/null
+done
+four_windows=$(($(uptime_ds) - begun))
+expect placed-within-10-windows $((4 * least)) -le $((10 * four_windows)) "$least tenths of a second after all polled, the best of three"
 kill -STOP $LOAD
 
 # A CPU that goes takes nothing along, and comes back.
