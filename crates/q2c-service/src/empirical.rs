@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The most times that are kept of one class. A longer recording is represented by a random choice
-/// of this many of them (reservoir sampling, algorithm R of Vitter 1985).
+/// The highest number of times that a class keeps. A recording with more is represented by a random
+/// choice of this many times (reservoir sampling, algorithm R of Vitter 1985).
 pub const MOST_TIMES: usize = 1 << 18;
 
 /// Seed of the random choice among more than [`MOST_TIMES`] times.
@@ -20,11 +20,11 @@ const CHOICE_SEED: u64 = 0x5e1e_c7ed;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
     measure: Measure,
-    /// Times of each class, sorted, ns.
+    /// Times of each class, sorted, ns. Class numbers are even for reads and odd for writes.
     times: [Box<[u64]>; BUCKETS],
     /// Number of times that each class had in the recording.
     recorded: [u64; BUCKETS],
-    /// The class whose times each class takes.
+    /// For each class the class whose times it takes: itself, or the nearest that has times.
     source: [usize; BUCKETS],
     left_out: u64,
 }
@@ -63,7 +63,7 @@ pub struct EmpiricalClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "find service times in {requests} records: expected reads or writes that succeeded and have {}, found none",
-    wanted(*measure)
+    measure_text(*measure)
 )]
 pub struct NoTimes {
     /// The requested measure; `None` for any.
@@ -72,7 +72,7 @@ pub struct NoTimes {
     pub requests: u64,
 }
 
-fn wanted(measure: Option<Measure>) -> &'static str {
+fn measure_text(measure: Option<Measure>) -> &'static str {
     match measure {
         Some(Measure::D2c) => "D2C (the times of hand-over and completion in the block layer)",
         Some(Measure::U2c) => "U2C (the times of submission and reaping)",
@@ -81,7 +81,7 @@ fn wanted(measure: Option<Measure>) -> &'static str {
 }
 
 impl Empirical {
-    /// A time for `io`, drawn by `rng`.
+    /// Draws one of the recorded times for `io` by `rng`.
     #[inline]
     pub(crate) fn draw(&self, io: Io, rng: &mut Rng) -> Nanos {
         let times = &self.times[self.source[class_of(io)]];
@@ -98,9 +98,9 @@ impl Empirical {
     }
 
     fn classes(&self) -> impl Iterator<Item = EmpiricalClass> {
-        let order = (0..BUCKETS).step_by(2).chain((1..BUCKETS).step_by(2));
-        let full = order.filter(|&class| !self.times[class].is_empty());
-        full.map(|class| EmpiricalClass {
+        let reads_then_writes = (0..BUCKETS).step_by(2).chain((1..BUCKETS).step_by(2));
+        let filled = reads_then_writes.filter(|&class| !self.times[class].is_empty());
+        filled.map(|class| EmpiricalClass {
             direction: direction(class),
             from: Sectors(1 << (class / 2)),
             recorded: self.recorded[class],
@@ -123,13 +123,13 @@ fn direction(class: usize) -> Direction {
     }
 }
 
-/// The nearest of `full` classes to `class`, as [`Empirical`] defines it.
-fn nearest(class: usize, full: &[usize]) -> usize {
+/// The class nearest to `class` among `filled`, as [`Empirical`] defines it.
+fn nearest(class: usize, filled: &[usize]) -> usize {
     let distance = |&&other: &&usize| {
-        let other_direction = class % 2 != other % 2;
-        (other_direction, (class / 2).abs_diff(other / 2), other)
+        let differs_in_direction = class % 2 != other % 2;
+        (differs_in_direction, (class / 2).abs_diff(other / 2), other)
     };
-    let nearest = full.iter().min_by_key(distance);
+    let nearest = filled.iter().min_by_key(distance);
     *nearest.expect("a class with times")
 }
 
@@ -158,8 +158,8 @@ impl TimeReservoir {
             times.push(time);
             return;
         }
-        let place = self.rng.below(self.recorded[class]) as usize;
-        if let Some(kept) = times.get_mut(place) {
+        let index = self.rng.below(self.recorded[class]) as usize;
+        if let Some(kept) = times.get_mut(index) {
             *kept = time;
         }
     }
@@ -169,7 +169,7 @@ impl TimeReservoir {
     }
 
     fn finish(self, measure: Measure, requests: u64) -> Empirical {
-        let full: Vec<usize> = (0..BUCKETS).filter(|&c| self.recorded[c] > 0).collect();
+        let filled: Vec<usize> = (0..BUCKETS).filter(|&c| self.recorded[c] > 0).collect();
         let sorted = self.times.map(|mut times| {
             times.sort_unstable();
             times.into_boxed_slice()
@@ -178,16 +178,16 @@ impl TimeReservoir {
             measure,
             times: sorted,
             recorded: self.recorded,
-            source: std::array::from_fn(|class| nearest(class, &full)),
+            source: std::array::from_fn(|class| nearest(class, &filled)),
             left_out: requests - self.recorded.iter().sum::<u64>(),
         }
     }
 }
 
-/// Makes an [`Empirical`] from records, which come in parts.
+/// Makes an [`Empirical`] from records, which are added in several calls.
 #[derive(Clone, Debug)]
 pub struct EmpiricalBuilder {
-    asked: Option<Measure>,
+    requested: Option<Measure>,
     d2c: TimeReservoir,
     u2c: TimeReservoir,
     requests: u64,
@@ -197,23 +197,23 @@ impl EmpiricalBuilder {
     /// Takes the times of this measure; `None` takes D2C where any record has it, else U2C.
     pub fn new(measure: Option<Measure>) -> Self {
         EmpiricalBuilder {
-            asked: measure,
+            requested: measure,
             d2c: TimeReservoir::default(),
             u2c: TimeReservoir::default(),
             requests: 0,
         }
     }
 
-    /// Takes in the next records.
+    /// Adds the service times of further records.
     pub fn take(&mut self, records: &[IoRecord]) {
         self.requests += records.len() as u64;
         records.iter().for_each(|record| self.take_one(record));
     }
 
     fn take_one(&mut self, record: &IoRecord) {
-        // What a flush or a discard takes says nothing of writes, and a failed or merged request
-        // was not served by itself.
-        let served = matches!(record.op, Op::Read | Op::Write)
+        // Flushes and discards take other times than writes. A failed or a merged request was not
+        // served by itself.
+        let served_by_itself = matches!(record.op, Op::Read | Op::Write)
             && record.merged_into.is_none()
             && record.error.unwrap_or(0) == 0;
         let bytes = u32::try_from(record.bytes.0).unwrap_or(u32::MAX);
@@ -221,23 +221,23 @@ impl EmpiricalBuilder {
             direction: record.op.direction(),
             bytes,
         };
-        let Some(class) = bucket_of(io).filter(|_| served && !record.is_untimed()) else {
+        let Some(class) = bucket_of(io).filter(|_| served_by_itself && !record.is_untimed()) else {
             return;
         };
         if let (Some(issue), Some(complete)) = (record.issue_ns, record.complete_ns)
-            && self.asked != Some(Measure::U2c)
+            && self.requested != Some(Measure::U2c)
         {
             self.d2c.add(class, (complete - issue).0);
         }
-        if let (Some(u2c), true) = (record.u2c(), self.asked != Some(Measure::D2c)) {
+        if let (Some(u2c), true) = (record.u2c(), self.requested != Some(Measure::D2c)) {
             self.u2c.add(class, u2c.0);
         }
     }
 
-    /// Returns the times taken; the error means that no record had the measure.
+    /// Returns the collected times; the error means that no record had the measure.
     pub fn finish(self) -> Result<Empirical, NoTimes> {
         let EmpiricalBuilder {
-            asked,
+            requested,
             d2c,
             u2c,
             requests,
@@ -246,7 +246,7 @@ impl EmpiricalBuilder {
             (false, _) => Ok(d2c.finish(Measure::D2c, requests)),
             (true, false) => Ok(u2c.finish(Measure::U2c, requests)),
             (true, true) => Err(NoTimes {
-                measure: asked,
+                measure: requested,
                 requests,
             }),
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimMachine {
-    /// What the machine is modelled on, in a few words.
+    /// A short name of the machine, or of the real one that it stands for.
     #[serde(default)]
     pub name: String,
     /// Number of CPUs, each a core of its own.
@@ -21,21 +21,21 @@ pub struct SimMachine {
     /// Speed of the CPUs: all costs are divided by it.
     #[serde(default = "normal_speed")]
     pub speed: f64,
-    /// A thread that other threads wait for leaves its CPU after this time.
+    /// Time slice: after it, a thread gives its CPU to a thread that waits for that CPU.
     pub slice_ns: u64,
-    /// CPU of a submission. The request reaches the device at its end.
+    /// CPU time of a submission. The request reaches the device at its end.
     pub submission_ns: u64,
-    /// CPU from the reaping of a completion to the next submission.
+    /// CPU time from the reaping of a completion to the next submission.
     pub turnaround_ns: u64,
-    /// CPU of one look for a completion, which sees what is complete at its end.
+    /// CPU time of one look for completions. It finds the requests that are complete at its end.
     pub look_ns: u64,
-    /// CPU that a thread takes to leave its CPU and to come back.
+    /// CPU time that a thread takes to leave its CPU and to come back.
     pub switch_ns: u64,
-    /// CPU of a timer's interrupt.
+    /// CPU time of a timer's interrupt.
     pub timer_ns: u64,
     /// Time from the end of a timed sleep until the thread runs, timer and switch included.
     pub wake_delay_ns: u64,
-    /// CPU of the device's interrupt, on the CPU of the thread that waits.
+    /// CPU time of the device's interrupt, on the CPU of the thread that waits.
     pub interrupt_ns: u64,
     /// Time from the device's completion until the waiting thread has reaped it, interrupt and
     /// switch included.
@@ -50,7 +50,7 @@ const fn normal_speed() -> f64 {
 pub(crate) const MOST_CPUS: u32 = 4096;
 /// The slowest and the fastest speed.
 const SPEEDS: (f64, f64) = (0.01, 100.0);
-/// The longest cost, one second.
+/// The highest value of a time, one second.
 const MOST_NS: u64 = 1_000_000_000;
 
 impl Default for SimMachine {
@@ -87,21 +87,21 @@ impl SimMachine {
         machine.check().map(|()| machine)
     }
 
-    /// A machine of `cpus` CPUs with the costs that a calibration measured. Its curves become
-    /// single costs: those of its middle sleep.
+    /// A machine of `cpus` CPUs with the costs that a calibration measured. Where a cost
+    /// depends on the length of the sleep, that of the middle one of the measured sleeps is taken.
     #[must_use]
     pub fn with_costs(name: String, cpus: u32, cost: &CostModel) -> Self {
         let ns = |value: f64| value.max(0.0).round() as u64;
-        let asked = &cost.wake_clear.base_ns.x;
-        let asked = asked.get(asked.len() / 2).copied().unwrap_or(0.0);
-        let beyond = |other: f64| ns(other - cost.other_cpu_poll_ns);
-        let wake_delay_ns = ns(cost.wake_clear.base_ns.value_at(asked));
+        let sleeps = &cost.wake_clear.base_ns.x;
+        let middle_sleep = sleeps.get(sleeps.len() / 2).copied().unwrap_or(0.0);
+        let beyond_polling = |other_cpu_ns: f64| ns(other_cpu_ns - cost.other_cpu_poll_ns);
+        let wake_delay_ns = ns(cost.wake_clear.base_ns.value_at(middle_sleep));
         let interrupt_delay_ns = ns(cost.interrupt_latency_ns);
-        // The delays contain a switch and a handler, so these are no longer than those.
-        let switch_ns = ns(cost.sleep_cpu_clear_ns.value_at(asked));
+        // Both delays contain a switch and a handler, so these must not be longer than the delays.
+        let switch_ns = ns(cost.sleep_cpu_clear_ns.value_at(middle_sleep));
         let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
-        let timer_ns = beyond(cost.other_cpu_sleep_ns);
-        let interrupt_ns = beyond(cost.other_cpu_interrupt_ns);
+        let timer_ns = beyond_polling(cost.other_cpu_sleep_ns);
+        let interrupt_ns = beyond_polling(cost.other_cpu_interrupt_ns);
         SimMachine {
             name,
             cpus,
@@ -129,17 +129,17 @@ impl SimMachine {
         };
         range("cpus", self.cpus.into(), 1.0, MOST_CPUS.into())?;
         range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;
-        for (name, ns, least) in self.costs() {
+        for (name, ns, least) in self.times_with_minimum() {
             range(name, ns as f64, least as f64, MOST_NS as f64)?;
         }
         Ok(())
     }
 
-    /// Every time with its name and its least value. A look must take time, so that a lane that
-    /// looks makes progress.
-    fn costs(&self) -> [(&'static str, u64, u64); 9] {
-        let wake = self.timer_ns.saturating_add(self.switch_ns);
-        let reap = self.interrupt_ns.saturating_add(self.switch_ns);
+    /// Name, value and smallest allowed value of every time. A look must take time, so that a lane
+    /// that looks makes progress.
+    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 9] {
+        let least_wake = self.timer_ns.saturating_add(self.switch_ns);
+        let least_delay = self.interrupt_ns.saturating_add(self.switch_ns);
         [
             ("slice_ns", self.slice_ns, 10_000),
             ("submission_ns", self.submission_ns, 0),
@@ -147,13 +147,13 @@ impl SimMachine {
             ("look_ns", self.look_ns, 1),
             ("switch_ns", self.switch_ns, 0),
             ("timer_ns", self.timer_ns, 0),
-            ("wake_delay_ns", self.wake_delay_ns, wake),
+            ("wake_delay_ns", self.wake_delay_ns, least_wake),
             ("interrupt_ns", self.interrupt_ns, 0),
-            ("interrupt_delay_ns", self.interrupt_delay_ns, reap),
+            ("interrupt_delay_ns", self.interrupt_delay_ns, least_delay),
         ]
     }
 
-    /// The same machine with its costs as they are at its speed, which becomes 1.
+    /// The machine with all costs divided by its speed, and with a speed of 1.
     #[must_use]
     pub fn at_speed(&self) -> Self {
         let cost = |ns: u64| (ns as f64 / self.speed).round() as u64;
@@ -184,7 +184,7 @@ mod tests {
         let read =
             |text: String| SimMachine::parse(&text, Path::new("m.toml")).map_err(|e| e.to_string());
         assert_eq!(read(text.clone()), Ok(SimMachine::default()));
-        for (from, to, names) in [
+        for (from, to, message) in [
             ("cpus = 8", "cpus = 0", "cpus = 0: expected 1 to 4096"),
             ("speed = 1.0", "speed = 0.0", "speed = 0: expected 0.01"),
             ("look_ns = 50", "look_ns = 0", "look_ns = 0: expected 1"),
@@ -201,7 +201,7 @@ mod tests {
             ),
         ] {
             let error = read(text.replace(from, to)).unwrap_err();
-            assert!(error.contains(names), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 

@@ -33,12 +33,12 @@ impl Servers {
         loop {
             let (server, free_at) = self.first_free();
             let end = at.0.max(free_at).saturating_add(service.0);
-            // Times only grow. So if this server still has the time, it is the first to be free,
-            // even if the times of others were read before they grew. Each time stands for itself
-            // and orders no other memory.
-            let taken =
+            // The times only grow. If this server's time has not changed, the server is still the
+            // first to be free, even if other servers' times have grown since they were read. No
+            // other memory depends on the order of these stores.
+            let exchanged =
                 server.compare_exchange_weak(free_at, end, Ordering::Relaxed, Ordering::Relaxed);
-            if taken.is_ok() {
+            if exchanged.is_ok() {
                 return Nanos(end);
             }
         }
@@ -52,7 +52,7 @@ impl Servers {
     }
 
     /// Makes all servers idle, as if no request had come so far. No other thread may put requests
-    /// on them meanwhile: whether such a request is kept is not defined.
+    /// on them meanwhile: such a request may be lost or kept.
     pub fn clear(&self) {
         let servers = self.free_at.iter();
         servers.for_each(|server| server.store(0, Ordering::Relaxed));
@@ -75,8 +75,8 @@ pub enum ServiceTimes {
     },
     /// Times are drawn from recorded ones, by direction and size of the request.
     Empirical(Arc<Empirical>),
-    /// A submitter's requests take these times in this order, again and again. There must be one at
-    /// least.
+    /// A submitter's requests take these times in this order, again and again. There must be at
+    /// least one.
     Sequence(Arc<[Nanos]>),
 }
 

@@ -13,7 +13,7 @@ const READ: Io = Io {
     bytes: 4096,
 };
 
-/// A time of a Poisson process until its next event, ns.
+/// The time from one event of a Poisson process to the next, ns.
 fn exponential(rng: &mut Rng, mean: f64) -> f64 {
     -mean * (1.0 - rng.unit()).ln()
 }
@@ -73,30 +73,30 @@ fn two_servers_of_exponential_times_wait_as_the_formula_says() {
     assert!((waited / wanted - 1.0).abs() < 0.03, "{waited} {wanted}");
 }
 
-/// A second model of the queue, which steps from event to event with a line of waiting requests.
-fn by_events(servers: usize, requests: &[(u64, u64)]) -> Vec<u64> {
+/// Completion times by a second model, from event to event. Requests are (arrival, service time).
+fn complete_by_events(servers: usize, requests: &[(u64, u64)]) -> Vec<u64> {
     let mut complete = vec![0; requests.len()];
     let mut busy: Vec<(u64, usize)> = Vec::new();
-    let mut line: VecDeque<usize> = VecDeque::new();
-    let mut coming = requests.iter().enumerate().peekable();
+    let mut waiting: VecDeque<usize> = VecDeque::new();
+    let mut arriving = requests.iter().enumerate().peekable();
     loop {
-        let ends = busy.iter().copied().min();
-        let arrives = coming.peek().map(|(_, (at, _))| *at);
-        let now = match (ends, arrives) {
+        let next_end = busy.iter().copied().min();
+        let next_arrival = arriving.peek().map(|(_, (at, _))| *at);
+        let now = match (next_end, next_arrival) {
             (None, None) => return complete,
-            (Some((end, request)), arrives) if arrives.is_none_or(|at| end <= at) => {
+            (Some((end, request)), next_arrival) if next_arrival.is_none_or(|at| end <= at) => {
                 busy.retain(|&(_, other)| other != request);
                 complete[request] = end;
                 end
             }
             _ => {
-                let (request, (at, _)) = coming.next().expect("it was seen");
-                line.push_back(request);
+                let (request, (at, _)) = arriving.next().expect("it was seen");
+                waiting.push_back(request);
                 *at
             }
         };
         while busy.len() < servers
-            && let Some(request) = line.pop_front()
+            && let Some(request) = waiting.pop_front()
         {
             busy.push((now + requests[request].1, request));
         }
@@ -111,14 +111,14 @@ proptest! {
     ) {
         let mut at = 0;
         let mut requests = steps;
-        for (gap, _) in &mut requests {
-            at += *gap;
-            *gap = at;
+        for (gap_to_arrival, _service) in &mut requests {
+            at += *gap_to_arrival;
+            *gap_to_arrival = at;
         }
         let queue = Servers::new(servers);
         let completion_of = |&(at, service): &(u64, u64)| queue.arrive(Nanos(at), Nanos(service)).0;
         let complete: Vec<u64> = requests.iter().map(completion_of).collect();
-        prop_assert_eq!(complete, by_events(servers, &requests));
+        prop_assert_eq!(complete, complete_by_events(servers, &requests));
     }
 
     /// With arrival times out of order, no request is served before it arrives, and never more
@@ -146,10 +146,10 @@ proptest! {
 /// multiple of 7 ns, whichever thread brought them.
 #[test]
 fn threads_share_the_servers() {
-    const EACH: u64 = 20_000;
+    const PER_THREAD: u64 = 20_000;
     let queue = Servers::new(3);
     let completion = |_| queue.arrive(Nanos::ZERO, Nanos(7)).0;
-    let work = || (0..EACH).map(completion).collect::<Vec<u64>>();
+    let work = || (0..PER_THREAD).map(completion).collect::<Vec<u64>>();
     let mut completions: Vec<u64> = thread::scope(|scope| {
         let threads = [0; 4].map(|_| scope.spawn(work));
         let joined = threads
@@ -158,7 +158,7 @@ fn threads_share_the_servers() {
         joined.collect()
     });
     completions.sort_unstable();
-    let wanted: Vec<u64> = (0..4 * EACH).map(|n| 7 * (n / 3 + 1)).collect();
+    let wanted: Vec<u64> = (0..4 * PER_THREAD).map(|n| 7 * (n / 3 + 1)).collect();
     assert_eq!(completions, wanted);
 }
 

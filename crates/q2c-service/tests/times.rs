@@ -26,7 +26,7 @@ fn write(bytes: u32) -> Io {
 #[test]
 fn exponential_times_have_their_mean_and_median() {
     let exponential = ServiceTimes::Exponential(Nanos(80_000));
-    let mut times = drawn(exponential, 3, read(4096), 100_000);
+    let mut times = draw(exponential, 3, read(4096), 100_000);
     let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
     times.sort_unstable();
     let median = times[times.len() / 2] as f64 / 2f64.ln();
@@ -35,7 +35,7 @@ fn exponential_times_have_their_mean_and_median() {
     }
 }
 
-fn drawn(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
+fn draw(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
     let mut draws = Draws::new(times, seed);
     (0..n).map(|_| draws.next(io).0).collect()
 }
@@ -60,14 +60,14 @@ fn user(op: Op, bytes: u64, u2c: u64) -> IoRecord {
     record
 }
 
-fn built(measure: Option<Measure>, records: &[IoRecord]) -> Empirical {
+fn build_empirical(measure: Option<Measure>, records: &[IoRecord]) -> Empirical {
     let mut builder = EmpiricalBuilder::new(measure);
-    records.chunks(7).for_each(|some| builder.take(some));
+    records.chunks(7).for_each(|chunk| builder.take(chunk));
     builder.finish().expect("times")
 }
 
-fn model(records: &[IoRecord]) -> ServiceTimes {
-    ServiceTimes::Empirical(Arc::new(built(None, records)))
+fn empirical(records: &[IoRecord]) -> ServiceTimes {
+    ServiceTimes::Empirical(Arc::new(build_empirical(None, records)))
 }
 
 /// The mean of a lognormal variable is median * exp(sigma^2 / 2). Its share of values below median
@@ -80,7 +80,7 @@ fn lognormal_times_have_the_mean_and_the_quantiles_of_the_closed_form() {
             median: Nanos(50_000),
             sigma,
         };
-        let draws = drawn(times, 7, read(4096), N);
+        let draws = draw(times, 7, read(4096), N);
         let mean = draws.iter().sum::<u64>() as f64 / N as f64;
         let wanted = 50_000.0 * (sigma * sigma / 2.0).exp();
         // Four standard errors, and the cut to whole nanoseconds.
@@ -109,7 +109,7 @@ fn lognormal_times_have_the_mean_and_the_quantiles_of_the_closed_form() {
 fn empirical_times_have_the_quantiles_of_the_recording() {
     const N: usize = 100_000;
     let records = (1..=1_000).map(|us| block(Op::Read, 4096, us * 1_000));
-    let draws = drawn(model(&records.collect::<Vec<_>>()), 3, read(4096), N);
+    let draws = draw(empirical(&records.collect::<Vec<_>>()), 3, read(4096), N);
     let recorded = |t: &u64| t.is_multiple_of(1_000) && (1_000..=1_000_000).contains(t);
     assert!(draws.iter().all(recorded));
     for (up_to, wanted) in [(10_000, 0.01), (500_000, 0.5), (990_000, 0.99)] {
@@ -121,7 +121,7 @@ fn empirical_times_have_the_quantiles_of_the_recording() {
 
 #[test]
 fn each_direction_and_size_has_its_own_times() {
-    let times = model(&[
+    let times = empirical(&[
         block(Op::Read, 4096, 10),
         block(Op::Write, 4096, 20),
         block(Op::Read, 65_536, 30),
@@ -133,7 +133,7 @@ fn each_direction_and_size_has_its_own_times() {
         (write(4096), 20),
         (read(65_536), 30),
     ] {
-        let times_drawn = drawn(times.clone(), 1, io, 50);
+        let times_drawn = draw(times.clone(), 1, io, 50);
         assert!(times_drawn.iter().all(|&t| t == wanted), "{io:?}");
     }
 }
@@ -156,7 +156,7 @@ fn an_empty_class_takes_the_nearest() {
         (&both[..], write(4096), 90),
         (&both[..], read(1 << 20), 30),
     ] {
-        assert_eq!(drawn(model(records), 1, io, 1), [wanted], "{io:?}");
+        assert_eq!(draw(empirical(records), 1, io, 1), [wanted], "{io:?}");
     }
 }
 
@@ -175,7 +175,7 @@ fn the_classes_are_told_with_their_counts() {
         kept: recorded as usize,
         median: Nanos(median),
     };
-    let classes = built(None, &records).facts().classes;
+    let classes = build_empirical(None, &records).facts().classes;
     let wanted = [
         class(Direction::Read, 3, 20),
         class(Direction::Write, 1, 500),
@@ -191,7 +191,7 @@ fn what_was_not_served_by_itself_is_left_out() {
     records[2].complete_ns = None;
     records[3].error = Some(0);
     records.extend([block(Op::Flush, 0, 4), block(Op::Discard, 1 << 20, 5)]);
-    let facts = built(None, &records).facts();
+    let facts = build_empirical(None, &records).facts();
     assert_eq!((facts.left_out, facts.classes.len()), (5, 1));
     let class = &facts.classes[0];
     assert_eq!((class.recorded, class.median), (1, Nanos(44)));
@@ -199,21 +199,21 @@ fn what_was_not_served_by_itself_is_left_out() {
 
 #[test]
 fn the_measure_is_the_one_asked_for_or_that_of_the_recording() {
-    let (inside, outside) = (block(Op::Read, 4096, 70), user(Op::Read, 4096, 90));
-    let both = [inside.clone(), outside.clone()];
+    let (block_record, user_record) = (block(Op::Read, 4096, 70), user(Op::Read, 4096, 90));
+    let both = [block_record, user_record.clone()];
     for (asked, records, measure, median) in [
         (None, &both[..], Measure::D2c, 70),
         (Some(Measure::D2c), &both[..], Measure::D2c, 70),
         (Some(Measure::U2c), &both[..], Measure::U2c, 90),
         (None, &both[1..], Measure::U2c, 90),
     ] {
-        let facts = built(asked, records).facts();
+        let facts = build_empirical(asked, records).facts();
         assert_eq!(facts.measure, measure, "{asked:?}");
         let medians: Vec<Nanos> = facts.classes.iter().map(|class| class.median).collect();
         assert_eq!(medians, [Nanos(median)], "{asked:?}");
     }
     let mut builder = EmpiricalBuilder::new(Some(Measure::D2c));
-    builder.take(&[outside]);
+    builder.take(&[user_record]);
     let none = builder.finish().expect_err("no D2C").to_string();
     assert!(none.contains("1 records") && none.contains("D2C"), "{none}");
     let none = EmpiricalBuilder::new(None).finish().expect_err("nothing");
@@ -227,30 +227,30 @@ fn a_long_recording_is_represented_evenly() {
     let n = 3 * MOST_TIMES as u64;
     let mut builder = EmpiricalBuilder::new(None);
     for begin in (0..n).step_by(4096) {
-        let some = (begin + 1..=begin + 4096).map(|t| block(Op::Read, 4096, t));
-        builder.take(&some.collect::<Vec<_>>());
+        let records = (begin + 1..=begin + 4096).map(|t| block(Op::Read, 4096, t));
+        builder.take(&records.collect::<Vec<_>>());
     }
     let classes = builder.finish().expect("times").facts().classes;
     assert_eq!((classes[0].recorded, classes[0].kept), (n, MOST_TIMES));
-    let off = classes[0].median.0.abs_diff(n / 2) as f64 / n as f64;
-    assert!(off < 0.005, "{off}");
+    let median_error = classes[0].median.0.abs_diff(n / 2) as f64 / n as f64;
+    assert!(median_error < 0.005, "{median_error}");
 }
 
 #[test]
 fn a_sequence_comes_again_and_again() {
     let times = ServiceTimes::Sequence([10, 1, 2].map(Nanos).into());
-    assert_eq!(drawn(times, 1, read(4096), 7), [10, 1, 2, 10, 1, 2, 10]);
+    assert_eq!(draw(times, 1, read(4096), 7), [10, 1, 2, 10, 1, 2, 10]);
 }
 
 #[test]
 fn equal_seeds_draw_equal_times_and_nothing_is_allocated() {
-    let recorded = model(&[block(Op::Read, 4096, 10), block(Op::Read, 4096, 900)]);
+    let recorded = empirical(&[block(Op::Read, 4096, 10), block(Op::Read, 4096, 900)]);
     let lognormal = ServiceTimes::Lognormal {
         median: Nanos(50_000),
         sigma: 0.3,
     };
     for times in [recorded, lognormal] {
-        let times_drawn = |seed| drawn(times.clone(), seed, read(4096), 100);
+        let times_drawn = |seed| draw(times.clone(), seed, read(4096), 100);
         assert_eq!(times_drawn(9), times_drawn(9));
         assert_ne!(times_drawn(9), times_drawn(10));
         let mut draws = Draws::new(times.clone(), 1);

@@ -31,8 +31,7 @@ pub const SPDK_3097: [(u32, f64); 7] = [
 
 /// Prints why `test` does not run here, and counts the skip: it adds a line to the file that
 /// `Q2C_SKIP_LOG` names. `make test` sums up that file, because cargo may capture what a test
-/// prints.
-/// With `Q2C_NO_SKIP` set it panics: a skip must not get lost.
+/// prints. Panics if `Q2C_NO_SKIP` is set, for runs in which every test has to run.
 #[expect(clippy::print_stdout, reason = "the convention for skips")]
 pub fn skip(test: &str, reason: &str) {
     assert!(
@@ -49,8 +48,8 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// 1 MiB of pseudo-random bytes, the same in every call: the content of a file that is fit as a
-/// target.
+/// 1 MiB of pseudo-random bytes, the same in every call. Tests fill the file that is their target
+/// with them.
 pub fn random_mib() -> Vec<u8> {
     let mut x = 1_u64;
     let bytes = (0..1 << 17).flat_map(|_| {

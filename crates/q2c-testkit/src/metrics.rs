@@ -28,7 +28,7 @@ impl Samples {
         }
     }
 
-    /// The values of a label over all samples; `None` stands for samples without it.
+    /// The different values of `label` in all samples; `None` stands for samples without it.
     pub fn label(&self, label: &str) -> Vec<Option<&str>> {
         let samples = self.0.keys();
         let values = samples.map(|(_, labels)| labels.get(label).map(String::as_str));
@@ -41,7 +41,7 @@ impl Samples {
 /// # Panics
 /// When the page breaks a rule of the format: an unknown kind of line, a name that is not allowed,
 /// a metric without its `TYPE` before it or in two places, or a series twice. Also when a counter
-/// is below zero or not named `..._total`, or buckets fall or do not end at the count.
+/// is below zero or not named `..._total`, or a histogram's counts are wrong.
 #[track_caller]
 pub fn strict_metrics(text: &str) -> Samples {
     match read(text) {
@@ -57,7 +57,7 @@ struct MetricFamily<'a> {
 }
 
 impl MetricFamily<'_> {
-    fn holds(&self, name: &str) -> bool {
+    fn has_sample(&self, name: &str) -> bool {
         match self.kind {
             "histogram" => name
                 .strip_prefix(self.name)
@@ -92,8 +92,8 @@ fn read(text: &str) -> Result<Samples, String> {
             }
             families.push(MetricFamily { name, kind });
         } else {
-            let (name, labels, value) = sample(line).map_err(|reason| wrong(&reason))?;
-            let family = families.last().filter(|family| family.holds(&name));
+            let (name, labels, value) = parse_sample(line).map_err(|reason| wrong(&reason))?;
+            let family = families.last().filter(|family| family.has_sample(&name));
             let family = family.ok_or_else(|| wrong("not behind its type"))?;
             if family.kind != "gauge" && (value < 0.0 || value.is_nan()) {
                 return Err(wrong("below zero"));
@@ -110,22 +110,22 @@ fn read(text: &str) -> Result<Samples, String> {
     Ok(samples)
 }
 
-fn is_name(name: &str, special: &str) -> bool {
-    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || special.contains(c);
+fn is_name(name: &str, also_allowed: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || also_allowed.contains(c);
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
 }
 
-/// Name, labels and value of a line `name{label="value",...} value`.
-fn sample(line: &str) -> Result<(String, Labels, f64), String> {
+/// Reads name, labels and value of a line `name{label="value",...} value`.
+fn parse_sample(line: &str) -> Result<(String, Labels, f64), String> {
     let end = line.find(['{', ' ']).ok_or("no value")?;
-    let (name, mut rest) = line.split_at(end);
+    let (name, mut text) = line.split_at(end);
     if !is_name(name, ":") {
         return Err("a wrong name".to_owned());
     }
     let mut labels = Labels::new();
-    if let Some(inner) = rest.strip_prefix('{') {
-        rest = inner;
-        while let Some((label, after)) = rest.split_once("=\"") {
+    if let Some(inner) = text.strip_prefix('{') {
+        text = inner;
+        while let Some((label, after)) = text.split_once("=\"") {
             if !is_name(label, "") || label.starts_with("__") {
                 return Err(format!("a wrong label {label:?}"));
             }
@@ -133,20 +133,20 @@ fn sample(line: &str) -> Result<(String, Labels, f64), String> {
             if labels.insert(label.to_owned(), value).is_some() {
                 return Err(format!("the label {label} again"));
             }
-            rest = after;
-            match rest.strip_prefix(',') {
-                Some(next) => rest = next,
+            text = after;
+            match text.strip_prefix(',') {
+                Some(next) => text = next,
                 None => break,
             }
         }
-        rest = rest.strip_prefix('}').ok_or("no end of the labels")?;
+        text = text.strip_prefix('}').ok_or("no end of the labels")?;
     }
-    let value = rest.strip_prefix(' ').ok_or("no blank before the value")?;
+    let value = text.strip_prefix(' ').ok_or("no blank before the value")?;
     let value = value.parse().map_err(|_| "no number".to_owned())?;
     Ok((name.to_owned(), labels, value))
 }
 
-/// The text up to the closing quote, and the rest after it.
+/// The text up to the closing quote with its escapes resolved, and the text after the quote.
 fn unquote(text: &str) -> Result<(String, &str), String> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -165,25 +165,25 @@ fn unquote(text: &str) -> Result<(String, &str), String> {
     Err("no closing quote".to_owned())
 }
 
-/// Checks each series of a histogram: bounds that rise, counts that do not fall, the last of them
-/// the count, and a sum.
+/// Checks each series of a histogram: the counts do not fall from bound to bound, the last bound is
+/// infinite and its count is that of the series, and the series has a sum.
 fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
     let bucket = format!("{name}_bucket");
     let mut series: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
     let buckets = samples.0.iter().filter(|((name, _), _)| *name == bucket);
-    for ((_, labels), value) in buckets {
+    for ((_name, labels), value) in buckets {
         let mut labels = labels.clone();
-        let le = labels.remove("le").ok_or("a bucket without a bound")?;
-        let le = le.parse().map_err(|_| "a bound that is no number")?;
-        series.entry(labels).or_default().push((le, *value));
+        let bound = labels.remove("le").ok_or("a bucket without a bound")?;
+        let bound = bound.parse().map_err(|_| "a bound that is no number")?;
+        series.entry(labels).or_default().push((bound, *value));
     }
     let sample_value = |suffix: &str, labels: &Labels| {
         let key = (format!("{name}{suffix}"), labels.clone());
         samples.0.get(&key).copied()
     };
     for (labels, mut buckets) in series {
-        buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if buckets.windows(2).any(|pair| pair[0].1 > pair[1].1) {
+        buckets.sort_by(|(bound, _), (other, _)| bound.total_cmp(other));
+        if !buckets.is_sorted_by_key(|&(_, count)| count) {
             return Err(format!("counts of {bucket} fall"));
         }
         let last = buckets.last().copied();
@@ -199,14 +199,14 @@ fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "# HELP a_total Things.\n# TYPE a_total counter\n";
-    const BARS: &str = "# HELP b Times.\n# TYPE b histogram\n";
+    const COUNTER: &str = "# HELP a_total Things.\n# TYPE a_total counter\n";
+    const HISTOGRAM: &str = "# HELP b Times.\n# TYPE b histogram\n";
 
     #[test]
     fn a_good_page_is_read() {
         let page = format!(
-            "{HEAD}a_total{{device=\"x\\\"y\\\\z\"}} 3\n\
-             {BARS}b_bucket{{le=\"0.5\"}} 1\nb_bucket{{le=\"+Inf\"}} 2\nb_sum 1.5\nb_count 2\n"
+            "{COUNTER}a_total{{device=\"x\\\"y\\\\z\"}} 3\n\
+             {HISTOGRAM}b_bucket{{le=\"0.5\"}} 1\nb_bucket{{le=\"+Inf\"}} 2\nb_sum 1.5\nb_count 2\n"
         );
         let samples = strict_metrics(&page);
         assert_eq!(samples.value("a_total", &[("device", "x\"y\\z")]), 3.0);
@@ -217,25 +217,25 @@ mod tests {
     #[test]
     fn what_breaks_a_rule_is_refused() {
         for wrong in [
-            format!("{HEAD}a_total 3"),
-            format!("{HEAD}a_total three\n"),
-            format!("{HEAD}a_total -1\n"),
-            format!("{HEAD}a_total 1\na_total 1\n"),
-            format!("{HEAD}b_total 1\n"),
-            format!("{HEAD}a_total{{x=\"1\",x=\"2\"}} 1\n"),
-            format!("{HEAD}a_total{{1=\"1\"}} 1\n"),
-            format!("{HEAD}a_total{{x=\"\\t\"}} 1\n"),
-            format!("{HEAD}a_total{{x=\"1\" 1\n"),
-            format!("{HEAD}{HEAD}"),
-            format!("{HEAD}\n"),
+            format!("{COUNTER}a_total 3"),
+            format!("{COUNTER}a_total three\n"),
+            format!("{COUNTER}a_total -1\n"),
+            format!("{COUNTER}a_total 1\na_total 1\n"),
+            format!("{COUNTER}b_total 1\n"),
+            format!("{COUNTER}a_total{{x=\"1\",x=\"2\"}} 1\n"),
+            format!("{COUNTER}a_total{{1=\"1\"}} 1\n"),
+            format!("{COUNTER}a_total{{x=\"\\t\"}} 1\n"),
+            format!("{COUNTER}a_total{{x=\"1\" 1\n"),
+            format!("{COUNTER}{COUNTER}"),
+            format!("{COUNTER}\n"),
             "a_total 1\n".to_owned(),
             "# TYPE a_total counter\n".to_owned(),
             "# HELP a A.\n# TYPE a counter\n".to_owned(),
-            format!("{BARS}b_bucket{{le=\"1\"}} 1\nb_sum 1\nb_count 1\n"),
-            format!("{BARS}b_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 2\n"),
-            format!("{BARS}b_bucket{{le=\"+Inf\"}} 1\nb_count 1\n"),
+            format!("{HISTOGRAM}b_bucket{{le=\"1\"}} 1\nb_sum 1\nb_count 1\n"),
+            format!("{HISTOGRAM}b_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 2\n"),
+            format!("{HISTOGRAM}b_bucket{{le=\"+Inf\"}} 1\nb_count 1\n"),
             format!(
-                "{BARS}b_bucket{{le=\"1\"}} 2\nb_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 1\n"
+                "{HISTOGRAM}b_bucket{{le=\"1\"}} 2\nb_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 1\n"
             ),
         ] {
             assert!(read(&wrong).is_err(), "{wrong}");

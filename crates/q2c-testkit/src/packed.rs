@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Contents by name.
+/// The contents of files by their names.
 pub type ArchiveFiles = BTreeMap<String, Vec<u8>>;
 
 /// Returns the files of an archive.

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Reads a JSON document. `serde_json` alone keeps the last one of equal keys.
+/// Reads a JSON document. `serde_json` alone accepts equal keys and keeps the last.
 #[track_caller]
 pub fn strict_json(text: &str) -> Value {
     match serde_json::from_str(text) {
@@ -16,8 +16,8 @@ pub fn strict_json(text: &str) -> Value {
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(AnyValue).map(Strict)
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_any(AnyValue).map(Strict)
     }
 }
 
@@ -54,17 +54,17 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(value.into())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Strict(value)) = from.next_element()? {
+        while let Some(Strict(value)) = elements.next_element()? {
             items.push(value);
         }
         Ok(Value::Array(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
-        while let Some((key, Strict(value))) = from.next_entry::<String, Strict>()? {
+        while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if fields.insert(key.clone(), value).is_some() {
                 return Err(A::Error::custom(format!("the key {key:?} twice")));
             }

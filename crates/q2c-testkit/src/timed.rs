@@ -1,11 +1,11 @@
 //! Tests about time on a machine that others use, too.
 //!
-//! A neighbour that takes the CPU makes sleeps late and latencies long. A test about time that
-//! fails is therefore repeated, and how busy the machine was meanwhile decides what that means: it
-//! fails when it failed on a quiet machine, and is a counted skip if the machine was never quiet.
+//! Another program that takes the CPU makes sleeps late and latencies long. A test about time that
+//! fails is therefore repeated. It counts as failed only when it failed on a quiet machine, and is
+//! a counted skip if the machine was busy in all runs.
 //!
-//! The other tests of its own program disturb it as well, and their CPU time cannot be told from
-//! its own. Before it fails it is therefore run once more in a process of its own.
+//! Tests that run beside it in the same process disturb it as well, and their CPU time cannot be
+//! told from its own. Before the test counts as failed it is run once more, alone in a process.
 
 use crate::skip;
 use std::fs;
@@ -14,10 +14,10 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Most runs of a test. If other programs were at work in all of them, the test is skipped.
+/// Most runs of a test. If other programs were at work in every run, the test is skipped.
 const MAX_RUNS: u32 = 5;
-/// Failures on a quiet machine that make the test fail. One alone may be a disturbance that no
-/// counter shows, such as a host that held up the whole machine.
+/// Failures on a quiet machine that make the test fail. A single failure may be a disturbance
+/// that no counter shows, such as a host that held up the whole machine.
 const QUIET_FAILURES: u32 = 2;
 /// Set in the process that runs one test by itself.
 const BY_ITSELF_VARIABLE: &str = "Q2C_TIMED_BY_ITSELF";
@@ -28,11 +28,11 @@ const MAX_AWAY_SHARE: f64 = 0.01;
 /// The clock of /proc/stat and /proc/self/stat, `USER_HZ`: 100 per second on x86 and Arm.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Held by the tests that run now.
+/// Locked by tests while they run: for writing by those that must run alone.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Runs a test about time as [`run_timed`] does, and no other one of this program meanwhile,
-/// because two of them would measure each other.
+/// Runs a test about time as [`run_timed`] does, and no other test that locks the machine
+/// meanwhile, because two such tests would measure each other.
 pub fn run_timed_alone(test: &str, body: impl Fn()) {
     let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     run_timed(test, body);
@@ -53,7 +53,7 @@ pub fn run_timed(test: &str, body: impl Fn()) {
         let Err(panic) = catch_unwind(AssertUnwindSafe(&body)) else {
             return;
         };
-        let load = before.cpus_of_others().max(measure_away());
+        let load = before.cpus_of_others().max(cpus_lost_in_spinning());
         loads.push(format!("{:.0} %", load * 100.0));
         quiet_failures += u32::from(load <= MAX_OTHER_CPUS);
         if quiet_failures == QUIET_FAILURES {
@@ -68,8 +68,8 @@ pub fn run_timed(test: &str, body: impl Fn()) {
     skip(test, &reason);
 }
 
-/// Whether the test of this thread passes, or is skipped, in a process that runs no other. There,
-/// the other tests of this program count as others.
+/// True if the test of this thread passes, or is skipped, in a process that runs only this test.
+/// That process counts the CPU time of this one as that of other programs.
 fn passes_by_itself() -> bool {
     // The harness names a test's thread after it. Where tests run one by one they are in the main
     // thread, and nothing of this program disturbs them.
@@ -80,13 +80,13 @@ fn passes_by_itself() -> bool {
     let (Some(test), Ok(program)) = (test, std::env::current_exe()) else {
         return false;
     };
-    let run = Command::new(program)
+    let output = Command::new(program)
         .args(["--exact", test, "--nocapture"])
         .env(BY_ITSELF_VARIABLE, "1")
         .output();
-    run.is_ok_and(|run| {
-        let output = String::from_utf8_lossy(&run.stdout);
-        run.status.success() && output.contains("test result: ok. 1 passed")
+    output.is_ok_and(|output| {
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        output.status.success() && stdout.contains("test result: ok. 1 passed")
     })
 }
 
@@ -97,9 +97,9 @@ fn is_by_itself() -> bool {
 /// CPU time used so far, in ticks.
 struct CpuTimeUsed {
     at: Instant,
-    /// All CPUs, with what the hypervisor took away.
+    /// Ticks of all CPUs, with those that the hypervisor took away.
     machine: u64,
-    /// This process and all that descend from it.
+    /// Ticks of this process and of all its descendants.
     family: u64,
 }
 
@@ -113,32 +113,30 @@ impl CpuTimeUsed {
         }
     }
 
-    /// Number of CPUs that others used since then.
+    /// Number of CPUs that other programs used since `self` was taken.
     fn cpus_of_others(&self) -> f64 {
         let now = CpuTimeUsed::now();
         let machine = now.machine.saturating_sub(self.machine);
         let family = now.family.saturating_sub(self.family);
         let passed = now.at.duration_since(self.at).max(TICK);
-        let ticks = machine.saturating_sub(family) as f64;
-        ticks * TICK.as_secs_f64() / passed.as_secs_f64()
+        machine.saturating_sub(family) as f64 * TICK.as_secs_f64() / passed.as_secs_f64()
     }
 }
 
-/// Ticks of all CPUs in the first line of /proc/stat, without idle and iowait. Guests' time is in
-/// that of users already.
+/// Ticks of all CPUs in the first line of /proc/stat, without idle and iowait (fields 3 and 4 from
+/// 0). The fields from the ninth on are times of guests, which those of users contain.
 fn machine_ticks(stat: &str) -> u64 {
     let fields = stat.lines().next().unwrap_or("").split_whitespace().skip(1);
     let ticks: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
-    let busy = ticks.iter().take(8).enumerate();
-    let busy = busy.filter(|(n, _)| !matches!(n, 3 | 4));
-    busy.map(|(_, ticks)| ticks).sum()
+    let (all, idle) = (ticks.iter().take(8), ticks.iter().skip(3).take(2));
+    all.sum::<u64>() - idle.sum::<u64>()
 }
 
-/// A process: its id, that of its parent, and the ticks of it and of its children that were waited
-/// for.
+/// A process: its id, the id of its parent, and its ticks, which include those of children that it
+/// has waited for.
 type ProcessTicks = (u32, u32, u64);
 
-/// All processes. Those that end meanwhile are left out.
+/// All processes, without those that end while the list is read.
 fn processes() -> Vec<ProcessTicks> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
@@ -155,32 +153,34 @@ fn process(stat: &str) -> Option<ProcessTicks> {
     Some((pid, fields.get(1)?.parse().ok()?, ticks))
 }
 
-/// Ticks of a process and of all that descend from it.
-fn family_ticks(root: u32, all: &[ProcessTicks]) -> u64 {
+/// Ticks of the process `root` and of all its descendants.
+fn family_ticks(root: u32, processes: &[ProcessTicks]) -> u64 {
     let (mut family, mut ticks) = (vec![root], 0);
     while let Some(pid) = family.pop() {
-        ticks += all.iter().filter(|p| p.0 == pid).map(|p| p.2).sum::<u64>();
-        family.extend(all.iter().filter(|p| p.1 == pid).map(|p| p.0));
+        let own = processes.iter().filter(|(id, ..)| *id == pid);
+        ticks += own.map(|(_id, _parent, ticks)| ticks).sum::<u64>();
+        let children = processes.iter().filter(|(_, parent, _)| *parent == pid);
+        family.extend(children.map(|(id, ..)| id));
     }
     ticks
 }
 
-/// How long a spinning thread is kept from its CPU, scaled so that [`MAX_AWAY_SHARE`] gives
-/// [`MAX_OTHER_CPUS`]. It shows what no counter has, such as a host that is busy with other
-/// machines.
-fn measure_away() -> f64 {
+/// Measures how long a spinning thread is kept from its CPU, as a number of CPUs used by others:
+/// [`MAX_AWAY_SHARE`] counts as [`MAX_OTHER_CPUS`]. This shows disturbances that no counter shows,
+/// such as a host that is busy with other machines.
+fn cpus_lost_in_spinning() -> f64 {
     const SPIN_TIME: Duration = Duration::from_millis(200);
     const MIN_GAP: Duration = Duration::from_micros(100);
-    let begun = Instant::now();
-    let (mut last, mut away) = (begun, Duration::ZERO);
-    while last - begun < SPIN_TIME {
+    let start = Instant::now();
+    let (mut last, mut away) = (start, Duration::ZERO);
+    while last - start < SPIN_TIME {
         let now = Instant::now();
         if now - last > MIN_GAP {
             away += now - last;
         }
         last = now;
     }
-    let share = away.as_secs_f64() / (last - begun).as_secs_f64();
+    let share = away.as_secs_f64() / (last - start).as_secs_f64();
     share / MAX_AWAY_SHARE * MAX_OTHER_CPUS
 }
 

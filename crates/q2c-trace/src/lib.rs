@@ -5,8 +5,8 @@
 //! [`TraceReader`] streams them back by row group, with the columns and rows that a [`Scan`]
 //! selects. [`Frame`] reads records from Arrow batches of other programs. [`TraceCounter`]
 //! summarises a trace. [`import`] turns recordings of other tools into records, and [`export`]
-//! writes records for other tools. [`recording`] sorts what a probe reports in the order of
-//! completion. [`SplitJoiner`] joins the parts of split I/Os.
+//! writes records for other tools. [`recording`] sorts by start the I/Os that a probe reports when
+//! they are complete. [`SplitJoiner`] joins the parts of split I/Os.
 //!
 //! Any Parquet reader opens the file. Times are unsigned nanoseconds, null if the source lacks
 //! them. `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is

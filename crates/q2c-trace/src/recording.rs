@@ -40,7 +40,7 @@ pub struct RecordingSorter {
 }
 
 impl RecordingSorter {
-    /// Makes a sorter that holds about `memory` bytes. Other I/Os go to an unnamed file in
+    /// Makes a sorter that holds about `memory` bytes. I/Os beyond them go to an unnamed file in
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
         // Memory per row: the row, and half a row more for sorting.
@@ -92,7 +92,7 @@ struct RecordingOutput {
     batch: RecordBuffer,
     origin: Option<u64>,
     next_id: u64,
-    lanes: HashMap<u32, u32>,
+    lane_of_thread: HashMap<u32, u32>,
     depths: Depths,
     /// Id and end (ns) of each I/O that carries others, by key.
     carriers: HashMap<u64, (u64, u64)>,
@@ -109,8 +109,8 @@ impl RecordingOutput {
         span.id = self.next_id;
         self.next_id += 1;
         // There are no more threads than 2^32, so the number fits.
-        let new_lane = self.lanes.len() as u32;
-        span.lane = *self.lanes.entry(io.tid).or_insert(new_lane);
+        let new_lane = self.lane_of_thread.len() as u32;
+        span.lane = *self.lane_of_thread.entry(io.tid).or_insert(new_lane);
         let end = (span.end_ns != NONE).then_some(Nanos(span.end_ns));
         let depth = self.depths.submit(span.lane, Nanos(start), end);
         span.depth_at_submit = depth.map_err(|_| {
@@ -141,7 +141,7 @@ impl RecordedIo {
 }
 
 impl SorterRow for RecordedIo {
-    /// Start, true if another I/O carried this one, key. Of two I/Os with one start, the carried
+    /// Start; true if another I/O carried this one; key. Of two I/Os with equal starts, the carried
     /// one comes later, because its carrier must be known first.
     type Key = (u64, bool, u64);
 
@@ -194,9 +194,9 @@ mod tests {
             carrying(io(1, 300, 400, 10)),
             carried(io(8, 500, 600, 10), 99),
         ];
-        for rows in [2, 100] {
+        for run_rows in [2, 100] {
             let folder = std::env::temp_dir();
-            let sorter = Sorter::new(&folder, rows);
+            let sorter = Sorter::new(&folder, run_rows);
             let mut recording = RecordingSorter {
                 sorter,
                 folder,

@@ -65,9 +65,10 @@ impl<R: SorterRow> Sorter<R> {
         self.rows = Vec::new();
         let Sorter { file, mut runs, .. } = self;
         let mut heads = BinaryHeap::new();
+        // The key of a run's next row, whose block is read if it is not in memory.
         let next_key = |run: &mut SortedRun<R>, number| -> io::Result<_> {
             if let (true, Some(file)) = (run.rows.is_empty(), &file) {
-                run.read(file)?;
+                run.read_block(file)?;
             }
             Ok(run.rows.front().map(|row| Reverse((row.key(), number))))
         };
@@ -112,19 +113,19 @@ struct SortedRun<R> {
 }
 
 impl<R: SorterRow> SortedRun<R> {
-    fn read(&mut self, file: &File) -> io::Result<()> {
+    fn read_block(&mut self, file: &File) -> io::Result<()> {
         let mut packed = vec![0; (self.end - self.offset).min(BLOCK_BYTES as u64) as usize];
         file.read_exact_at(&mut packed, self.offset)?;
-        let mut rest = &packed[..];
+        let mut unread = &packed[..];
         // A row that is cut at the end is read with the next block.
-        while let Ok((row, after)) = postcard::take_from_bytes(rest) {
+        while let Ok((row, after)) = postcard::take_from_bytes(unread) {
             self.rows.push_back(row);
-            rest = after;
+            unread = after;
         }
         if self.rows.is_empty() && !packed.is_empty() {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.offset += (packed.len() - rest.len()) as u64;
+        self.offset += (packed.len() - unread.len()) as u64;
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ impl TraceCounter {
         records.iter().for_each(|record| self.add_record(record));
     }
 
-    /// The summary of all records taken.
+    /// The summary of all records that were counted.
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.time_range.unwrap_or_default();
         let ops = nonzero_counts(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
@@ -72,6 +72,7 @@ impl TraceCounter {
         counts.missed += u64::from(record.missed == Some(true));
         counts.failed += u64::from(record.error.is_some_and(|error| error != 0));
         record.u2c().into_iter().for_each(|ns| self.u2c.add(ns));
+        // D2C is a latency of its own only if the time of queueing is unknown.
         match record.queue_ns {
             Some(_) => record.q2c().into_iter().for_each(|ns| self.q2c.add(ns)),
             None => record.d2c().into_iter().for_each(|ns| self.d2c.add(ns)),
@@ -90,7 +91,7 @@ fn nonzero_counts<const N: usize>(counts: [(&'static str, u64); N]) -> BTreeMap<
     BTreeMap::from_iter(nonzero.map(|(name, count)| (name.to_owned(), count)))
 }
 
-/// Counts how often each number comes. A small table counts recent numbers, so that the map is
+/// Counts how often each number occurs. A small table counts recent numbers, so that the map is
 /// rarely used.
 #[derive(Clone, Debug)]
 struct NumberTally {
@@ -113,12 +114,12 @@ impl NumberTally {
 
     #[inline]
     fn add(&mut self, number: u64) {
-        let slot = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::RECENT_NUMBERS.ilog2());
-        let slot = &mut self.recent[slot as usize];
+        let index = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::RECENT_NUMBERS.ilog2());
+        let slot = &mut self.recent[index as usize];
         if slot.0 != number {
-            let (before, count) = std::mem::replace(slot, (number, 0));
+            let (evicted, count) = std::mem::replace(slot, (number, 0));
             if count > 0 {
-                *self.counts.entry(before).or_default() += count;
+                *self.counts.entry(evicted).or_default() += count;
             }
         }
         slot.1 += 1;
@@ -172,10 +173,10 @@ impl LatencyClasses {
 
 /// The lower end of the class that holds the value of this rank, in ns. Ranks count from 1.
 fn class_of_rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
-    let mut below = 0;
-    let holder = classes.iter().find(|(_, count)| {
-        below += **count;
-        below >= rank.max(1)
+    let mut counted = 0;
+    let class_of_value = classes.iter().find(|(_, count)| {
+        counted += **count;
+        counted >= rank.max(1)
     });
-    holder.map_or(0, |(class, _)| *class)
+    class_of_value.map_or(0, |(class, _)| *class)
 }

@@ -12,7 +12,7 @@ use q2c_model::{Op, OpFlags};
 use std::collections::{HashMap, VecDeque};
 
 /// Most split I/Os that wait for further parts; far more than any device has in flight. If there
-/// are more, the oldest one is reported. A part that comes even later counts as a separate I/O.
+/// are more, the oldest is reported. A part of it that comes later counts as a separate I/O.
 const MAX_OPEN_SPLITS: usize = 1 << 18;
 
 const EAGAIN: i32 = 11;
@@ -41,7 +41,7 @@ pub struct SplitJoiner {
 
 impl SplitJoiner {
     /// Takes an I/O or a part of one, and calls `report` for each complete I/O: at once if it was
-    /// not split, else at [`SplitJoiner::finish`] or when very many others wait. Ignores I/Os
+    /// not split, else at [`SplitJoiner::finish`] or when too many others wait. Ignores I/Os
     /// without begin or end, and those refused because they may not wait (EAGAIN), which the
     /// submitter queues again.
     pub fn push(&mut self, io: &RecordedIo, report: &mut impl FnMut(WholeIo)) {
@@ -61,8 +61,8 @@ impl SplitJoiner {
     }
 
     fn join_part(&mut self, key: SplitKey, part: WholeIo, report: &mut impl FnMut(WholeIo)) {
-        if let Some(open) = self.open.get_mut(&key) {
-            open.q2c_ns = open.q2c_ns.max(part.q2c_ns);
+        if let Some(whole) = self.open.get_mut(&key) {
+            whole.q2c_ns = whole.q2c_ns.max(part.q2c_ns);
             return;
         }
         if self.order.len() >= MAX_OPEN_SPLITS
@@ -79,7 +79,7 @@ impl SplitJoiner {
         self.parts
     }
 
-    /// Reports the split I/Os that are left, in the order of their first parts.
+    /// Reports the split I/Os that still wait, in the order of their first parts.
     pub fn finish(mut self, report: &mut impl FnMut(WholeIo)) {
         for key in self.order {
             self.open.remove(&key).into_iter().for_each(&mut *report);

@@ -133,7 +133,7 @@ pub struct Notes {
     /// Earlier names of processes, each with the time (ns) from which the next name counts. A name
     /// changes when a program is started (exec), or when the id is reused.
     earlier: IntMap<u32, Vec<(u64, Rc<str>)>>,
-    replaced: usize,
+    renames: usize,
     /// Unix time of the start, ns; `None` without a timestamp note.
     pub start_unix_ns: Option<u64>,
     /// Time of that note on the monotonic clock, ns.
@@ -161,7 +161,7 @@ impl Notes {
 
     /// True if a process had more than one name.
     pub fn are_renamed(&self) -> bool {
-        self.replaced > 0
+        self.renames > 0
     }
 
     /// All process ids with their last names, unordered.
@@ -177,15 +177,15 @@ impl Notes {
             _ => {}
         }
         let name = String::from_utf8_lossy(name);
-        let before = self.names.insert(pid, Rc::from(name.as_ref()));
-        if let Some(before) = before.filter(|_| self.replaced < Self::MAX_PROCESSES) {
-            self.replaced += 1;
-            self.earlier.entry(pid).or_default().push((time, before));
+        let old_name = self.names.insert(pid, Rc::from(name.as_ref()));
+        if let Some(old_name) = old_name.filter(|_| self.renames < Self::MAX_PROCESSES) {
+            self.renames += 1;
+            self.earlier.entry(pid).or_default().push((time, old_name));
         }
     }
 
     /// Reads a note. A cgroup id was removed from `payload` before.
-    pub(super) fn take(&mut self, event: &BlktraceEvent, payload: &[u8], layout: BlktraceLayout) {
+    pub(super) fn read(&mut self, event: &BlktraceEvent, payload: &[u8], layout: BlktraceLayout) {
         match event.action {
             PROCESS_NOTE => {
                 let end = payload.iter().position(|byte| *byte == 0);

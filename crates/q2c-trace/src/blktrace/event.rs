@@ -87,7 +87,7 @@ pub struct BlktraceEvent {
     pub cpu: u32,
     /// Number of the record, counted from 1 for each device and CPU; 0 for notes.
     pub sequence: u32,
-    /// For a split, the first sector of the rest; else 0.
+    /// For a split, the first sector of the second part; else 0.
     pub split_at: u64,
     /// Cgroup id; 0 if unknown.
     pub cgroup: u64,
@@ -163,29 +163,29 @@ pub const TRACEPOINTS: [(&str, u16); 11] = [
 /// F N, or Z and a letter, then F A S M and others. The result is 0 for an operation without its
 /// own letter, which is passthrough.
 pub fn category_of_rwbs(text: &[u8]) -> u32 {
-    let (before, text) = match text {
+    let (preflush, text) = match text {
         [b'F', rest @ ..] if rest.first().is_some_and(|c| b"RWDFNZ".contains(c)) => {
             (category::FLUSH, rest)
         }
         text => (0, text),
     };
-    let (kind, rest) = match text {
+    let (kind, flag_letters) = match text {
         [b'R', rest @ ..] => (category::READ, rest),
         [b'W', rest @ ..] => (category::WRITE, rest),
         [b'D', rest @ ..] => (category::DISCARD | category::WRITE, rest),
         [b'F', rest @ ..] => (category::FLUSH, rest),
-        [b'Z', _, ..] => return before | category::ZONE,
+        [b'Z', _, ..] => return preflush | category::ZONE,
         // For N or an unknown letter, only a preceding flush gives a category.
-        _ => return before,
+        _ => return preflush,
     };
-    let flags = rest.iter().map(|letter| match letter {
+    let flags = flag_letters.iter().map(|letter| match letter {
         b'F' => category::FUA,
         b'A' => category::AHEAD,
         b'S' => category::SYNC,
         b'M' => category::META,
         _ => 0,
     });
-    flags.fold(before | kind, |bits, flag| bits | flag)
+    flags.fold(preflush | kind, |bits, flag| bits | flag)
 }
 
 pub(crate) fn kind_of_rwbs(text: &[u8], bytes: Bytes) -> (Op, OpFlags) {
@@ -198,7 +198,7 @@ pub(crate) fn kind_of_rwbs(text: &[u8], bytes: Bytes) -> (Op, OpFlags) {
 mod tests {
     use super::*;
 
-    /// The expected values follow by hand from the kernel's blk_fill_rwbs.
+    /// The expected values were derived by hand from the kernel's blk_fill_rwbs.
     #[test]
     fn letters() {
         for (text, wanted) in [

@@ -54,14 +54,14 @@ impl<R: Read> EventFile<R> {
     #[inline]
     fn next_event(&mut self, context: &mut EventContext) -> Result<Option<BlktraceEvent>, Fault> {
         loop {
-            let Some((mut event, len, payload)) = self.record(&mut context.losses)? else {
+            let Some((mut event, len, payload_len)) = self.decode(&mut context.losses)? else {
                 return Ok(None);
             };
-            let start = self.from + len - payload;
+            let start = self.from + len - payload_len;
             self.from += len;
             self.offset += len as u64;
-            if payload > 0 || event.category & category::NOTIFY != 0 {
-                self.take_payload(&mut event, start, payload, &mut context.notes);
+            if payload_len > 0 || event.category & category::NOTIFY != 0 {
+                self.take_payload(&mut event, start, payload_len, &mut context.notes);
             }
             if event.category & category::NOTIFY != 0 {
                 continue;
@@ -106,7 +106,7 @@ impl<R: Read> EventFile<R> {
         &mut self,
         events: &mut Vec<BlktraceEvent>,
     ) {
-        /// Most events at once. For some files, a few dozen each fit into a core's first cache.
+        /// Most events at once. So many events of several files fit into a core's first cache.
         const MAX_EVENTS: usize = 32;
         let layout = BlktraceLayout {
             version_8: VERSION_8,
@@ -133,7 +133,7 @@ impl<R: Read> EventFile<R> {
     /// Returns the event at `from`, the length of its record with payload, and that of the payload,
     /// bytes; `None` at the end.
     #[inline]
-    fn record(
+    fn decode(
         &mut self,
         losses: &mut BlktraceLosses,
     ) -> Result<Option<(BlktraceEvent, usize, usize)>, Fault> {
@@ -191,11 +191,11 @@ impl<R: Read> EventFile<R> {
         losses.count("no record", 1);
         loop {
             let bytes = &self.buffer[self.from..self.to];
-            let same = |head: &[u8]| {
+            let fits = |head: &[u8]| {
                 let layout = BlktraceLayout::at_start(head);
                 layout.is_some() && self.layout.is_none_or(|expected| layout == Some(expected))
             };
-            let at = bytes.windows(4).skip(1).position(same).map(|at| at + 1);
+            let at = bytes.windows(4).skip(1).position(fits).map(|at| at + 1);
             let step = at.unwrap_or(bytes.len().saturating_sub(3));
             self.from += step;
             self.offset += step as u64;
@@ -232,7 +232,7 @@ impl<R: Read> EventFile<R> {
             payload = payload.get(8..).unwrap_or_default();
         }
         if event.category & category::NOTIFY != 0 {
-            notes.take(event, payload, layout);
+            notes.read(event, payload, layout);
         } else if event.action == action::SPLIT {
             // The kernel writes this field as big-endian on all machines.
             event.split_at = payload.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));

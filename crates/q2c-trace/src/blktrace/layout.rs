@@ -103,17 +103,17 @@ impl BlktraceLayout {
         record: &[u8],
     ) -> (BlktraceEvent, usize) {
         let record = Fields::<BIG>(&record[..if VERSION_8 { 64 } else { 48 }]);
-        // Offsets of action (32 or 64 bits), pid, device, cpu, error, payload length.
-        let at = if VERSION_8 {
+        // The action has 64 bits in version 8 and 32 bits in version 7.
+        let [action_at, pid_at, device_at, cpu_at, error_at, payload_at] = if VERSION_8 {
             [32, 28, 40, 44, 48, 50]
         } else {
             [28, 32, 36, 40, 44, 46]
         };
         let (low, category) = if VERSION_8 {
-            let action = record.u64(at[0]);
+            let action = record.u64(action_at);
             (action as u16, (action >> 16) as u32)
         } else {
-            let action = record.u32(at[0]);
+            let action = record.u32(action_at);
             (action as u16, action >> 16)
         };
         let event = BlktraceEvent {
@@ -121,16 +121,16 @@ impl BlktraceLayout {
             sector: record.u64(16),
             bytes: record.u32(24),
             action: low & !action::CGROUP,
-            error: record.u16(at[4]),
+            error: record.u16(error_at),
             category: category & !category::UNTIMED,
-            pid: record.u32(at[1]),
-            device: record.u32(at[2]),
-            cpu: record.u32(at[3]),
+            pid: record.u32(pid_at),
+            device: record.u32(device_at),
+            cpu: record.u32(cpu_at),
             sequence: record.u32(4),
             split_at: 0,
             cgroup: u64::from(low & action::CGROUP != 0),
         };
-        (event, usize::from(record.u16(at[5])))
+        (event, usize::from(record.u16(payload_at)))
     }
 
     /// An unsigned number of `N` bytes in the file's byte order; 0 if there are fewer bytes.

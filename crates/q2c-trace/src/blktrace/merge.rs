@@ -20,7 +20,7 @@ struct MergedFile<R> {
 /// Merges files, each of which is in the order of time. Files without events are left out.
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
-    next: Tournament,
+    tournament: Tournament,
     context: EventContext,
 }
 
@@ -47,7 +47,7 @@ impl<R: Read> Merge<R> {
     pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, Fault> {
         let mut merge = Merge {
             files: Vec::new(),
-            next: Tournament::new(&[]),
+            tournament: Tournament::new(&[]),
             context: EventContext::default(),
         };
         for file in files {
@@ -55,7 +55,7 @@ impl<R: Read> Merge<R> {
         }
         let files = merge.files.iter().enumerate();
         let keys = files.map(|(index, file)| merge_key(file.event(), index));
-        merge.next = Tournament::new(&Vec::from_iter(keys));
+        merge.tournament = Tournament::new(&Vec::from_iter(keys));
         Ok(merge)
     }
 
@@ -98,20 +98,20 @@ impl<R: Read> EventSource for Merge<R> {
     /// After an error in a file, further calls leave this file out.
     #[inline]
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Fault> {
-        let key = self.next.winner;
+        let key = self.tournament.winner;
         if key == Tournament::NO_KEY {
             return Ok(None);
         }
-        let at = key as u32 as usize;
-        let file = &mut self.files[at];
+        let index = key as u32 as usize;
+        let file = &mut self.files[index];
         let event = *file.event();
         self.context.gaps_passed += u64::from(file.after_gap);
         let advanced = file.advance(&mut self.context);
         let next = match advanced {
-            Ok(true) => merge_key(file.event(), at),
+            Ok(true) => merge_key(file.event(), index),
             Ok(false) | Err(_) => Tournament::NO_KEY,
         };
-        self.next.replace_winner(at, next);
+        self.tournament.replace_winner(index, next);
         advanced.map(|_| Some(event))
     }
 
@@ -206,22 +206,22 @@ mod tests {
         /// The keys of all contestants come out as the standard library sorts them.
         #[test]
         fn the_smallest_comes_first(lists in prop::collection::vec(prop::collection::vec(0..1000u128, 0..20), 0..40)) {
-            let number = lists.len().max(1) as u128;
+            let step = lists.len().max(1) as u128;
             let with_contestant = |(at, list): (usize, &Vec<u128>)| {
-                let mut keys: Vec<u128> = list.iter().map(|key| key * number + at as u128).collect();
+                let mut keys: Vec<u128> = list.iter().map(|key| key * step + at as u128).collect();
                 keys.sort_unstable();
                 keys.dedup();
                 keys
             };
             let lists: Vec<Vec<u128>> = lists.iter().enumerate().map(with_contestant).collect();
-            let mut left: Vec<_> = lists.iter().map(|list| list.iter().copied()).collect();
-            let first = left.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::NO_KEY));
+            let mut unused: Vec<_> = lists.iter().map(|list| list.iter().copied()).collect();
+            let first = unused.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::NO_KEY));
             let mut tournament = Tournament::new(&first.collect::<Vec<_>>());
             let mut keys = Vec::new();
             while tournament.winner != Tournament::NO_KEY {
                 keys.push(tournament.winner);
-                let contestant = (tournament.winner % number) as usize;
-                let next = left[contestant].next().unwrap_or(Tournament::NO_KEY);
+                let contestant = (tournament.winner % step) as usize;
+                let next = unused[contestant].next().unwrap_or(Tournament::NO_KEY);
                 tournament.replace_winner(contestant, next);
             }
             let mut expected = lists.concat();

@@ -24,7 +24,7 @@ pub use file::EventFile;
 pub(crate) use layout::BlktraceLayout;
 pub use matching::{Matcher, MatcherCounts};
 pub use merge::Merge;
-/// Map with process or device numbers as keys. Nobody gains from slow look-ups in their own trace.
+/// Map by numbers of processes or devices. A crafted trace could only slow down its own reading.
 pub(crate) use rustc_hash::FxHashMap as IntMap;
 pub use set::{FileSet, MatchSummary, match_events};
 

@@ -5,7 +5,7 @@ use super::file::EventFile;
 use super::matching::{Matcher, MatcherCounts};
 use super::merge::Merge;
 use crate::CountedFile;
-use crate::container::folder;
+use crate::container::folder_of;
 use crate::import::unreadable;
 use crate::span::Span;
 use q2c_model::Fault;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct FileSet {
     /// The file, or the common start of the files' names (`BASE`).
     pub base: PathBuf,
-    /// The file of one CPU, if the user named that for all files.
+    /// The file of one CPU, if the user named only this file, which stands for all.
     pub named: Option<PathBuf>,
     /// One file for each CPU, in the order of CPUs; or a single file, as `blkparse -d` writes it.
     pub paths: Vec<PathBuf>,
@@ -69,7 +69,7 @@ impl FileSet {
         };
         let prefix = format!("{}.blktrace.", name.to_string_lossy());
         let mut files: BTreeSet<(u32, PathBuf)> = BTreeSet::new();
-        for entry in fs::read_dir(folder(base))? {
+        for entry in fs::read_dir(folder_of(base))? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str());
             let cpu = name.and_then(|name| name.strip_prefix(&prefix)?.parse().ok());

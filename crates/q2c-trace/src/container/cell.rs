@@ -75,11 +75,11 @@ pub(super) fn number_array<A: ArrowPrimitiveType>(
     all: bool,
     get: impl Fn(&IoRecord) -> Option<A::Native>,
 ) -> ArrayRef {
-    let number_array = records.iter().map(get);
+    let numbers = records.iter().map(get);
     Arc::new(if all {
-        PrimitiveArray::<A>::from_iter_values(number_array.map(Option::unwrap_or_default))
+        PrimitiveArray::<A>::from_iter_values(numbers.map(Option::unwrap_or_default))
     } else {
-        PrimitiveArray::<A>::from_iter(number_array)
+        PrimitiveArray::<A>::from_iter(numbers)
     })
 }
 
@@ -130,10 +130,10 @@ impl Encoder {
     }
 
     fn null_array(&mut self, kind: &DataType, len: usize) -> ArrayRef {
-        let (known, arrays) = &mut self.nulls;
-        if *known != len {
+        let (last_len, arrays) = &mut self.nulls;
+        if *last_len != len {
             arrays.clear();
-            *known = len;
+            *last_len = len;
         }
         if let Some((_, array)) = arrays.iter().find(|(data_type, _)| data_type == kind) {
             return array.clone();
@@ -197,7 +197,7 @@ impl Devices {
     }
 }
 
-/// What was expected in a cell, and what was found.
+/// The value that was expected in a cell, and the value that was found.
 type BadCell = (&'static str, String);
 
 /// Makes the records of a batch, which must have every column that is never null. Other columns may
@@ -251,8 +251,8 @@ fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(
             let parse = |text: &str| Ok(cut_name(text));
             set_texts(array, records, parse, |r, v| r.comm = Some(v))
         }
-        number => {
-            number.fill(array, records);
+        numeric => {
+            numeric.fill(array, records);
             Ok(())
         }
     }
@@ -274,10 +274,10 @@ fn set_texts<T: Clone>(
     let dictionary = array.as_dictionary_opt::<Int32Type>();
     let texts = dictionary.and_then(|dictionary| dictionary.values().as_string_opt::<i32>());
     // A slice of a long table can have a much longer dictionary than the slice needs.
-    let short = dictionary
+    let small_dictionary = dictionary
         .zip(texts)
         .filter(|(array, texts)| texts.len() <= array.len());
-    let Some((array, texts)) = short else {
+    let Some((array, texts)) = small_dictionary else {
         return set_other_texts(array, records, parse, set);
     };
     let parsed: Vec<_> = texts.iter().map(|text| parse(text.unwrap_or(""))).collect();

@@ -197,7 +197,7 @@ columns! {
 }
 
 impl Column {
-    /// The columns that give a record's start: the first one that has a value.
+    /// The columns that may give a record's start: the first of them that has a value does.
     pub(super) const STARTS: [Column; 4] = [
         Column::SubmitNs,
         Column::QueueNs,
@@ -220,7 +220,7 @@ impl Column {
         self.spec().unit
     }
 
-    /// What its cells hold, in one line for readers of the file.
+    /// The meaning of its cells, in one line for readers of the file.
     pub const fn meaning(self) -> &'static str {
         self.spec().meaning
     }

@@ -33,7 +33,7 @@ pub(super) fn input_error(message: impl Display) -> TraceError {
     Fault::input(message).into()
 }
 
-pub(crate) fn exists(path: &Path) -> TraceError {
+pub(crate) fn exists_error(path: &Path) -> TraceError {
     let path = path.display();
     let message = format!(
         "create trace {path}: expected a new name, found an existing file; remove it or name another"
@@ -60,7 +60,7 @@ impl TraceError {
         }
     }
 
-    /// Goes on unless `stop` is set. `doing` and `path` say what ends.
+    /// Returns an error if `stop` is set. `doing` and `path` name the work that ends.
     ///
     /// # Errors
     /// `stop` is set.
@@ -75,9 +75,9 @@ impl TraceError {
     /// The fault of a trace that cannot be read: an input error, unless the machine is the cause.
     #[must_use]
     pub fn into_read_fault(self) -> Fault {
-        let blamed = matches!(&self, TraceError::Io { .. } | TraceError::Other(_));
+        let concerns_trace = matches!(&self, TraceError::Io { .. } | TraceError::Other(_));
         let fault = Fault::from(self);
-        if blamed && !Exit::is_limit(&fault) {
+        if concerns_trace && !Exit::is_limit(&fault) {
             fault.with_exit(Exit::Input)
         } else {
             fault

@@ -77,9 +77,9 @@ impl<W: Write + Send> RowGroupWriter<W> {
     /// Adds rows. If all threads are busy, first waits for the oldest row group and appends it.
     pub(super) fn write(&mut self, mut batch: RecordBatch) -> Result<()> {
         while self.rows + batch.num_rows() >= ROW_GROUP_ROWS {
-            let fit = ROW_GROUP_ROWS - self.rows;
-            self.batches.push(batch.slice(0, fit));
-            batch = batch.slice(fit, batch.num_rows() - fit);
+            let fitting_rows = ROW_GROUP_ROWS - self.rows;
+            self.batches.push(batch.slice(0, fitting_rows));
+            batch = batch.slice(fitting_rows, batch.num_rows() - fitting_rows);
             self.send()?;
         }
         if batch.num_rows() > 0 {
@@ -186,8 +186,8 @@ struct Constant {
 
 /// Columns whose cells are all equal are encoded once and used for many row groups.
 ///
-/// Few columns of a trace have different cells. The others are empty, or equal in every record: the
-/// layer, the lane, the depth. Encoding them would cost a hash per cell.
+/// In most columns of a trace, all cells are empty or equal, such as the layer, the lane and the
+/// depth. Encoding each of their cells would cost a hash per cell.
 #[derive(Default)]
 struct Constants(Vec<Option<Arc<Constant>>>);
 
@@ -225,7 +225,7 @@ fn equal_cell(at: usize, batches: &[RecordBatch]) -> Option<ArrayRef> {
     batches.iter().all(same).then_some(cell)
 }
 
-/// True if all cells of a column are equal. Types that seldom lack nulls are not examined.
+/// True if all cells of a column are equal; false for types whose columns mostly have nulls.
 fn are_equal(column: &ArrayRef) -> bool {
     fn same<T: PartialEq>(values: &[T]) -> bool {
         values.windows(2).all(|pair| pair[0] == pair[1])

@@ -13,11 +13,11 @@ mod writer;
 
 pub use column::Column;
 pub use error::TraceError;
-pub(crate) use error::{advice, exists};
+pub(crate) use error::{advice, exists_error};
 pub use frame::Frame;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;
 pub use schema::SCHEMA_VERSION;
-pub(crate) use temporary::folder;
+pub(crate) use temporary::folder_of;
 pub use temporary::{UnfinishedFile, remove_unfinished};
 pub use writer::TraceWriter;

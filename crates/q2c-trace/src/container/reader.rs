@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub struct TraceReader {
     path: PathBuf,
     file: SharedFile,
-    parquet: ArrowReaderMetadata,
+    footer: ArrowReaderMetadata,
     meta: TraceMeta,
 }
 
@@ -37,16 +37,16 @@ impl TraceReader {
         let path = path.as_ref().to_owned();
         let file = SharedFile::open(&path).map_err(io_error("open trace", &path))?;
         schema::check_ends(&file, &path)?;
-        let parquet = catch_panic("open trace", &path, || {
+        let footer = catch_panic("open trace", &path, || {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         })?;
-        schema::check_layout(&file, parquet.metadata(), &path)?;
-        let meta = schema::describe(parquet.metadata().file_metadata(), &path)?;
-        schema::check_columns(parquet.schema(), &path)?;
+        schema::check_layout(&file, footer.metadata(), &path)?;
+        let meta = schema::describe(footer.metadata().file_metadata(), &path)?;
+        schema::check_columns(footer.schema(), &path)?;
         Ok(TraceReader {
             path,
             file,
-            parquet,
+            footer,
             meta,
         })
     }
@@ -58,12 +58,12 @@ impl TraceReader {
 
     /// Number of records.
     pub fn rows(&self) -> u64 {
-        (self.parquet.metadata().file_metadata().num_rows()).max(0) as u64
+        (self.footer.metadata().file_metadata().num_rows()).max(0) as u64
     }
 
     /// Returns the number of row groups in the trace, and of those that `scan` would read.
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
-        let total = self.parquet.metadata().num_row_groups();
+        let total = self.footer.metadata().num_row_groups();
         (total, self.needed_groups(scan).len())
     }
 
@@ -79,11 +79,11 @@ impl TraceReader {
 
     /// Streams Arrow batches with exactly the scan's columns, in the order of the file.
     pub fn batches(&self, scan: &Scan) -> Result<Batches> {
-        let types = self.parquet.parquet_schema();
+        let types = self.footer.parquet_schema();
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
         let mask = ProjectionMask::columns(types, columns.iter().map(|column| column.name()));
-        let (file, parquet) = (self.file.clone(), self.parquet.clone());
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, parquet)
+        let (file, footer) = (self.file.clone(), self.footer.clone());
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
             .with_projection(mask)
             .with_batch_size(scan.batch_rows)
             .with_row_groups(self.needed_groups(scan));
@@ -91,12 +91,12 @@ impl TraceReader {
             builder = builder.with_row_filter(filter);
         }
         let path = self.path.clone();
-        let parquet = Some(catch_panic("read trace", &path, || builder.build())?);
+        let reader = Some(catch_panic("read trace", &path, || builder.build())?);
         let bytes_per_row = self.file.len() as f64 / (self.rows() as f64).max(1.0);
         Ok(Batches {
             path,
             bytes_per_row,
-            parquet,
+            reader,
         })
     }
 
@@ -110,7 +110,7 @@ impl TraceReader {
     }
 
     fn needed_groups(&self, scan: &Scan) -> Vec<usize> {
-        let groups = self.parquet.metadata().row_groups().iter().enumerate();
+        let groups = self.footer.metadata().row_groups().iter().enumerate();
         let needed = groups.filter(|(_, group)| scan.may_hold(group));
         needed.map(|(number, _)| number).collect()
     }
@@ -138,17 +138,17 @@ pub struct Batches {
     path: PathBuf,
     bytes_per_row: f64,
     /// `None` after an error, because the reader's state is then unreliable.
-    parquet: Option<ParquetRecordBatchReader>,
+    reader: Option<ParquetRecordBatchReader>,
 }
 
 impl Iterator for Batches {
     type Item = Result<RecordBatch>;
     fn next(&mut self) -> Option<Self::Item> {
-        let parquet = self.parquet.as_mut()?;
-        let next = || parquet.next().transpose().map_err(ParquetError::from);
+        let reader = self.reader.as_mut()?;
+        let next = || reader.next().transpose().map_err(ParquetError::from);
         let batch = catch_panic("read trace", &self.path, next);
         match &batch {
-            Err(_) => self.parquet = None,
+            Err(_) => self.reader = None,
             Ok(Some(batch)) => {
                 reading::add_bytes_read((batch.num_rows() as f64 * self.bytes_per_row) as u64);
             }

@@ -156,9 +156,9 @@ pub(super) fn check_layout(file: &SharedFile, meta: &ParquetMetaData, path: &Pat
     for chunk in meta.row_groups().iter().flat_map(|g| g.columns()) {
         let (data, len) = (chunk.data_page_offset(), chunk.compressed_size());
         let offset = chunk.dictionary_page_offset().unwrap_or(data);
-        let last = u64::try_from(len).ok();
-        let last = last.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
-        if offset < 4 || last.is_none_or(|last| last > end) {
+        let chunk_end = u64::try_from(len).ok();
+        let chunk_end = chunk_end.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
+        if offset < 4 || chunk_end.is_none_or(|chunk_end| chunk_end > end) {
             let (path, column) = (path.display(), chunk.column_path().string());
             let message = format!(
                 "open trace {path}: column `{column}`: expected bytes between 4 and {end}, found offset {offset} and length {len}: the file is damaged; copy or record it again"

@@ -8,18 +8,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{PathPersistError, TempPath};
 
 /// The hidden names of all incomplete files of this process, each with its final name.
-static NAMES: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+static HIDDEN_NAMES: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// Removes all incomplete files, for a program that ends without dropping its values.
 pub fn remove_unfinished() {
-    for name in std::mem::take(&mut *names()).into_keys() {
+    for name in std::mem::take(&mut *hidden_names()).into_keys() {
         // The file may be gone already.
         remove_file(name).ok();
     }
 }
 
-fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+fn hidden_names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
+    HIDDEN_NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An incomplete file, hidden or without a name. A hidden file is removed when the value is
@@ -37,8 +37,8 @@ impl UnfinishedFile {
         let name = path
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
-        let mut names = names();
-        let path = folder(path).join(name);
+        let mut names = hidden_names();
+        let path = folder_of(path).join(name);
         if names.values().any(|other| *other == path) {
             let message = "expected a name for each file, found one for two";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
@@ -48,7 +48,7 @@ impl UnfinishedFile {
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".tmp")
-            .make_in(folder(&path), open)?;
+            .make_in(folder_of(&path), open)?;
         let (file, hidden) = file.into_parts();
         names.insert(hidden.to_path_buf(), path);
         let hidden = Some(hidden);
@@ -67,7 +67,7 @@ impl UnfinishedFile {
     }
 
     /// Renames the file without replacing another, and syncs the folder. A file without a name
-    /// stays so. If the name is taken, the file is removed.
+    /// stays without one. If `path` exists already, the file is removed.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
         self.rename(path).map_err(|refused| refused.error)?;
         sync_folder(path)
@@ -89,7 +89,7 @@ impl UnfinishedFile {
     /// Takes the hidden name out, so that [`remove_unfinished`] no longer removes it.
     fn take_hidden(&mut self) -> Option<TempPath> {
         let hidden = self.hidden.take()?;
-        names().remove(&*hidden);
+        hidden_names().remove(&*hidden);
         Some(hidden)
     }
 }
@@ -112,10 +112,10 @@ impl Write for UnfinishedFile {
 
 /// Syncs the folder of `path`, so that the name survives a power loss.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(folder(path)).and_then(|folder| folder.sync_all())
+    File::open(folder_of(path)).and_then(|folder| folder.sync_all())
 }
 
-pub(crate) fn folder(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -1,5 +1,5 @@
 use super::cell::Encoder;
-use super::error::{Result, TraceError, disk_full, exists};
+use super::error::{Result, TraceError, disk_full, exists_error};
 use super::groups::RowGroupWriter;
 use super::schema;
 use super::temporary::{UnfinishedFile, sync_folder};
@@ -12,31 +12,31 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-enum Body {
+enum BatchWriter {
     /// The caller's thread does all the work.
     Single(Box<ArrowWriter<UnfinishedFile>>),
     Threads(Box<RowGroupWriter<UnfinishedFile>>),
 }
 
-impl Body {
+impl BatchWriter {
     fn write(&mut self, batch: RecordBatch) -> Result<(), ParquetError> {
         match self {
-            Body::Single(parquet) => parquet.write(&batch),
-            Body::Threads(groups) => groups.write(batch),
+            BatchWriter::Single(parquet) => parquet.write(&batch),
+            BatchWriter::Threads(groups) => groups.write(batch),
         }
     }
 
     fn append_key_value_metadata(&mut self, entry: KeyValue) {
         match self {
-            Body::Single(parquet) => parquet.append_key_value_metadata(entry),
-            Body::Threads(groups) => groups.append_key_value_metadata(entry),
+            BatchWriter::Single(parquet) => parquet.append_key_value_metadata(entry),
+            BatchWriter::Threads(groups) => groups.append_key_value_metadata(entry),
         }
     }
 
     fn into_inner(self) -> Result<UnfinishedFile, ParquetError> {
         match self {
-            Body::Single(parquet) => parquet.into_inner(),
-            Body::Threads(groups) => groups.into_inner(),
+            BatchWriter::Single(parquet) => parquet.into_inner(),
+            BatchWriter::Threads(groups) => groups.into_inner(),
         }
     }
 }
@@ -49,7 +49,7 @@ impl Body {
 pub struct TraceWriter {
     path: PathBuf,
     meta: TraceMeta,
-    body: Body,
+    batches: BatchWriter,
     encoder: Encoder,
     rows: u64,
     failed: bool,
@@ -60,7 +60,7 @@ impl TraceWriter {
     pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
-            return Err(exists(&path));
+            return Err(exists_error(&path));
         }
         let file = UnfinishedFile::create_for(&path).map_err(create_error(&path))?;
         Self::from_file(file, path, meta)
@@ -83,7 +83,7 @@ impl TraceWriter {
         Ok(TraceWriter {
             path,
             meta,
-            body: Body::Single(Box::new(parquet)),
+            batches: BatchWriter::Single(Box::new(parquet)),
             encoder: Encoder::new(),
             rows: 0,
             failed: false,
@@ -93,12 +93,12 @@ impl TraceWriter {
     /// Encodes with several threads. Call it before the first push, and only while nothing is
     /// measured, because the threads use other CPUs. Memory: up to six row groups.
     pub fn with_threads(mut self) -> Result<Self> {
-        if let Body::Single(parquet) = self.body {
+        if let BatchWriter::Single(parquet) = self.batches {
             let groups = RowGroupWriter::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
             let path = self.path.clone();
             let groups = groups.map_err(|source| TraceError::Thread { path, source })?;
-            self.body = Body::Threads(Box::new(groups));
+            self.batches = BatchWriter::Threads(Box::new(groups));
         }
         Ok(self)
     }
@@ -109,7 +109,7 @@ impl TraceWriter {
         let batch = self.encoder.batch(records);
         let written = batch
             .map_err(ParquetError::from)
-            .and_then(|batch| self.body.write(batch));
+            .and_then(|batch| self.batches.write(batch));
         self.failed |= written.is_err();
         self.rows += records.len() as u64;
         written.map_err(parquet_error("write trace", &self.path))
@@ -122,7 +122,7 @@ impl TraceWriter {
     }
 
     /// Completes the file, syncs and renames it. Returns the number of records. If the name was
-    /// taken meanwhile, the complete trace keeps the name in the error.
+    /// taken meanwhile, the complete trace keeps its temporary name, which is in the error.
     pub fn finish(self) -> Result<u64> {
         let (path, rows) = (self.path.clone(), self.rows);
         let file = self.complete()?;
@@ -148,9 +148,9 @@ impl TraceWriter {
         }
         for (key, value) in schema::entries(&self.meta, &path)? {
             let entry = KeyValue::new(key.to_owned(), value);
-            self.body.append_key_value_metadata(entry);
+            self.batches.append_key_value_metadata(entry);
         }
-        let file = self.body.into_inner();
+        let file = self.batches.into_inner();
         file.map_err(parquet_error("finish trace", &path))
     }
 }

@@ -6,7 +6,7 @@
 //! device and CPU are numbered from 1. An event waits until no later record can have an earlier
 //! event; at most [`MAX_PENDING_EVENTS`] events wait.
 
-use super::{Export, ExportCounts, ExportFormat, NO_START, start, write_fault};
+use super::{Export, ExportCounts, ExportFormat, NO_START, start_of, write_fault};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -24,21 +24,21 @@ const MAX_PENDING_EVENTS: usize = 4 << 20;
 /// as from a tracer that does not number them.
 const MAX_NUMBERED_PAIRS: usize = 1 << 20;
 
-fn export(job: Export<'_>) -> Result<ExportCounts, Fault> {
-    let (out, path) = (job.out, job.path.display());
-    let to_fault = write_fault(job.path);
+fn export(export: Export<'_>) -> Result<ExportCounts, Fault> {
+    let (out, path) = (export.out, export.path.display());
+    let to_fault = write_fault(export.path);
     let refuse = |expected, found| {
         let text = format!("export {path} as blkparse: expected {expected}, found {found}");
         Err(Fault::usage(text))
     };
     let mut pending = PendingEvents::default();
-    for records in job.records {
+    for records in export.records {
         for record in records? {
             if record.layer != Layer::Block {
                 let user_layer = "the user layer's, which has no Q, G, I, D and C";
                 return refuse("records of the block layer", user_layer);
             }
-            let Some(Nanos(start)) = start(&record) else {
+            let Some(Nanos(start)) = start_of(&record) else {
                 pending.counts.leave_out(NO_START);
                 continue;
             };
@@ -50,7 +50,7 @@ fn export(job: Export<'_>) -> Result<ExportCounts, Fault> {
             pending.add(record);
         }
     }
-    pending.write_while(|_| true, out).map_err(&to_fault)?;
+    pending.write_while(|_ns| true, out).map_err(&to_fault)?;
     Ok(pending.counts)
 }
 
@@ -71,8 +71,8 @@ type EventKey = (u64, BlkparseAction, u64);
 #[derive(Default)]
 struct PendingEvents {
     waiting: BTreeMap<EventKey, Rc<IoRecord>>,
-    events: u64,
-    /// First sector, and the sector after the last, by id, for requests that will complete.
+    event_count: u64,
+    /// By id, for requests that will complete: the first sector, and the sector after the last.
     extents: HashMap<u64, (u64, u64)>,
     /// Number of lines so far, by device and CPU.
     numbers: HashMap<(DevId, u32), u32>,
@@ -98,8 +98,8 @@ impl PendingEvents {
         let record = Rc::new(record);
         for (time, action) in times {
             if let Some(Nanos(time)) = time {
-                self.events += 1;
-                let key = (time, action, self.events);
+                self.event_count += 1;
+                let key = (time, action, self.event_count);
                 self.waiting.insert(key, record.clone());
             }
         }

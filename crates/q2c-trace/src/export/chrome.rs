@@ -1,12 +1,12 @@
 //! Chrome's trace JSON, which Perfetto and chrome://tracing open.
 //!
-//! A lane (a CPU, or a hardware queue of a device) is a process in the JSON. Its threads are rows,
-//! and it has one row for each request of its largest number in flight. A request takes the first
+//! A lane (a CPU, or a hardware queue of a device) is a process in the JSON, and its rows are the
+//! threads. A lane has as many rows as it has requests in flight at most. A request takes the first
 //! free row, so slices in a row never overlap. The slice of a request holds one slice per stage,
 //! with the stage's name and colour. A request without an end is an instant event. Times are in
 //! microseconds with three decimals.
 
-use super::{Export, ExportCounts, ExportFormat, NO_START, TimelineLanes, start, write_fault};
+use super::{Export, ExportCounts, ExportFormat, NO_START, TimelineLanes, start_of, write_fault};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -18,18 +18,18 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
-    let to_fault = write_fault(job.path);
+fn export(mut export: Export<'_>) -> Result<ExportCounts, Fault> {
+    let to_fault = write_fault(export.path);
     let mut timeline = ChromeTimeline {
-        lanes: job.options.lanes,
+        lanes: export.options.lanes,
         rows: ChromeRows::default(),
         has_events: false,
         counts: ExportCounts::default(),
     };
     let head = b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-    job.out.write_all(head).map_err(&to_fault)?;
-    job.write_each(|record, out| timeline.write_record(record, out))?;
-    job.out.write_all(b"\n]}\n").map_err(&to_fault)?;
+    export.out.write_all(head).map_err(&to_fault)?;
+    export.write_each(|record, out| timeline.write_record(record, out))?;
+    export.out.write_all(b"\n]}\n").map_err(&to_fault)?;
     Ok(timeline.counts)
 }
 
@@ -42,7 +42,7 @@ struct ChromeTimeline {
 
 impl ChromeTimeline {
     fn write_record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
-        let Some(start) = start(record) else {
+        let Some(start) = start_of(record) else {
             self.counts.leave_out(NO_START);
             return Ok(());
         };
@@ -54,7 +54,7 @@ impl ChromeTimeline {
             TimelineLanes::Cpu => ChromeLane::Cpu(record.cpu_submit),
             TimelineLanes::Hctx => ChromeLane::Hctx(record.device, record.hctx),
         };
-        let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
+        let Some(row) = self.rows.assign(lane, start, end.unwrap_or(start)) else {
             self.counts.leave_out("more than 65536 lanes");
             return Ok(());
         };
@@ -110,12 +110,12 @@ impl ChromeRequest<'_> {
         self.write_arguments(out)?;
         let Some(end) = self.end else { return Ok(()) };
         let mut from = self.start;
-        for (stage, to) in self.stages() {
+        for ((name, colour), to) in self.stages() {
             // A damaged trace may have an end before its start, or before a stage.
             let to = to.min(end).max(from);
             out.write_all(b",\n")?;
-            self.write_head(out, stage.0, from, Some(to))?;
-            write!(out, ",\"cname\":\"{}\"}}", stage.1)?;
+            self.write_head(out, name, from, Some(to))?;
+            write!(out, ",\"cname\":\"{colour}\"}}")?;
             from = to;
         }
         Ok(())
@@ -133,7 +133,7 @@ impl ChromeRequest<'_> {
             (None, Some(_)) => ("G2D", "bad"),
             (None, None) => ("Q2D", "bad"),
         };
-        let choose = |is: bool, one: ChromeStage, other: ChromeStage| if is { one } else { other };
+        let choose = |cond: bool, yes: ChromeStage, no: ChromeStage| if cond { yes } else { no };
         let request = choose(merged, ("Q2M", "olive"), ("Q2G", "terrible"));
         let insert = choose(r.getrq_ns.is_some(), ("G2I", "grey"), ("Q2I", "grey"));
         let driver = choose(r.issue_ns.is_some(), ("D2C", "good"), ("Q2C", "good"));
@@ -249,7 +249,7 @@ struct ChromeRow {
 
 #[derive(Default)]
 struct ChromeRows {
-    numbers: HashMap<ChromeLane, usize>,
+    indices: HashMap<ChromeLane, usize>,
     lanes: Vec<LaneRows>,
 }
 
@@ -265,19 +265,19 @@ impl ChromeRows {
     /// Most lanes, which bounds the memory for a damaged trace.
     const MAX_LANES: usize = 65_536;
 
-    /// Takes the first row of the lane that is free from `start` on, until `end`. Returns `None` if
-    /// there are too many lanes.
-    fn take(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
-        let next = self.lanes.len();
-        if next == Self::MAX_LANES && !self.numbers.contains_key(&lane) {
+    /// Assigns the first row of the lane that is free at `start`, and keeps it busy until `end`.
+    /// Returns `None` if there are too many lanes.
+    fn assign(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
+        let next_index = self.lanes.len();
+        if next_index == Self::MAX_LANES && !self.indices.contains_key(&lane) {
             return None;
         }
-        let number = *self.numbers.entry(lane).or_insert(next);
-        let new_lane = number == next;
+        let index = *self.indices.entry(lane).or_insert(next_index);
+        let new_lane = index == next_index;
         if new_lane {
             self.lanes.push(LaneRows::default());
         }
-        let lane = &mut self.lanes[number];
+        let lane = &mut self.lanes[index];
         while let Some(Reverse((until, row))) = lane.busy.peek().copied()
             && until <= start
         {
@@ -290,7 +290,7 @@ impl ChromeRows {
         let row = free.unwrap_or(lane.rows);
         lane.busy.push(Reverse((end, row)));
         Some(ChromeRow {
-            lane: number + 1,
+            lane: index + 1,
             row,
             new_lane,
             new_row,
@@ -305,17 +305,17 @@ mod tests {
     #[test]
     fn rows_are_taken_from_the_top() {
         let mut rows = ChromeRows::default();
-        let mut take = |cpu, start, end| {
-            let row = rows.take(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end));
+        let mut assign = |cpu, start, end| {
+            let row = rows.assign(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end));
             let row = row.unwrap();
             (row.lane, row.row, row.new_lane, row.new_row)
         };
-        assert_eq!(take(4, 0, 10), (1, 1, true, true));
-        assert_eq!(take(4, 5, 30), (1, 2, false, true));
-        assert_eq!(take(0, 6, 7), (2, 1, true, true));
+        assert_eq!(assign(4, 0, 10), (1, 1, true, true));
+        assert_eq!(assign(4, 5, 30), (1, 2, false, true));
+        assert_eq!(assign(0, 6, 7), (2, 1, true, true));
         // The first row is free again at the instant of its end.
-        assert_eq!(take(4, 10, 40), (1, 1, false, false));
-        assert_eq!(take(4, 11, 12), (1, 3, false, true));
-        assert_eq!(take(4, 35, 36), (1, 2, false, false));
+        assert_eq!(assign(4, 10, 40), (1, 1, false, false));
+        assert_eq!(assign(4, 11, 12), (1, 3, false, true));
+        assert_eq!(assign(4, 35, 36), (1, 2, false, false));
     }
 }

@@ -11,12 +11,12 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
+fn export(mut export: Export<'_>) -> Result<ExportCounts, Fault> {
     let mut counts = ExportCounts::default();
     let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-    writeln!(job.out, "{}", names.join(",")).map_err(write_fault(job.path))?;
+    writeln!(export.out, "{}", names.join(",")).map_err(write_fault(export.path))?;
     let mut row = Vec::new();
-    job.write_each(|record, out| {
+    export.write_each(|record, out| {
         row.clear();
         for column in Column::ALL {
             if !row.is_empty() {
@@ -40,15 +40,15 @@ fn write_cell(row: &mut Vec<u8>, column: Column, record: &IoRecord) -> io::Resul
             record.comm.iter().for_each(|text| write_quoted(row, text));
             Ok(())
         }
-        number => number.write(record, row),
+        numeric => numeric.write(record, row),
     }
 }
 
 /// Writes a text, in quotes if a character in it would end the cell (RFC 4180). An empty text is
 /// quoted, because an empty cell means null.
 fn write_quoted(row: &mut Vec<u8>, text: &str) {
-    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    if !text.is_empty() && !text.bytes().any(special) && text.trim() == text {
+    let must_be_quoted = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+    if !text.is_empty() && !text.bytes().any(must_be_quoted) && text.trim() == text {
         row.extend(text.bytes());
         return;
     }

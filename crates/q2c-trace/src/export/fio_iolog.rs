@@ -5,7 +5,7 @@
 //! its name from the trace. A device is called `device-MAJOR-MINOR`, never a path, so that a replay
 //! touches only what the user names (`--replay_redirect`).
 
-use super::{Export, ExportCounts, ExportFormat, NO_START, start, write_fault};
+use super::{Export, ExportCounts, ExportFormat, NO_START, start_of, write_fault};
 use q2c_model::{DevId, Fault, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
@@ -20,27 +20,27 @@ const MAX_NAME_BYTES: usize = 255;
 /// Most files in a log, because each request searches them linearly.
 const MAX_FILES: usize = 1024;
 
-fn export(mut job: Export<'_>) -> Result<ExportCounts, Fault> {
-    let to_fault = write_fault(job.path);
-    let window = job.options.window.as_ref();
+fn export(mut export: Export<'_>) -> Result<ExportCounts, Fault> {
+    let to_fault = write_fault(export.path);
+    let window = export.options.window.as_ref();
     let mut log = IologWriter {
-        meta: job.meta,
-        zero: window.map_or(Nanos::ZERO, |window| window.start),
+        meta: export.meta,
+        window_start: window.map_or(Nanos::ZERO, |window| window.start),
         last_us: 0,
         files: Vec::new(),
         counts: ExportCounts::default(),
     };
-    writeln!(job.out, "fio version 3 iolog").map_err(&to_fault)?;
-    job.write_each(|record, out| log.write_record(record, out))?;
+    writeln!(export.out, "fio version 3 iolog").map_err(&to_fault)?;
+    export.write_each(|record, out| log.write_record(record, out))?;
     for (_, name) in &log.files {
-        writeln!(job.out, "{} {name} close", log.last_us).map_err(&to_fault)?;
+        writeln!(export.out, "{} {name} close", log.last_us).map_err(&to_fault)?;
     }
     Ok(log.counts)
 }
 
 struct IologWriter<'a> {
     meta: &'a TraceMeta,
-    zero: Nanos,
+    window_start: Nanos,
     /// Time of the last line.
     last_us: u64,
     files: Vec<(DevId, String)>,
@@ -56,14 +56,14 @@ impl IologWriter<'_> {
             Op::Flush => "sync",
             Op::Other => return self.leave_out("operation without a word in fio"),
         };
-        let Some(start) = start(record) else {
+        let Some(start) = start_of(record) else {
             return self.leave_out(NO_START);
         };
         if record.bytes.0 == 0 && record.op != Op::Flush {
             return self.leave_out("zero length");
         }
         // fio waits for the difference to the previous line, and an earlier time would wrap around.
-        self.last_us = ((start - self.zero).0 / 1000).max(self.last_us);
+        self.last_us = ((start - self.window_start).0 / 1000).max(self.last_us);
         let Some(index) = self.open_file(record.device, out)? else {
             return self.leave_out("more than 1024 devices");
         };
@@ -78,9 +78,9 @@ impl IologWriter<'_> {
         Ok(())
     }
 
-    /// The index of the device's file. Opens a new file in the log; `None` if there are too many.
+    /// The index of the device's file, which is opened if it is new; `None` for too many files.
     fn open_file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
-        let index = self.files.iter().rposition(|(open, _)| *open == device);
+        let index = self.files.iter().rposition(|(known, _)| *known == device);
         if index.is_some() {
             return Ok(index);
         }

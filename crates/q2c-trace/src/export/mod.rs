@@ -42,7 +42,7 @@ pub fn by_name(name: &str) -> Option<&'static ExportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What to export: the trace, the options, and where the text goes.
+/// The trace to export, the options, and the output.
 pub struct Export<'a> {
     /// The trace's path, for messages.
     pub path: &'a Path,
@@ -102,7 +102,7 @@ impl ExportCounts {
 }
 
 impl Export<'_> {
-    /// Calls `write` for each record, with the output.
+    /// Calls `write` with each record and the output.
     fn write_each(
         &mut self,
         mut write: impl FnMut(&IoRecord, &mut dyn Write) -> io::Result<()>,
@@ -207,7 +207,7 @@ fn write_fault(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
 const NO_START: &str = "no start";
 
 /// The start of a record: its first time, as defined by [`Scan::starting_in`].
-fn start(record: &IoRecord) -> Option<Nanos> {
+fn start_of(record: &IoRecord) -> Option<Nanos> {
     let block = record.queue_ns.or(record.getrq_ns).or(record.issue_ns);
     record.submit_ns.or(block)
 }

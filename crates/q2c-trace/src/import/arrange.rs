@@ -16,16 +16,17 @@ use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Properties that all sources of a format share.
 pub(super) struct Spec {
     pub(super) name: &'static str,
     pub(super) layer: Layer,
     pub(super) clock: &'static str,
-    pub(super) unix: bool,
+    pub(super) is_unix: bool,
     pub(super) ends: bool,
     /// True if a row without a waiting time starts when the driver got the request.
-    pub(super) issued: bool,
+    pub(super) starts_at_issue: bool,
     /// True if the names in rows are hosts. Each host then becomes a major number.
-    pub(super) hosts: bool,
+    pub(super) has_hosts: bool,
     /// True if the importer numbers devices by their appearance. Equal numbers in two sources then
     /// mean different devices.
     pub(super) numbers_devices: bool,
@@ -40,17 +41,17 @@ impl Spec {
             name,
             layer: Layer::Block,
             clock,
-            unix: false,
+            is_unix: false,
             ends: false,
-            issued: false,
-            hosts: false,
+            starts_at_issue: false,
+            has_hosts: false,
             numbers_devices: false,
             is_binary: false,
         }
     }
 }
 
-/// Rows that wait in the window, because later rows may start earlier.
+/// Number of rows that wait in the window, because later rows may start earlier.
 pub(super) const WINDOW_ROWS: usize = 64 * 1024;
 /// Most hosts in a source, because they are searched linearly.
 const MAX_HOSTS: usize = 1024;
@@ -93,9 +94,9 @@ pub(super) struct RowSorter<'a> {
     /// Number of lines or records that were read.
     pub(super) lines: u64,
     window: Vec<Row>,
-    /// Replaces the window if the option to sort is given; with the folder for its file.
+    /// Replaces the window if the option to sort is given. The folder is that of the sorter's file.
     sorter: Option<(Sorter<Row>, PathBuf)>,
-    sorted: bool,
+    window_is_sorted: bool,
     origin: Option<Nanos>,
     /// The start of the last row that was passed on.
     horizon: Nanos,
@@ -122,7 +123,7 @@ impl<'a> RowSorter<'a> {
             lines: 0,
             window: Vec::new(),
             sorter: options.sort.as_ref().map(sorter),
-            sorted: true,
+            window_is_sorted: true,
             origin: None,
             horizon: Nanos::ZERO,
             disorder: Disorder::default(),
@@ -138,7 +139,7 @@ impl<'a> RowSorter<'a> {
         }
         self.disorder.add(row.start);
         self.early_in_a_row = 0;
-        if self.spec.hosts
+        if self.spec.has_hosts
             && let Err(bad) = self.number_host(&mut row)
         {
             return self.intake.bad(row.position, bad);
@@ -147,7 +148,7 @@ impl<'a> RowSorter<'a> {
             let pushed = rows.push(row);
             return pushed.map_err(|error| sort_error(self.intake.path, folder, error));
         }
-        self.sorted &= self
+        self.window_is_sorted &= self
             .window
             .last()
             .is_none_or(|last| last.start <= row.start);
@@ -159,8 +160,8 @@ impl<'a> RowSorter<'a> {
         }
     }
 
-    /// Takes a row that is earlier than records already passed on. It is bad; if too many follow
-    /// each other, the source is refused.
+    /// Counts a row as bad that is earlier than records already passed on. Refuses the source if
+    /// too many such rows follow each other.
     fn refuse_early(&mut self, row: &Row) -> Result<(), ImportError> {
         self.early_in_a_row += 1;
         if self.early_in_a_row > MAX_EARLY_IN_A_ROW {
@@ -205,7 +206,7 @@ impl<'a> RowSorter<'a> {
         let spec = self.spec;
         let mut meta = self.intake.finish(spec.name, spec.clock, self.lines)?;
         let origin = self.origin.unwrap_or_default().0;
-        meta.start_unix_ns = spec.unix.then_some(origin);
+        meta.start_unix_ns = spec.is_unix.then_some(origin);
         for (index, host) in self.hosts.iter().enumerate() {
             let name = host.text().unwrap_or_default();
             let major = format!("device.major.{}", index + 1);
@@ -219,10 +220,10 @@ impl<'a> RowSorter<'a> {
     }
 
     fn emit_first(&mut self, count: usize) -> Result<(), ImportError> {
-        if !self.sorted {
+        if !self.window_is_sorted {
             // The sort is stable: requests of one instant keep the source's order.
             self.window.sort_by_key(|row| row.start);
-            self.sorted = true;
+            self.window_is_sorted = true;
         }
         let mut window = std::mem::take(&mut self.window);
         for row in &window[..count] {
@@ -251,7 +252,7 @@ impl<'a> RowSorter<'a> {
         }
         self.intake.origin = Origin {
             clock: self.spec.clock.to_owned(),
-            unix: self.spec.unix,
+            unix: self.spec.is_unix,
             zero_ns: origin.0,
         };
         *self.origin.insert(origin)
@@ -283,20 +284,20 @@ impl<'a> RowSorter<'a> {
         let (start, layer) = (Nanos(row.start.0 - origin.0), self.spec.layer);
         let waited = row.waited.get();
         let is_block = layer == Layer::Block;
-        let is_issue = is_block && self.spec.issued && waited.is_none();
+        let start_is_issue = is_block && self.spec.starts_at_issue && waited.is_none();
         let only_if = |is_of_layer: bool, time: Option<Nanos>| time.filter(|_| is_of_layer);
-        let issued = waited.map(|waited| Nanos(start.0.saturating_add(waited.0)));
+        let issue_after_wait = waited.map(|waited| Nanos(start.0.saturating_add(waited.0)));
         self.intake.take(IoRecord {
             flags: row.flags,
             lane: row.lane,
             depth_at_submit,
-            queue_ns: only_if(is_block && !is_issue, Some(start)),
-            issue_ns: issued.or(only_if(is_issue, Some(start))),
+            queue_ns: only_if(is_block && !start_is_issue, Some(start)),
+            issue_ns: issue_after_wait.or(only_if(start_is_issue, Some(start))),
             complete_ns: only_if(is_block, end),
             submit_ns: only_if(!is_block, Some(start)),
             reap_ns: only_if(!is_block, end),
             pid: row.pid,
-            comm: (!self.spec.hosts).then(|| row.name.text()).flatten(),
+            comm: (!self.spec.has_hosts).then(|| row.name.text()).flatten(),
             ..IoRecord::new(0, layer, row.device, row.op, row.sector, row.bytes)
         })
     }
@@ -348,8 +349,8 @@ pub(crate) struct Depths {
 
 impl Depths {
     /// Counts a request. Returns the number in flight in its lane, itself included. A request that
-    /// ends when another starts is no longer in flight. One without an end counts only at its own
-    /// start.
+    /// ends when another starts is no longer in flight. A request without an end counts only at its
+    /// own start.
     pub(crate) fn submit(
         &mut self,
         lane: u32,

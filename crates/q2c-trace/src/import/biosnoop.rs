@@ -10,7 +10,7 @@
 use super::csv::{ClockOrigin, add_day, midnights};
 use super::text::{self, NO_OFFSETS, Parse, cell_ranges, number_32, sectors, time, whole_number};
 use super::{
-    BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Name, Names, Row, Spec,
+    BadLine, Import, ImportError, ImportFormat, ImportOption, MaybeTime, Name, Names, Row, Spec,
     TimeUnit, bad, fact, refuse_stated, require,
 };
 use crate::blktrace::kind_of_rwbs;
@@ -23,7 +23,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "biosnoop of bcc, libbpf-tools or bpftrace; the last needs op and block size (not verified against a real file)",
     sniff: |head| {
         let mut snoop = BiosnoopParser::default();
-        text::sniff(head, |line| snoop.line(line))
+        text::sniff(head, |line| snoop.parse_line(line))
     },
     by_shape: false,
     uses: &[ImportOption::Op, ImportOption::Bytes, ImportOption::Sort],
@@ -37,7 +37,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let head = from.peek(usize::MAX)?;
     let mut lines = head.split(|byte| *byte == b'\n').take(MAX_HEADER_LINES);
-    let columns = lines.find_map(header).unwrap_or_default();
+    let columns = lines.find_map(parse_header).unwrap_or_default();
     let has_no = |name| !columns.is_empty() && columns.iter().all(|column| column.name != name);
     let mut snoop = BiosnoopParser::default();
     let mut facts = Vec::new();
@@ -67,10 +67,10 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         ends: true,
         numbers_devices: true,
         // In bpftrace's rows, requests start when they are queued.
-        issued: !has_no("T"),
+        starts_at_issue: !has_no("T"),
         ..Spec::lines("biosnoop", clock)
     };
-    let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
+    let mut meta = text::import_in_order(from, &spec, |line| snoop.parse_line(line))?;
     let days = midnights(snoop.last_time).map(|(name, text)| fact(name, text));
     let facts = snoop.disks.facts().chain(facts).chain(days);
     meta.facts.extend(facts);
@@ -85,7 +85,7 @@ struct BiosnoopColumn {
 }
 
 /// Parses the columns of a header; `None` if the line is not a header.
-fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
+fn parse_header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
     if !line.first()?.is_ascii_uppercase() {
         return None;
     }
@@ -97,9 +97,9 @@ fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
         BiosnoopColumn { name, unit }
     };
     let columns: Vec<BiosnoopColumn> = cell_ranges(line).map(column).collect();
-    let has = |name, unit: bool| {
+    let has = |name, with_unit: bool| {
         let mut columns = columns.iter();
-        columns.any(|column| column.name == name && column.unit.is_some() == unit)
+        columns.any(|column| column.name == name && column.unit.is_some() == with_unit)
     };
     let has_time = has("TIME", true) || has("TIMESTAMP", false);
     (has_time && has("COMM", false) && has("LAT", true)).then_some(columns)
@@ -119,12 +119,12 @@ struct BiosnoopParser {
 }
 
 impl BiosnoopParser {
-    fn line(&mut self, line: &[u8]) -> Parse {
-        if let Some(columns) = header(line) {
+    fn parse_line(&mut self, line: &[u8]) -> Parse {
+        if let Some(columns) = parse_header(line) {
             self.columns = columns;
             return Ok(None);
         }
-        if let Some(lost) = lost(line) {
+        if let Some(lost) = lost_events(line) {
             self.lost = self.lost.saturating_add(lost);
             return Ok(None);
         }
@@ -203,12 +203,12 @@ impl<'a> BiosnoopCells<'a> {
         };
         let (op, flags) = match op {
             Some(op) => (op, OpFlags::default()),
-            None => kind(self.get("T"), bytes)?,
+            None => op_of_letters(self.get("T"), bytes)?,
         };
         // libbpf-tools prints -1 if a request was not queued.
         let waited = match self.get("QUE") {
-            b"" | [b'-', b'1', ..] => KnownTime::UNKNOWN,
-            _ => KnownTime::from(self.time("QUE")?),
+            b"" | [b'-', b'1', ..] => MaybeTime::UNKNOWN,
+            _ => MaybeTime::from(self.time("QUE")?),
         };
         let end = match self.get("TIMESTAMP") {
             b"" => self.time("TIME")?,
@@ -236,7 +236,7 @@ impl<'a> BiosnoopCells<'a> {
 
 /// The operation by its letters. bcc prints R for everything but writes: a request without data is
 /// a flush.
-fn kind(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
+fn op_of_letters(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
     if letters.len() > 8 || !letters.iter().all(u8::is_ascii_uppercase) {
         let expected = "R, W or the letters of a request, such as WS";
         return Err(bad("T", expected, letters));
@@ -248,7 +248,7 @@ fn kind(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
 }
 
 /// The number in `Possibly lost 34 samples` or `Lost 34 events on CPU #1!`.
-fn lost(line: &[u8]) -> Option<u64> {
+fn lost_events(line: &[u8]) -> Option<u64> {
     let line = str::from_utf8(line).ok()?.to_lowercase();
     let text = line.strip_prefix("possibly ").unwrap_or(&line);
     let (number, unit) = text.strip_prefix("lost ")?.split_once(' ')?;

@@ -86,7 +86,7 @@ where
 {
     let mut origin = None;
     let mut records: Vec<IoRecord> = Vec::new();
-    let read = match_events(events, Matcher::LIMIT, |spans: &[Span], notes: &Notes| {
+    let summary = match_events(events, Matcher::LIMIT, |spans: &[Span], notes: &Notes| {
         let origin = match origin {
             Some(origin) => origin,
             None => {
@@ -99,7 +99,7 @@ where
         records.extend(spans.iter().map(|span| span.record(origin, name(span))));
         Ok::<_, ImportError>(sink.take(&mut records)?)
     })?;
-    Ok(origin.map(|origin| describe(&read, origin, path, files)))
+    Ok(origin.map(|origin| describe(&summary, origin, path, files)))
 }
 
 /// The origin of times that are relative to `zero`: in Unix time if the trace has a timestamp note,
@@ -114,13 +114,13 @@ fn origin_of(notes: &Notes, zero: u64) -> Origin {
 }
 
 fn unix_ns(notes: &Notes, time: u64) -> Option<u64> {
-    let (unix, at) = notes.start_unix_ns.zip(notes.start_ns)?;
-    Some(unix.saturating_add(time).saturating_sub(at))
+    let (unix_start, start) = notes.start_unix_ns.zip(notes.start_ns)?;
+    Some(unix_start.saturating_add(time).saturating_sub(start))
 }
 
-fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
-    let (notes, counts) = (&read.notes, &read.counts);
-    let unmatched = counts.unmatched.iter().chain(&read.losses.reasons);
+fn describe(summary: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
+    let (notes, counts) = (&summary.notes, &summary.counts);
+    let unmatched = counts.unmatched.iter().chain(&summary.losses.reasons);
     let unmatched = unmatched.map(|(reason, n)| ((*reason).to_owned(), *n));
     let name = path.file_name().unwrap_or_default().display();
     let facts = [
@@ -132,12 +132,12 @@ fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> Trac
         fact("blktrace.remaps", counts.remaps),
         fact("blktrace.issued", counts.issued),
     ];
-    let lost_fact = (read.losses.lost_unknown).then(|| fact(LOST, LOST_UNKNOWN));
+    let lost_fact = (summary.losses.lost_unknown).then(|| fact(LOST, LOST_UNKNOWN));
     TraceMeta {
         start_unix_ns: unix_ns(notes, origin),
         clock: CLOCK.to_owned(),
         source: FORMAT.name.to_owned(),
-        lost: read.losses.lost,
+        lost: summary.losses.lost,
         unmatched: unmatched.collect(),
         facts: facts.into_iter().chain(lost_fact).collect(),
         ..TraceMeta::default()

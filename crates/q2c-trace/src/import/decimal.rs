@@ -125,6 +125,7 @@ pub(super) fn multiply(text: &str, factor: u64) -> Option<u128> {
     product.is_multiple_of(divisor).then(|| product / divisor)
 }
 
+/// Parses a number into its digits without the point, and the power of ten that multiplies them.
 fn parse_digits(text: &str) -> Result<(u128, i64), &'static str> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().map_err(|_| NOT_A_NUMBER)?;
@@ -142,6 +143,7 @@ fn parse_digits(text: &str) -> Result<(u128, i64), &'static str> {
     Ok((digits, i64::from(exponent) - places))
 }
 
+/// Multiplies by a power of ten and rounds half up; `None` if the result is too large.
 fn scale(digits: u128, places: i64) -> Option<u64> {
     if digits == 0 {
         return Some(0);

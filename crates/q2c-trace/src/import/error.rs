@@ -83,8 +83,8 @@ pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
     }
 }
 
-/// The error for times that fall if later rows continue from there: leaving out bad rows would
-/// leave out all of them.
+/// The error for times that fall and go on from the earlier time. Skipping bad rows would skip all
+/// rows that follow.
 pub(super) fn fall_error(path: &Path, place: impl Display, ns: u64, advice: &str) -> ImportError {
     let message = format!(
         ", {place}: expected times that rise, found one {ns} ns before those above it, from which the rows behind go on; {advice}"
@@ -133,7 +133,7 @@ impl BadLine {
         }
     }
 
-    /// Replaces the quoted text that was found by other words.
+    /// Replaces `found`, which is a quoted text, with `words`.
     pub(super) fn found(self, words: impl Into<String>) -> Self {
         BadLine {
             found: words.into(),

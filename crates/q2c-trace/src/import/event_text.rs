@@ -24,7 +24,7 @@ pub(super) trait EventLine {
     const GAPS_HIDE_ENDS: bool;
 
     /// Parses a line without its line break.
-    fn event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent;
+    fn parse_event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent;
 }
 
 /// Imports a text of events. Source and clock of the description are still missing.
@@ -40,7 +40,7 @@ pub(super) fn import(from: &mut Import<'_>, parser: &mut impl EventLine) -> Impo
         suspect: None,
         read_ahead: None,
         latest: None,
-        first: None,
+        first_events: None,
         last_time: 0,
     };
     let meta = super::blktrace::import_events(&mut events, path, 1, from.sink)?;
@@ -64,7 +64,7 @@ struct EventText<'a, P> {
     /// The latest time that was accepted; `None` before the first event.
     latest: Option<u64>,
     /// The first events in the order of time; `None` before they are read.
-    first: Option<VecDeque<BlktraceEvent>>,
+    first_events: Option<VecDeque<BlktraceEvent>>,
     last_time: u64,
 }
 
@@ -85,7 +85,7 @@ impl<P: EventLine> EventText<'_, P> {
         }
         while let Some(line) = self.lines.next().map_err(read_error(self.path))? {
             let (parser, context) = (&mut *self.parser, &mut self.context);
-            match line.and_then(|line| parser.event(line.trim_ascii_end(), context)) {
+            match line.and_then(|line| parser.parse_event(line.trim_ascii_end(), context)) {
                 Ok(None) => {}
                 Ok(event) => return Ok(event),
                 Err(bad) => self.skip_bad(self.lines.number, bad)?,
@@ -128,7 +128,7 @@ impl<P: EventLine> EventText<'_, P> {
     }
 
     /// Reads the first events, and sorts them by time if needed.
-    fn read_first(&mut self) -> Result<VecDeque<BlktraceEvent>, ImportError> {
+    fn read_first_events(&mut self) -> Result<VecDeque<BlktraceEvent>, ImportError> {
         let mut first: Vec<BlktraceEvent> = Vec::new();
         while P::ZERO_NS > 0
             && first.len() < MAX_FIRST_EVENTS
@@ -160,10 +160,10 @@ impl<P: EventLine> EventSource for &mut EventText<'_, P> {
     type Error = ImportError;
 
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, ImportError> {
-        if self.first.is_none() {
-            self.first = Some(self.read_first()?);
+        if self.first_events.is_none() {
+            self.first_events = Some(self.read_first_events()?);
         }
-        let first = self.first.as_mut().and_then(VecDeque::pop_front);
+        let first = self.first_events.as_mut().and_then(VecDeque::pop_front);
         let next = first.map_or_else(|| self.next_plausible(), |event| Ok(Some(event)))?;
         let Some(mut event) = next else {
             return Ok(None);

@@ -22,7 +22,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         let head = head.strip_prefix(BOM).unwrap_or(head);
         let headers = [VERSION_2_HEADER, VERSION_3_HEADER];
         headers.iter().any(|header| head.starts_with(header))
-            || text::sniff(head, |line| log.line(line))
+            || text::sniff(head, |line| log.parse_line(line))
     },
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
@@ -40,12 +40,12 @@ const ACTIONS: &str = "read write trim sync datasync wait add open close";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut log = IologParser::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
-    let mut meta = text::import_in_order(from, &SPEC, |line| log.line(line))?;
+    let mut meta = text::import_in_order(from, &SPEC, |line| log.parse_line(line))?;
     meta.facts.extend(log.files.facts());
     if let Some(version) = log.version {
         meta.source_version = version.to_string();
     }
-    if log.headless {
+    if log.lacks_header {
         let version = &meta.source_version;
         let how = format!("version {version} by the shape of its lines; its header is missing");
         meta.facts.extend([fact("recognised", how)]);
@@ -62,7 +62,7 @@ struct IologParser {
     unit: TimeUnit,
     version: Option<u8>,
     /// True if the version was detected without a header.
-    headless: bool,
+    lacks_header: bool,
     /// Version 2: the sum of the waits so far, ns.
     now: Nanos,
     files: Names,
@@ -82,9 +82,9 @@ impl<'a> IologAction<'a> {
     fn split(line: &'a [u8]) -> Result<Self, BadLine> {
         let cells: Vec<_> = cell_ranges(line).collect();
         let cell = |at: usize| cells.get(at).map_or(&b""[..], |cell| &line[cell.clone()]);
-        let first = cells.len().saturating_sub(3).max(1);
+        let first_candidate = cells.len().saturating_sub(3).max(1);
         let is_action = |at: &usize| ACTIONS.split(' ').any(|word| word.as_bytes() == cell(*at));
-        let at = (first..cells.len()).rev().find(is_action).ok_or_else(|| {
+        let at = (first_candidate..cells.len()).rev().find(is_action).ok_or_else(|| {
             let expected = "name action, or name action offset length, with an action of read, write, \
                             trim, sync, datasync, wait, add, open or close";
             bad("action", expected, line)
@@ -102,37 +102,37 @@ impl IologParser {
         IologParser {
             unit,
             version: None,
-            headless: false,
+            lacks_header: false,
             now: Nanos::ZERO,
             files: Names::default(),
             rounded: 0,
         }
     }
 
-    fn line(&mut self, line: &[u8]) -> Parse {
+    fn parse_line(&mut self, line: &[u8]) -> Parse {
         let line = line.trim_ascii();
         match (self.version, line) {
             (None, VERSION_2_HEADER) => self.version = Some(2),
             (None, VERSION_3_HEADER) => self.version = Some(3),
             (None, line) => {
                 self.version = Some(version_of(line)?);
-                self.headless = true;
-                return self.line(line);
+                self.lacks_header = true;
+                return self.parse_line(line);
             }
-            (Some(2), line) => return self.version_2_line(line),
+            (Some(2), line) => return self.parse_version_2_line(line),
             (Some(_), line) => {
-                let (start, rest) = split_time(line);
+                let (start, action) = split_time(line);
                 let start = time(start, self.unit, "time")?;
-                return self.action(start, &IologAction::split(rest)?);
+                return self.parse_action(start, &IologAction::split(action)?);
             }
         }
         Ok(None)
     }
 
-    fn version_2_line(&mut self, line: &[u8]) -> Parse {
+    fn parse_version_2_line(&mut self, line: &[u8]) -> Parse {
         let action = IologAction::split(line)?;
         if action.word != b"wait" {
-            return self.action(self.now, &action);
+            return self.parse_action(self.now, &action);
         }
         let [text, _] = action.numbers;
         let wait = time(text, self.unit, "wait")?;
@@ -141,7 +141,7 @@ impl IologParser {
         Ok(None)
     }
 
-    fn action(&mut self, start: Nanos, action: &IologAction<'_>) -> Parse {
+    fn parse_action(&mut self, start: Nanos, action: &IologAction<'_>) -> Parse {
         let op = match action.word {
             b"add" | b"open" | b"close" => {
                 self.files.number(action.name, "name")?;
@@ -169,8 +169,8 @@ impl IologParser {
 
 /// Detects the version of a log without a header from one of its lines.
 fn version_of(line: &[u8]) -> Result<u8, BadLine> {
-    let (time, rest) = split_time(line);
-    if time.iter().all(u8::is_ascii_digit) && IologAction::split(rest).is_ok() {
+    let (time, action) = split_time(line);
+    if time.iter().all(u8::is_ascii_digit) && IologAction::split(action).is_ok() {
         return Ok(3);
     }
     let expected = "fio version 2 iolog, or 3, or a line of one";
@@ -178,9 +178,9 @@ fn version_of(line: &[u8]) -> Result<u8, BadLine> {
     action.map(|_| 2).map_err(|_| bad("header", expected, line))
 }
 
-/// Splits a line after its first cell, and trims the rest.
+/// Splits a line after its first cell, and trims the text after it.
 fn split_time(line: &[u8]) -> (&[u8], &[u8]) {
     let end = line.iter().position(u8::is_ascii_whitespace);
-    let (time, rest) = line.split_at(end.unwrap_or(line.len()));
-    (time, rest.trim_ascii())
+    let (time, after) = line.split_at(end.unwrap_or(line.len()));
+    (time, after.trim_ascii())
 }

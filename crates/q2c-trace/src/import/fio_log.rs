@@ -9,7 +9,7 @@ use super::not_recordings::{FIO_LOG_ADVICE, not_a_recording};
 use super::text::{self, Cells, NO_OFFSETS, Parse, Separator, address, length, time, whole_number};
 use super::unpack::HEAD_BYTES;
 use super::{
-    BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions, KnownTime, Row, Spec,
+    BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions, MaybeTime, Row, Spec,
     TimeUnit, bad, fact, require,
 };
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
@@ -37,7 +37,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 /// Most lanes, because each I/O searches them linearly.
 const MAX_LANES: usize = 1024;
 
-fn split(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
+fn split_cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
     Cells::from_line(line, Separator::Comma, (4, 7), LINE_SHAPE)
 }
 
@@ -45,15 +45,15 @@ fn split(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
 /// begin; Unix times in milliseconds are far above.
 fn sniff(head: &[u8]) -> bool {
     text::sniff(head, |line| {
-        let cells = split(line)?;
-        let at = whole_number(cells.get(0), "time")?;
-        if (1_000_000_000..1_000_000_000_000).contains(&at) {
+        let cells = split_cells(line)?;
+        let time_ms = whole_number(cells.get(0), "time")?;
+        if (1_000_000_000..1_000_000_000_000).contains(&time_ms) {
             return Err(bad("time", "milliseconds", cells.get(0)));
         }
         whole_number(cells.get(1), "value")?;
         whole_number(cells.get(3), "block size")?;
         let op = direction(cells.get(2))?;
-        Ok(Some(Row::new(Nanos(at), op, Sectors(0), Bytes(0))))
+        Ok(Some(Row::new(Nanos(time_ms), op, Sectors(0), Bytes(0))))
     })
 }
 
@@ -77,7 +77,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         last_ns: 0,
         lanes: Vec::new(),
     };
-    let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
+    let mut meta = text::import_in_order(from, &SPEC, |line| log.parse_line(line))?;
     let count = log.lanes.len();
     let lanes = format!("{count} (I/Os that overlap were dealt to lanes)");
     meta.facts.extend([
@@ -111,7 +111,7 @@ impl FioLogLayout {
     fn from_head(head: &[u8]) -> FioLogLayout {
         let mut layout = FioLogLayout::default();
         let lines = head.split(|byte| *byte == b'\n');
-        for cells in lines.map_while(|line| split(line).ok()) {
+        for cells in lines.map_while(|line| split_cells(line).ok()) {
             layout.rows += 1;
             layout.columns = layout.columns.max(cells.count);
             layout.averaged += usize::from(cells.get(3) == b"0");
@@ -130,7 +130,7 @@ impl FioLogLayout {
         4 + usize::from(self.offset.is_some())
     }
 
-    /// What the values are, in words; an error if they are not latencies of single I/Os.
+    /// The meaning of the values, in words; an error if they are not latencies of single I/Os.
     fn values(&self, path: &Path, options: &ImportOptions) -> Result<&'static str, ImportError> {
         const SUBMISSION: &str = "submission latencies, which are a part of the I/Os' latencies";
         let no_latencies =
@@ -144,12 +144,12 @@ impl FioLogLayout {
             "lat" => Some(Ok("total latencies, by the file's name")),
             _ => None,
         });
-        let averages = self.rows > 0 && self.averaged == self.rows;
-        let counts = self.rows > 1 && self.ones == self.rows;
+        let are_averages = self.rows > 0 && self.averaged == self.rows;
+        let are_counts = self.rows > 1 && self.ones == self.rows;
         match kind {
             Some(Err(what)) => Err(no_latencies(what)),
-            _ if averages => Err(no_latencies("averages (log_avg_msec)")),
-            _ if counts => Err(no_latencies("IOPS (each value is 1)")),
+            _ if are_averages => Err(no_latencies("averages (log_avg_msec)")),
+            _ if are_counts => Err(no_latencies("IOPS (each value is 1)")),
             Some(Ok(what)) => Ok(what),
             None => {
                 let reason = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";
@@ -178,9 +178,9 @@ struct FioLogParser {
 }
 
 impl FioLogParser {
-    fn row(&mut self, line: &[u8]) -> Parse {
+    fn parse_line(&mut self, line: &[u8]) -> Parse {
         const MAX_STEP_BACK_NS: u64 = 1_000 * MILLISECOND_NS;
-        let cells = split(line)?;
+        let cells = split_cells(line)?;
         let at_ns = time(cells.get(0), TimeUnit::Milliseconds, "time")?.0;
         let latency = time(cells.get(1), self.unit, "latency")?;
         let op = direction(cells.get(2))?;
@@ -199,7 +199,7 @@ impl FioLogParser {
         })?;
         self.last_ns = self.last_ns.max(at_ns);
         let mut row = Row::new(Nanos(start), op, sector, bytes);
-        (row.latency, row.lane) = (KnownTime::from(latency), lane);
+        (row.latency, row.lane) = (MaybeTime::from(latency), lane);
         Ok(Some(row))
     }
 

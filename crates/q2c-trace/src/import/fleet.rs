@@ -7,7 +7,7 @@
 use super::input::{self, origin};
 use super::run::RecordBuffer;
 use super::{ImportError, ImportOptions, Input, RecordSink, fact, merge_recordings};
-use crate::container::{exists, folder};
+use crate::container::{exists_error, folder_of};
 use crate::sorter::{Sorter, SorterRow};
 use crate::{Scan, TraceError, TraceWriter};
 use q2c_model::{DevId, Fault, FleetMeta, IoRecord, TraceMeta};
@@ -39,7 +39,7 @@ pub fn to_fleet(
     let output = FleetOutput { folder, out, stop };
     let mut sink = DeviceSorter {
         sorter: Sorter::new(output.folder, RUN_ROWS),
-        carried: 0,
+        merged: 0,
         output,
     };
     let meta = match &recordings[..] {
@@ -59,9 +59,9 @@ pub fn to_fleet(
 /// The part of the description that applies to all devices.
 fn common_description(meta: &TraceMeta) -> FleetMeta {
     let origin = origin(meta);
-    let host = |(name, host): (&String, &String)| {
-        let host = host.strip_prefix("host ").unwrap_or(host);
-        let major = name.strip_prefix("device.major.")?;
+    let host = |(key, value): (&String, &String)| {
+        let host = value.strip_prefix("host ").unwrap_or(value);
+        let major = key.strip_prefix("device.major.")?;
         Some((major.to_owned(), host.to_owned()))
     };
     FleetMeta {
@@ -89,14 +89,14 @@ fn write_description(out: &Path, fleet: &FleetMeta) -> io::Result<()> {
 /// unless it is renamed to `out`.
 fn make_hidden_folder(out: &Path) -> Result<TempDir, TraceError> {
     if fs::symlink_metadata(out).is_ok() {
-        return Err(exists(out));
+        return Err(exists_error(out));
     }
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     tempfile::Builder::new()
         .prefix(&format!(".{name}."))
         .suffix(".tmp")
         .permissions(fs::Permissions::from_mode(0o777))
-        .tempdir_in(folder(out))
+        .tempdir_in(folder_of(out))
         .map_err(TraceError::io("make the folder", out))
 }
 
@@ -128,7 +128,7 @@ impl SorterRow for FleetRow {
 /// Takes records in the order of time, and sorts them by device.
 struct DeviceSorter<'a> {
     sorter: Sorter<FleetRow>,
-    carried: u64,
+    merged: u64,
     output: FleetOutput<'a>,
 }
 
@@ -140,7 +140,7 @@ impl RecordSink for DeviceSorter<'_> {
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
         self.output.check_stop()?;
         for record in records.drain(..) {
-            self.carried += u64::from(record.merged_into.is_some());
+            self.merged += u64::from(record.merged_into.is_some());
             let pushed = self.sorter.push(FleetRow(record));
             pushed.map_err(TraceError::io("sort the requests in", self.output.out))?;
         }
@@ -149,37 +149,37 @@ impl RecordSink for DeviceSorter<'_> {
 }
 
 impl DeviceSorter<'_> {
-    /// Writes the traces of all devices, and counts them in the description.
-    fn write(self, meta: &TraceMeta, room: u64, fleet: &mut FleetMeta) -> Result<(), ImportError> {
+    /// Writes traces of at most `rows` requests for all devices, and counts them in `fleet`.
+    fn write(self, meta: &TraceMeta, rows: u64, fleet: &mut FleetMeta) -> Result<(), ImportError> {
         let output = self.output;
-        if self.carried > 0 {
-            let (out, carried) = (output.out.display(), self.carried);
-            return Err(Fault::usage(format!("divide the requests by device into {out}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by")).into());
+        if self.merged > 0 {
+            let (out, merged) = (output.out.display(), self.merged);
+            return Err(Fault::usage(format!("divide the requests by device into {out}: expected requests that stand alone, found {merged} that were merged into others, whose numbers would no longer fit; import without --partition-by")).into());
         }
         let sort_error = TraceError::io("sort the requests in", output.out);
-        let mut open: Option<FleetTrace> = None;
-        let take = |FleetRow(record): FleetRow| {
+        let mut open_trace: Option<FleetTrace> = None;
+        let write_row = |FleetRow(record): FleetRow| {
             let device = record.device;
-            let mut trace = match open.take() {
-                Some(trace) if trace.device == device && trace.room > 0 => trace,
-                last => {
-                    let full = last.as_ref().filter(|trace| trace.device == device);
+            let mut trace = match open_trace.take() {
+                Some(trace) if trace.device == device && trace.rows_left > 0 => trace,
+                previous => {
+                    let full = previous.as_ref().filter(|trace| trace.device == device);
                     let (number, next_id) =
                         full.map_or((0, 0), |full| (full.number + 1, full.next_id));
                     fleet.volumes += u64::from(full.is_none());
                     fleet.traces += 1;
-                    last.map_or(Ok(()), FleetTrace::close)?;
-                    FleetTrace::create(device, (number, next_id), room, &output, meta)?
+                    previous.map_or(Ok(()), FleetTrace::close)?;
+                    FleetTrace::create(device, (number, next_id), rows, &output, meta)?
                 }
             };
             fleet.rows += 1;
             trace.push(record)?;
-            open = Some(trace);
+            open_trace = Some(trace);
             Ok(())
         };
         let to_error = |error| ImportError::Trace(sort_error(error));
-        self.sorter.finish(to_error, take)?;
-        Ok(open.map_or(Ok(()), FleetTrace::close)?)
+        self.sorter.finish(to_error, write_row)?;
+        Ok(open_trace.map_or(Ok(()), FleetTrace::close)?)
     }
 }
 
@@ -189,7 +189,7 @@ struct FleetTrace {
     number: u64,
     /// Id of the next record of the device.
     next_id: u64,
-    room: u64,
+    rows_left: u64,
     batch: RecordBuffer,
     writer: TraceWriter,
 }
@@ -200,7 +200,7 @@ impl FleetTrace {
     fn create(
         device: DevId,
         (number, next_id): (u64, u64),
-        room: u64,
+        rows_left: u64,
         output: &FleetOutput<'_>,
         meta: &TraceMeta,
     ) -> Result<FleetTrace, TraceError> {
@@ -215,7 +215,7 @@ impl FleetTrace {
             device,
             number,
             next_id,
-            room,
+            rows_left,
             batch: RecordBuffer::default(),
             writer: TraceWriter::create(&path, meta)?.with_threads()?,
         })
@@ -224,7 +224,7 @@ impl FleetTrace {
     fn push(&mut self, mut record: IoRecord) -> Result<(), TraceError> {
         record.id = self.next_id;
         self.next_id += 1;
-        self.room -= 1;
+        self.rows_left -= 1;
         self.batch.push(record, &mut self.writer)
     }
 

@@ -46,24 +46,24 @@ fn sniff(head: &[u8]) -> bool {
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut ftrace = FtraceParser { others: 0 };
+    let mut ftrace = FtraceParser { other_events: 0 };
     let mut meta = super::event_text::import(from, &mut ftrace)?;
-    let others = fact("events_of_other_kinds", ftrace.others);
-    meta.facts.extend([others]);
+    let other_events = fact("events_of_other_kinds", ftrace.other_events);
+    meta.facts.extend([other_events]);
     FORMAT.name.clone_into(&mut meta.source);
     "that of the traced machine's tracer".clone_into(&mut meta.clock);
     Ok(meta)
 }
 
 struct FtraceParser {
-    others: u64,
+    other_events: u64,
 }
 
 impl EventLine for FtraceParser {
     const ZERO_NS: u64 = 0;
     const GAPS_HIDE_ENDS: bool = true;
 
-    fn event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
+    fn parse_event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
         let text = std::str::from_utf8(line).map_err(|_| BadLine::not_utf8(line))?;
         match parse(text)? {
             FtraceLine::Event(event, comm) => {
@@ -77,7 +77,7 @@ impl EventLine for FtraceParser {
                 context.losses.lost = context.losses.lost.saturating_add(events);
                 context.losses.gaps += 1;
             }
-            FtraceLine::OtherEvent => self.others += 1,
+            FtraceLine::OtherEvent => self.other_events += 1,
             FtraceLine::Ignored => {}
         }
         Ok(None)
@@ -125,7 +125,7 @@ struct FtraceHead<'a> {
 }
 
 impl<'a> FtraceHead<'a> {
-    /// Splits a line at its first `TIME: EVENT:`. A process name may hold it too, but seldom does.
+    /// Splits a line at its first `TIME: EVENT:`, which hardly any process has in its name.
     fn split(line: &'a str) -> Option<Self> {
         let mut from = 0;
         loop {
@@ -138,8 +138,8 @@ impl<'a> FtraceHead<'a> {
             if seconds.is_empty() || !digits(seconds) || !digits(fraction) {
                 continue;
             }
-            let rest = line[from..].trim_start();
-            let (tracepoint, payload) = rest.split_once(": ").or(rest.split_once(':'))?;
+            let event = line[from..].trim_start();
+            let (tracepoint, payload) = event.split_once(": ").or(event.split_once(':'))?;
             let origin = front[..front.len() - time.len()].trim();
             let (task, cpu) = match origin.rfind(" [") {
                 Some(at) => {
@@ -191,13 +191,13 @@ fn time(text: &str) -> Result<u64, BadLine> {
 /// sectors, in newer kernels the priority, and in brackets the process or a completion's error.
 fn parse_payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
     let wrong = |field, expected| bad(field, expected, text);
-    let parts = text.split_once(" [").and_then(|(front, last)| {
-        let (device, rest) = front.split_once(' ')?;
-        let (letters, range) = rest.trim_start().split_once(' ')?;
-        Some((device, letters, range, last.strip_suffix(']')?))
+    let parts = text.split_once(" [").and_then(|(front, in_brackets)| {
+        let (device, after) = front.split_once(' ')?;
+        let (letters, range) = after.trim_start().split_once(' ')?;
+        Some((device, letters, range, in_brackets.strip_suffix(']')?))
     });
     let expected = "8,0 R 2048 + 8 [fio], with bytes () before the sector for requests";
-    let (device, letters, range, last) = parts.ok_or_else(|| wrong("event", expected))?;
+    let (device, letters, range, in_brackets) = parts.ok_or_else(|| wrong("event", expected))?;
     let device = pack_device(device);
     event.device = device.ok_or_else(|| wrong("device", "major,minor, such as 259,0"))?;
     if !letters.bytes().all(|byte| byte.is_ascii_uppercase()) {
@@ -206,30 +206,30 @@ fn parse_payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str
     event.category = category_of_rwbs(letters.as_bytes());
     parse_range(range, event)?;
     if matches!(event.action, action::COMPLETE | action::REQUEUE) {
-        let error = last.parse::<i32>();
+        let error = in_brackets.parse::<i32>();
         // A negative errno, truncated to 16 bits as in blktrace's records.
         event.error = error.map_err(|_| wrong("error", "an errno, 0 for success"))? as u16;
         return Ok("");
     }
-    Ok(last)
+    Ok(in_brackets)
 }
 
 /// Reads the range of sectors from `4096 () 2048 + 8 none,0,0`.
 fn parse_range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
-    let command = text.split_once('(').and_then(|(bytes, rest)| {
-        let (_, range) = rest.split_once(')')?;
+    let command = text.split_once('(').and_then(|(bytes, after)| {
+        let (_, range) = after.split_once(')')?;
         Some((bytes.trim(), range))
     });
     let (bytes, range) = command.unwrap_or(("", text));
     let mut numbers = range.split_ascii_whitespace().step_by(2);
     let mut next = |field| whole_number(numbers.next().unwrap_or_default().as_bytes(), field);
-    let (sector, second) = (next("sector")?, next("sectors")?);
+    let (sector, second_number) = (next("sector")?, next("sectors")?);
     // A request without a sector has the sector -1.
     event.sector = if sector == u64::MAX { 0 } else { sector };
-    event.bytes = u32::try_from(second.saturating_mul(512)).unwrap_or(u32::MAX);
+    event.bytes = u32::try_from(second_number.saturating_mul(512)).unwrap_or(u32::MAX);
     if event.action == action::SPLIT {
         // The tracepoint lacks the length; the matcher only needs one above zero.
-        (event.bytes, event.split_at) = (512, second);
+        (event.bytes, event.split_at) = (512, second_number);
     }
     if event.category == 0 {
         event.category = category::PC;
@@ -258,12 +258,12 @@ fn lost_events(line: &str) -> Option<u64> {
         parts.find_map(|part| part.parse().ok())
     };
     if let Some(counts) = line.strip_prefix("# entries-in-buffer/entries-written:") {
-        let (kept, written) = counts.split_once('/')?;
-        let lost = number(written)?.checked_sub(number(kept)?);
+        let (in_buffer, written) = counts.split_once('/')?;
+        let lost = number(written)?.checked_sub(number(in_buffer)?);
         return lost.filter(|lost| *lost > 0);
     }
     let text = match line.strip_prefix("CPU:") {
-        Some(rest) if rest.contains("LOST") || rest.contains("DROPPED") => rest.split_once('[')?.1,
+        Some(text) if text.contains("LOST") || text.contains("DROPPED") => text.split_once('[')?.1,
         _ => line.split_once("PERF_RECORD_LOST lost ")?.1,
     };
     Some(number(text).unwrap_or(1))
@@ -272,7 +272,7 @@ fn lost_events(line: &str) -> Option<u64> {
 /// True if a line without an event belongs to trace-cmd's header or to a stack.
 fn is_ignored(text: &str) -> bool {
     const IGNORED_STARTS: [&str; 6] = ["cpus=", "version", "CPU ", "trace", "=> ", "<stack trace"];
-    let first = text.split(' ').next().unwrap_or_default();
-    let is_address = first.len() >= 8 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let word = text.split(' ').next().unwrap_or_default();
+    let is_address = word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_address || IGNORED_STARTS.iter().any(|begin| text.starts_with(begin))
 }

@@ -44,11 +44,11 @@ impl Input {
         Input::find(path, format, None)
     }
 
-    /// As [`Input::recognise`]. `text` is the known format of a file that is no q2c trace, if any.
+    /// As [`Input::recognise`]. `implied` is the format that an option implies, if any.
     fn find(
         path: &Path,
         format: Option<&str>,
-        text: Option<&'static ImportFormat>,
+        implied: Option<&'static ImportFormat>,
     ) -> Result<Input, ImportError> {
         let stdin = is_stdin(path);
         if !stdin && (!path.exists() || path.is_dir()) {
@@ -76,7 +76,7 @@ impl Input {
             let message = ": the file is empty; record it again, or name another";
             return Err(input_error(path, message));
         }
-        let is_stated = format.is_some() || text.is_some();
+        let is_stated = format.is_some() || implied.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| unknown_format(path, name))?),
             None if head.starts_with(PARQUET) && is_plain => return Ok(Input::Trace),
@@ -85,7 +85,7 @@ impl Input {
                 let todo = "name the file itself, unpacked";
                 return Err(not_a_recording(path, kind, todo));
             }
-            None if is_stated => text,
+            None if is_stated => implied,
             None => match sniff(head) {
                 Some(format) if format.name != csv::FORMAT.name => Some(format),
                 // Any text with words in its first line looks like CSV, so the kinds that cannot be
@@ -194,7 +194,7 @@ impl Input {
             });
         };
         unused.map_or(Ok(()), |(option, flag)| {
-            let users = Vec::from_iter(option.users().map(|format| format.name));
+            let users = Vec::from_iter(option.using_formats().map(|format| format.name));
             Err(ImportError::Unused {
                 path: path.to_owned(),
                 format,
@@ -259,23 +259,23 @@ pub const DUPLICATE_RECORD: &str = "duplicate record";
 /// Ids seen so far, one bit each in words of 64, because ids mostly follow each other.
 #[derive(Debug, Default)]
 pub struct IdSet {
-    pages: IntMap<u64, u64>,
-    /// The word of the last id, which is kept out of the map.
-    page_number: u64,
-    page: u64,
+    words: IntMap<u64, u64>,
+    /// The number of the last id's word; that word is kept out of the map.
+    word_number: u64,
+    word: u64,
 }
 
 impl IdSet {
     /// Adds an id; returns false if it was added before.
     pub fn insert(&mut self, id: u64) -> bool {
-        if id / 64 != self.page_number {
-            self.pages.insert(self.page_number, self.page);
-            self.page_number = id / 64;
-            self.page = self.pages.get(&self.page_number).copied().unwrap_or(0);
+        if id / 64 != self.word_number {
+            self.words.insert(self.word_number, self.word);
+            self.word_number = id / 64;
+            self.word = self.words.get(&self.word_number).copied().unwrap_or(0);
         }
         let bit = 1 << (id % 64);
-        let is_new = self.page & bit == 0;
-        self.page |= bit;
+        let is_new = self.word & bit == 0;
+        self.word |= bit;
         is_new
     }
 }
@@ -320,10 +320,10 @@ pub fn to_trace(
         _ => None,
     };
     let mut writer = TraceWriter::create(out, TraceMeta::default())?.with_threads()?;
-    let mut counting = TraceCounter::default();
+    let mut counter = TraceCounter::default();
     let mut sink = |records: &[IoRecord]| {
         TraceError::unless_stopped(stop, "write trace", out)?;
-        counting.add(records);
+        counter.add(records);
         writer.push(records)
     };
     let meta = match single {
@@ -332,5 +332,5 @@ pub fn to_trace(
     };
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
-    Ok((meta, counting.finish()))
+    Ok((meta, counter.finish()))
 }

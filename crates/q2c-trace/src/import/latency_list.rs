@@ -30,7 +30,7 @@ fn sniff(head: &[u8]) -> bool {
 
 fn values(head: &str) -> impl Iterator<Item = &str> {
     let lines = head.trim_start_matches('\u{feff}').lines();
-    lines.map(value).filter(|value| !value.is_empty())
+    lines.map(strip_comment).filter(|value| !value.is_empty())
 }
 
 fn is_number(value: &str) -> bool {
@@ -77,7 +77,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut intake = Intake::new(path, options.skip_bad, from.sink);
     let mut lines = Lines::new(from.input);
     while let Some(line) = lines.next_text().map_err(read_error(path))? {
-        let request = match line.map(value) {
+        let request = match line.map(strip_comment) {
             Ok("") => continue,
             // Only the first value can be a name.
             Ok(line) if name.take().is_some_and(|name| line == name) => continue,
@@ -100,8 +100,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-/// A line without its comment and the blanks around it.
-fn value(line: &str) -> &str {
+/// The line without its comment, and without blanks around it.
+fn strip_comment(line: &str) -> &str {
     let end = line.bytes().position(|byte| byte == b'#');
     line[..end.unwrap_or(line.len())].trim()
 }

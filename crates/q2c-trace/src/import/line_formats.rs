@@ -7,7 +7,7 @@ use super::text::{
     time, whole_number,
 };
 use super::{
-    BadLine, Import, ImportError, ImportFormat, ImportOption as O, KnownTime, Name, Row, Spec,
+    BadLine, Import, ImportError, ImportFormat, ImportOption as O, MaybeTime, Name, Row, Spec,
     TimeUnit, bad,
 };
 use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
@@ -17,7 +17,7 @@ use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
 pub(super) trait LineFormat<const N: usize> {
     const SPEC: Spec;
     const HELP: &'static str;
-    /// What a line holds, for messages.
+    /// The cells of a line, for messages.
     const LINE: &'static str;
     /// Smallest and largest number of cells of a line.
     const CELLS: (usize, usize);
@@ -67,7 +67,7 @@ pub(super) struct Alibaba;
 
 impl LineFormat<5> for Alibaba {
     const SPEC: Spec = Spec {
-        unix: true,
+        is_unix: true,
         ..Spec::lines("alibaba", "Unix time")
     };
     const HELP: &str = "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)";
@@ -186,9 +186,9 @@ pub(super) struct Msr;
 
 impl LineFormat<7> for Msr {
     const SPEC: Spec = Spec {
-        unix: true,
+        is_unix: true,
         ends: true,
-        hosts: true,
+        has_hosts: true,
         numbers_devices: true,
         ..Spec::lines("msr", "Unix time from Windows file time, 100 ns")
     };
@@ -212,7 +212,7 @@ impl LineFormat<7> for Msr {
         let expected = "100 ns units, below 2^64 ns";
         let response = response.ok_or_else(|| bad("ResponseTime", expected, cells.get(6)))?;
         let mut row = Row::new(start, op, sector, bytes);
-        (row.latency, row.name) = (KnownTime::from(Nanos(response)), name);
+        (row.latency, row.name) = (MaybeTime::from(Nanos(response)), name);
         row.device.minor = disk;
         Ok(row)
     }
@@ -251,20 +251,20 @@ impl LineFormat<8> for Nexus5 {
         let bytes = length(cells.get(2), Bytes(1), "bytes")?;
         let write = whole_number(cells.get(3), "type")? % 2 == 1;
         let op = if write { Op::Write } else { Op::Read };
-        let at = |cell, field| time(cells.get(cell), units.unit, field);
-        let start = at(4, "generated")?;
-        at(5, "processed")?;
-        at(6, "submitted")?;
+        let time_at = |cell, field| time(cells.get(cell), units.unit, field);
+        let start = time_at(4, "generated")?;
+        time_at(5, "processed")?;
+        time_at(6, "submitted")?;
         let mut row = Row::new(start, op, sector, bytes);
         if cells.count == 8 {
-            let end = at(7, "finished")?;
+            let end = time_at(7, "finished")?;
             if end < start {
                 let distance = format!("{} ns before", (start - end).0);
                 let expected = "a time not before the generation";
                 let bad = BadLine::new("time goes back", "finished", expected, "");
                 return Err(bad.found(distance));
             }
-            row.latency = KnownTime::from(end - start);
+            row.latency = MaybeTime::from(end - start);
         }
         Ok(row)
     }
@@ -320,7 +320,7 @@ pub(super) struct Systor17;
 
 impl LineFormat<6> for Systor17 {
     const SPEC: Spec = Spec {
-        unix: true,
+        is_unix: true,
         ends: true,
         ..Spec::lines("systor17", "Unix time, valid to 1 us")
     };
@@ -335,17 +335,17 @@ impl LineFormat<6> for Systor17 {
     fn row(cells: &Cells<'_, 6>, units: &LineUnits) -> Result<Row, BadLine> {
         let start = time(cells.get(0), units.unit, "Timestamp")?;
         let latency = match cells.get(1) {
-            b"" => KnownTime::UNKNOWN,
-            cell => KnownTime::from(time(cell, units.unit, "Response")?),
+            b"" => MaybeTime::UNKNOWN,
+            cell => MaybeTime::from(time(cell, units.unit, "Response")?),
         };
         let op = match cells.get(2) {
             b"" => Op::Other,
             cell => read_or_write(cell, "IOType")?,
         };
-        let unit = number_32(cells.get(3), "LUN")?;
+        let lun = number_32(cells.get(3), "LUN")?;
         let sector = address(cells.get(4), Bytes(1), "Offset")?;
         let bytes = length(cells.get(5), Bytes(1), "Size")?;
-        let mut row = Row::new(start, op, sector, bytes).with_device(unit);
+        let mut row = Row::new(start, op, sector, bytes).with_device(lun);
         row.latency = latency;
         Ok(row)
     }
@@ -364,7 +364,7 @@ pub(super) struct Tencent;
 
 impl LineFormat<5> for Tencent {
     const SPEC: Spec = Spec {
-        unix: true,
+        is_unix: true,
         ..Spec::lines("tencent", "Unix time")
     };
     const HELP: &str =

@@ -64,11 +64,11 @@ pub fn merge_recordings(
             feed.shift = feed.zero_ns - base.zero_ns;
         }
         merge.merge_feeds(&mut feeds, sink)?;
-        let ends = feeds.into_iter().map(|feed| {
+        let finished = feeds.into_iter().map(|feed| {
             let path = feed.path;
             feed.finish().map(|meta| (source_name(path), meta))
         });
-        let metas = ends.collect::<Result<Vec<_>, _>>()?;
+        let metas = finished.collect::<Result<Vec<_>, _>>()?;
         Ok(describe(&metas, &base, &merge.devices))
     })
 }
@@ -158,7 +158,7 @@ impl RecordingMerge {
     }
 
     /// Renumbers a record of recording `index`; `numbered` is true if its importer numbers devices.
-    /// Fails with its id if that is too large.
+    /// Fails with the record's id if the new id would be too large.
     fn renumber(&mut self, record: &mut IoRecord, index: usize, numbered: bool) -> Result<(), u64> {
         if self.recordings == 1 {
             return Ok(());
@@ -179,7 +179,7 @@ impl RecordingMerge {
     }
 }
 
-/// The start of a record, ns; `None` without any time: it then follows the record before.
+/// The start of a record, ns; `None` without any time: the record then follows the last one.
 fn first_time(record: &IoRecord) -> Option<u64> {
     Some(Span::from_record(record).first_ns()).filter(|start| *start != NONE)
 }
@@ -223,18 +223,18 @@ fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, devices: &NewDevices) -
     merged.clock = join_names(&clocks);
     let zero = fact("source_time_of_zero_ns", base.zero_ns);
     merged.facts.extend([zero]);
-    let name = |(index, was): &(usize, DevId)| {
+    let name = |(index, old): &(usize, DevId)| {
         let (path, meta) = &metas[*index];
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(name) = meta.facts.get(&format!("device.{was}")) {
+        if let Some(name) = meta.facts.get(&format!("device.{old}")) {
             return format!("{name} ({file})");
         }
-        let host = meta.facts.get(&format!("device.major.{}", was.major));
+        let host = meta.facts.get(&format!("device.major.{}", old.major));
         let host = host.map_or(String::new(), |host| format!(", {host}"));
-        format!("{was} of {file}{host}")
+        format!("{old} of {file}{host}")
     };
-    for (was, now) in devices {
-        merged.facts.insert(format!("device.{now}"), name(was));
+    for (old, new) in devices {
+        merged.facts.insert(format!("device.{new}"), name(old));
     }
     merged
 }
@@ -335,7 +335,7 @@ impl<'scope> RecordingFeed<'scope> {
         Ok(self.next.as_ref().map(|record| self.start_of(record)))
     }
 
-    /// A recording that is out of order stays so, but must not delay the others.
+    /// The start, raised to the last one, so that a recording out of order does not delay others.
     fn start_of(&self, record: &IoRecord) -> u64 {
         let start = first_time(record).map_or(0, |start| start.saturating_add(self.shift));
         start.max(self.last_start)
@@ -391,7 +391,7 @@ impl RecordSink for FeedSender {
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
-        let room = Vec::with_capacity(records.len());
-        self.send(FeedMessage::Records(std::mem::replace(records, room)))
+        let empty = Vec::with_capacity(records.len());
+        self.send(FeedMessage::Records(std::mem::replace(records, empty)))
     }
 }

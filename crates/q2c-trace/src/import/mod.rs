@@ -46,7 +46,7 @@ use arrange::Spec;
 use error::{BadLine, bad};
 use line_formats::{Alibaba, DiskSim, Fiu, LineFormat, Msr, Nexus5, Spc, Systor17, Tencent};
 use q2c_model::TraceMeta;
-use row::{KnownTime, Name, Names, Row};
+use row::{MaybeTime, Name, Names, Row};
 use run::{fact, refuse_stated, require};
 
 /// A format that can be imported; [`FORMATS`] lists all of them.

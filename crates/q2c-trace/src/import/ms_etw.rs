@@ -1,4 +1,4 @@
-//! Microsoft production and TPC-E traces, and what xperf dumps: Windows event tracing as CSV.
+//! Microsoft production and TPC-E traces, and dumps of xperf: Windows event tracing as CSV.
 //!
 //! The header block names the cells of each event. Without it, `DiskRead` and `DiskWrite` have
 //! event, TimeStamp, process (PID), thread, IRP, ByteOffset, IOSize, ElapsedTime, DiskNum, and more
@@ -18,7 +18,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     sniff: |head| {
         let mut events = EtwParser::new(TimeUnit::Microseconds);
         let text = head.strip_prefix(BOM).unwrap_or(head).trim_ascii_start();
-        text.starts_with(BEGIN_HEADER) || text::sniff(head, |line| events.line(line))
+        text.starts_with(BEGIN_HEADER) || text::sniff(head, |line| events.parse_line(line))
     },
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
@@ -34,10 +34,10 @@ const MAX_CELLS: usize = 32;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut events = EtwParser::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
-    let mut meta = text::import_in_order(from, &SPEC, |line| events.line(line))?;
+    let mut meta = text::import_in_order(from, &SPEC, |line| events.parse_line(line))?;
     meta.lost = events.lost;
-    let others = fact("events_of_other_kinds", events.others);
-    meta.facts.extend([others]);
+    let other_events = fact("events_of_other_kinds", events.other_events);
+    meta.facts.extend([other_events]);
     Ok(meta)
 }
 
@@ -65,10 +65,10 @@ impl EtwColumnNames {
 struct EtwParser {
     unit: TimeUnit,
     in_header: bool,
-    /// The names of the cells of reads, writes and flushes.
+    /// The names of the cells of reads, writes and flushes, by [`Op`] as a number.
     names: [EtwColumnNames; 3],
     lost: u64,
-    others: u64,
+    other_events: u64,
 }
 
 impl EtwParser {
@@ -78,25 +78,25 @@ impl EtwParser {
             in_header: false,
             names: [TRANSFER_CELLS, TRANSFER_CELLS, FLUSH_CELLS].map(EtwColumnNames::from_line),
             lost: 0,
-            others: 0,
+            other_events: 0,
         }
     }
 
-    fn line(&mut self, line: &[u8]) -> Parse {
+    fn parse_line(&mut self, line: &[u8]) -> Parse {
         let cells = Cells::<MAX_CELLS>::split(line, Separator::Comma);
         match cells.get(0) {
             BEGIN_HEADER => self.in_header = true,
             b"EndHeader" => self.in_header = false,
-            b"DiskRead" => return self.event(Op::Read, &cells, line),
-            b"DiskWrite" => return self.event(Op::Write, &cells, line),
-            b"DiskFlush" => return self.event(Op::Flush, &cells, line),
+            b"DiskRead" => return self.parse_event(Op::Read, &cells, line),
+            b"DiskWrite" => return self.parse_event(Op::Write, &cells, line),
+            b"DiskFlush" => return self.parse_event(Op::Flush, &cells, line),
             _ if self.in_header => {}
             b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => {}
             version if version.starts_with(b"OS Version:") => {
-                self.lost = self.lost.saturating_add(lost(&cells)?);
+                self.lost = self.lost.saturating_add(lost_events(&cells)?);
             }
             first if first.starts_with(b"FirstReliable") => {}
-            _ if is_event(&cells) => self.others += 1,
+            _ if is_event(&cells) => self.other_events += 1,
             other => {
                 let expected = "the name of an event, such as DiskRead, and its time";
                 return Err(bad("event", expected, other));
@@ -106,7 +106,7 @@ impl EtwParser {
     }
 
     /// Reads the line of an event. In the header, such a line names the event's cells.
-    fn event(&mut self, op: Op, cells: &Cells<'_, MAX_CELLS>, line: &[u8]) -> Parse {
+    fn parse_event(&mut self, op: Op, cells: &Cells<'_, MAX_CELLS>, line: &[u8]) -> Parse {
         let names = &mut self.names[op as usize];
         if self.in_header {
             *names = EtwColumnNames::from_line(line);
@@ -119,19 +119,19 @@ impl EtwParser {
         }
         let (sector, bytes) = match op {
             Op::Flush => (Sectors(0), Bytes(0)),
-            _ => range(cell("ByteOffset"), cell("IOSize"))?,
+            _ => parse_range(cell("ByteOffset"), cell("IOSize"))?,
         };
         let end = time(cell("TimeStamp"), self.unit, "TimeStamp")?;
         let latency = time(cell("ElapsedTime"), self.unit, "ElapsedTime")?;
         let disk = number_32(cell("DiskNum"), "DiskNum")?;
         let row = Row::new(Nanos::ZERO, op, sector, bytes).with_device(disk);
         let mut row = row.with_end(end, latency)?;
-        (row.name, row.pid) = process(cell("Process Name"))?;
+        (row.name, row.pid) = parse_process(cell("Process Name"))?;
         Ok(Some(row))
     }
 }
 
-fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
+fn parse_range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
     let sector = sectors(hexadecimal(offset, "ByteOffset")?, Bytes(1))
         .ok_or_else(|| bad("ByteOffset", "a multiple of 512", offset))?;
     let bytes = Bytes(hexadecimal(size, "IOSize")?);
@@ -142,7 +142,7 @@ fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
 }
 
 /// The number in `Events Lost: 12`, which xperf writes after the header.
-fn lost(cells: &Cells<'_, MAX_CELLS>) -> Result<u64, BadLine> {
+fn lost_events(cells: &Cells<'_, MAX_CELLS>) -> Result<u64, BadLine> {
     let number = (0..MAX_CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
     number.map_or(Ok(0), |number| {
         whole_number(number.trim_ascii(), "Events Lost")
@@ -160,7 +160,7 @@ fn is_event(cells: &Cells<'_, MAX_CELLS>) -> bool {
 }
 
 /// Parses `name.exe ( 1234)`. The number may be missing, or -1 where it is unknown.
-fn process(cell: &[u8]) -> Result<(Name, Option<u32>), BadLine> {
+fn parse_process(cell: &[u8]) -> Result<(Name, Option<u32>), BadLine> {
     let Some(open) = cell.iter().rposition(|byte| *byte == b'(') else {
         return Ok((Name::cut(cell), None));
     };

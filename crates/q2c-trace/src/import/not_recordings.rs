@@ -20,8 +20,8 @@ const TO_UTF_8: &str = "turn it into UTF-8 with iconv -f UTF-16 -t UTF-8";
 const RECORD_AGAIN: &str = "record it again, or name another file";
 const SAVE_RECORDING: &str = "save the recording itself, not the page that shows it";
 
-/// What a file that begins with `head` is, and what to do instead; `None` if it is of no listed
-/// kind.
+/// The kind of a file that begins with `head`, and what to do instead; `None` if it is of no
+/// listed kind.
 fn other_kind(head: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match head {
         _ if has_magic(head, &[b"PERFILE2", b"2ELIFREP"]) => ("a recording of perf", SCRIPT_TEXT),
@@ -82,7 +82,7 @@ fn is_table(head: &[u8]) -> bool {
     has_magic(head, &[b"ARROW1", b"Obj\x01", b"\x89HDF", b"\x93NUMPY"])
 }
 
-/// 7z, rar, lzip, lzma, lzop, Snappy, compress, cpio and ar.
+/// True for 7z, rar, lzip, lzma, lzop, Snappy, compress, cpio and ar.
 fn is_packed(head: &[u8]) -> bool {
     let archives: [&[u8]; 5] = [b"7z\xbc\xaf", b"Rar!", b"LZIP", b"\x5d\0\0", b"\x89LZO"];
     let others: [&[u8]; 4] = [b"\xff\x06\0\0sNaPpY", b"\x1f\x9d", b"070701", b"!<arch>"];
@@ -108,7 +108,7 @@ fn is_page(head: &[u8]) -> bool {
     has_magic(head.trim_ascii_start(), &magics)
 }
 
-/// A line of a kernel log begins with a bracket, too.
+/// True if the text begins like JSON: `{`, `[{` or `[[`. A line of a kernel log begins with `[`.
 fn is_json(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let inner = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
@@ -128,8 +128,8 @@ fn are_numbers(head: &[u8], fits: fn(usize, usize) -> bool) -> bool {
     let complete = text.rfind('\n').map_or(&*text, |end| &text[..end]);
     let mut lines = complete.lines().filter(|line| !line.trim().is_empty());
     let line_fits = |line: &str| {
-        let split = |c: char| c.is_whitespace() || c == ',' || c == ';';
-        let cells: Vec<&str> = line.split(split).filter(|cell| !cell.is_empty()).collect();
+        let is_gap = |c: char| c.is_whitespace() || c == ',' || c == ';';
+        let cells: Vec<&str> = line.split(is_gap).filter(|cell| !cell.is_empty()).collect();
         let decimals = cells.iter().filter(|cell| cell.contains('.')).count();
         cells.iter().all(|cell| cell.parse::<f64>().is_ok()) && fits(cells.len(), decimals)
     };

@@ -39,7 +39,7 @@ pub struct ImportOptions {
     /// trace's `unmatched`.
     pub skip_bad: bool,
     /// True if the options are for several recordings, not all of which are q2c traces. The q2c
-    /// traces then accept all options, because the others may need them.
+    /// traces then accept all options, because the other recordings may need them.
     pub mixed: bool,
 }
 
@@ -55,8 +55,8 @@ impl ImportOptions {
     /// The format implied by an option that only this format uses.
     pub(super) fn implied_format(&self) -> Option<&'static ImportFormat> {
         self.given_flags().find_map(|(option, _)| {
-            let mut users = option.users();
-            users.next().filter(|_| users.next().is_none())
+            let mut formats = option.using_formats();
+            formats.next().filter(|_| formats.next().is_none())
         })
     }
 
@@ -105,7 +105,7 @@ pub enum ImportOption {
 }
 
 impl ImportOption {
-    pub(super) fn users(self) -> impl Iterator<Item = &'static ImportFormat> {
+    pub(super) fn using_formats(self) -> impl Iterator<Item = &'static ImportFormat> {
         let formats = FORMATS.iter();
         formats.filter(move |format| format.uses.contains(&self))
     }

@@ -1,4 +1,4 @@
-//! A request as recordings of devices hold it: small, and without heap memory.
+//! A request in the form in which importers sort it: small, and without heap memory.
 
 use super::error::{BadLine, bad};
 use crate::sorter::SorterRow;
@@ -35,18 +35,18 @@ impl Name {
 
 /// A time that a source may lack. It is smaller than an `Option`, because rows are moved often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KnownTime(u64);
+pub(super) struct MaybeTime(u64);
 
-impl KnownTime {
-    pub(super) const UNKNOWN: KnownTime = KnownTime(u64::MAX);
+impl MaybeTime {
+    pub(super) const UNKNOWN: MaybeTime = MaybeTime(u64::MAX);
 
     /// The longest time stands for unknown; as a real time it becomes 1 ns shorter.
-    pub(super) fn from(time: Nanos) -> KnownTime {
-        KnownTime(time.0.min(u64::MAX - 1))
+    pub(super) fn from(time: Nanos) -> MaybeTime {
+        MaybeTime(time.0.min(u64::MAX - 1))
     }
 
     pub(super) fn get(self) -> Option<Nanos> {
-        (self != KnownTime::UNKNOWN).then_some(Nanos(self.0))
+        (self != MaybeTime::UNKNOWN).then_some(Nanos(self.0))
     }
 }
 
@@ -56,9 +56,9 @@ pub(super) struct Row {
     /// Line (from 1) or byte offset in the source.
     pub(super) position: u64,
     pub(super) start: Nanos,
-    pub(super) latency: KnownTime,
+    pub(super) latency: MaybeTime,
     /// Time from the start until the driver got the request.
-    pub(super) waited: KnownTime,
+    pub(super) waited: MaybeTime,
     pub(super) device: DevId,
     pub(super) lane: u32,
     pub(super) op: Op,
@@ -75,8 +75,8 @@ impl Row {
         Row {
             position: 0,
             start,
-            latency: KnownTime::UNKNOWN,
-            waited: KnownTime::UNKNOWN,
+            latency: MaybeTime::UNKNOWN,
+            waited: MaybeTime::UNKNOWN,
             device: DevId::default(),
             lane: 0,
             op,
@@ -100,7 +100,7 @@ impl Row {
             let end = end.0.to_string();
             BadLine::new("too large", "time", "below 2^64 ns less a day", &end)
         })?;
-        self.latency = KnownTime::from(latency);
+        self.latency = MaybeTime::from(latency);
         Ok(self)
     }
 

@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// What to import: the source, the options, and where its records go.
+/// The source of an import, its options, and the sink that takes its records.
 pub struct Import<'a> {
     /// Path of the source, for messages.
     pub path: &'a Path,
@@ -63,7 +63,7 @@ pub trait RecordSink {
     }
 }
 
-/// Closures are sinks for those who need not know where the records come from.
+/// A closure is a sink that ignores the time zero of the records.
 impl<F: FnMut(&[IoRecord]) -> Result<(), TraceError>> RecordSink for F {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self(records)
@@ -169,13 +169,13 @@ impl Skipped {
         }
     }
 
-    /// Adds those of a later part, whose lines count from `before`.
-    pub(super) fn append(&mut self, part: &Skipped, before: u64) {
-        for (reason, (more, positions)) in &part.0 {
+    /// Adds the lines that were skipped in a block, which comes after `before` other lines.
+    pub(super) fn append(&mut self, block: &Skipped, before: u64) {
+        for (reason, (more, positions)) in &block.0 {
             let (count, first) = self.0.entry(reason).or_default();
             *count += more;
-            let room = Self::MAX_LISTED_LINES - first.len();
-            first.extend(positions.iter().take(room).map(|line| before + line));
+            let unused = Self::MAX_LISTED_LINES - first.len();
+            first.extend(positions.iter().take(unused).map(|line| before + line));
         }
     }
 
@@ -229,7 +229,7 @@ impl<'a> Intake<'a> {
         self.sink.number_devices();
     }
 
-    /// Nothing stands before the push, so that the large record is made in its place.
+    /// Does as little as possible before the push, so that the large record is built in the batch.
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
         record.id = self.record_count;

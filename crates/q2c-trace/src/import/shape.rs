@@ -41,7 +41,7 @@ fn is_plausible(row: &Row, spec: &Spec) -> bool {
     row.bytes.0.is_multiple_of(512)
         && row.bytes.0 <= MAX_REQUEST_BYTES
         && row.latency.get().is_none_or(|latency| latency < DAY)
-        && (!spec.unix || PLAUSIBLE_NS.contains(&row.start.0))
+        && (!spec.is_unix || PLAUSIBLE_NS.contains(&row.start.0))
 }
 
 /// How to interpret a source's lines: the units of the format, or those that the user states.
@@ -76,7 +76,7 @@ pub(super) fn detect_unit(
 ) -> Option<TimeUnit> {
     use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
     let others = [Seconds, Milliseconds, Microseconds, Nanoseconds];
-    let others = others.into_iter().filter(|_| spec.unix);
+    let others = others.into_iter().filter(|_| spec.is_unix);
     let mut units = std::iter::once(own.unit).chain(others);
     units.find(|&unit| {
         let units = LineUnits { unit, ..own };
@@ -107,10 +107,10 @@ pub(super) fn find_units(
 }
 
 /// The stated unit of offsets, or blocks of 512 bytes. It must be stated if the first offsets look
-/// like bytes. `lengths` is true if lengths have the same unit.
+/// like bytes. `lengths_too` is true if lengths have the same unit.
 pub(super) fn find_offset_unit(
     from: &mut Import<'_>,
-    lengths: bool,
+    lengths_too: bool,
     parse: impl FnMut(&[u8]) -> Parse,
 ) -> Result<Bytes, ImportError> {
     if let Some(unit) = from.options.offset_unit {
@@ -118,8 +118,8 @@ pub(super) fn find_offset_unit(
     }
     let rows = first_rows(from.peek(HEAD_BYTES)?, parse).unwrap_or_default();
     let in_bytes = |row: &Row| {
-        let small = row.bytes.0 / 512 < BLOCK_BYTES && !lengths;
-        row.sector.0.is_multiple_of(BLOCK_BYTES) && (small || has_size_in_bytes(row))
+        let is_small = row.bytes.0 / 512 < BLOCK_BYTES && !lengths_too;
+        row.sector.0.is_multiple_of(BLOCK_BYTES) && (is_small || has_size_in_bytes(row))
     };
     let has_offsets = rows.len() > 1 && rows.iter().any(|row| row.sector.0 > 0);
     if has_offsets && rows.iter().all(in_bytes) {

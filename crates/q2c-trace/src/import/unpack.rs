@@ -137,7 +137,7 @@ fn buffered(packing: &'static str, reader: Box<dyn Read>, position: Rc<Cell<u64>
     BufReader::with_capacity(BUFFER_BYTES, unpacker)
 }
 
-fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
+fn check_single_file(archive: &str, names: &[String]) -> io::Result<()> {
     if names.len() < 2 {
         return Ok(());
     }
@@ -151,7 +151,7 @@ fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
 }
 
 /// True if the user put a file into the archive. macOS adds files with file properties.
-fn is_by_user(name: &str) -> bool {
+fn is_users_file(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     !name.starts_with("__MACOSX/") && !file.starts_with("._")
 }
@@ -187,7 +187,7 @@ impl BufRead for CountedInput {
     }
 }
 
-/// Successive LZ4 frames. The decoder ends after each of them.
+/// Successive LZ4 frames. The decoder returns no bytes after each frame, and is then asked again.
 struct Lz4Frames(FrameDecoder<CountedInput>);
 
 impl Read for Lz4Frames {

@@ -11,7 +11,7 @@
 use super::arrange::RowSorter;
 use super::run::{read_error, refusal};
 use super::text::sectors;
-use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Row, Spec, fact};
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, MaybeTime, Row, Spec, fact};
 use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
 use std::io::{BufRead, Read};
 
@@ -34,17 +34,17 @@ const RECORDS_AT_ONCE: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
-    One,
-    Two,
+    One = 1,
+    Two = 2,
 }
 
 impl Version {
     /// The version of a record by its version field, whose offset differs between the two.
     fn from_record(record: &[u8]) -> Option<Version> {
-        let high = |at: usize| record.get(at + 1).copied();
-        match (high(14), high(2)) {
-            (Some(1), second) if second != Some(2) => Some(Version::One),
-            (first, Some(2)) if first != Some(1) => Some(Version::Two),
+        let high_byte = |at: usize| record.get(at + 1).copied();
+        match (high_byte(14), high_byte(2)) {
+            (Some(1), in_version_2) if in_version_2 != Some(2) => Some(Version::One),
+            (in_version_1, Some(2)) if in_version_1 != Some(1) => Some(Version::Two),
             _ => None,
         }
     }
@@ -83,8 +83,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let mut block = Vec::new();
     let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize| {
-        let room = (size - block.len()) as u64;
-        let read = input.take(room).read_to_end(block);
+        let missing_bytes = (size - block.len()) as u64;
+        let read = input.take(missing_bytes).read_to_end(block);
         read.map_err(read_error(path))
     };
     // The first record gives the version, and so the size of all records.
@@ -131,20 +131,20 @@ fn parse_row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadL
         let end = format!("the end after {} bytes", record.len());
         return Err(BadLine::new("truncated record", "record", expected, "").found(end));
     }
-    let [kind, command, length, block, time] = version.offsets();
-    let (kind, number) = (bytes(record, kind), version as u16 + 1);
-    if u16::from_le_bytes(kind) >> 8 != number {
+    let [version_at, command_at, length_at, block_at, time_at] = version.offsets();
+    let (field, number) = (bytes(record, version_at), version as u16);
+    if u16::from_le_bytes(field) >> 8 != number {
         let expected = "the version of the first record";
-        let version_field = format!("{:#06x}", u16::from_le_bytes(kind));
+        let version_field = format!("{:#06x}", u16::from_le_bytes(field));
         return Err(BadLine::new("mixed versions", "version", expected, "").found(version_field));
     }
-    let op = operation(u16::from_le_bytes(bytes(record, command)));
-    let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length))));
+    let op = operation(u16::from_le_bytes(bytes(record, command_at)));
+    let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length_at))));
     if length.0 == 0 && matches!(op, Op::Read | Op::Write) {
         return Err(BadLine::zero_length("length"));
     }
-    let start = nanos(u64::from_le_bytes(bytes(record, time)), "time")?;
-    let block = u64::from_le_bytes(bytes(record, block));
+    let start = nanos(u64::from_le_bytes(bytes(record, time_at)), "time")?;
+    let block = u64::from_le_bytes(bytes(record, block_at));
     let sector = sectors(block, Bytes(512)).ok_or_else(|| {
         let expected = "a block below 2^55";
         BadLine::new("too large", "block", expected, &block.to_string())
@@ -153,7 +153,7 @@ fn parse_row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadL
     row.device = device;
     if version == Version::Two {
         let response = u64::from_le_bytes(bytes(record, 32));
-        row.latency = KnownTime::from(nanos(response, "response")?);
+        row.latency = MaybeTime::from(nanos(response, "response")?);
     }
     Ok(row)
 }

@@ -79,19 +79,19 @@ fn what_was_refused_or_not_seen_from_begin_to_end_is_left_out() {
 #[test]
 fn a_flush_and_a_discard_transfer_nothing() {
     for op in Op::ALL {
-        let wanted = [Op::Read, Op::Write].contains(&op);
+        let transfers_data = [Op::Read, Op::Write].contains(&op);
         let mut one = io(1, 1, 2, OpFlags::default());
         one.span.op = op;
         let mut transfers = Vec::new();
         SplitJoiner::default().push(&one, &mut |whole| transfers.push(whole.transfers));
-        assert_eq!(transfers, [wanted], "{op}");
+        assert_eq!(transfers, [transfers_data], "{op}");
     }
 }
 
 #[test]
 fn memory_is_bounded_and_every_split_is_still_told_once() {
-    let more = MAX_OPEN_SPLITS as u64 + 5;
-    let ios: Vec<RecordedIo> = (0..more).map(|n| part(1, 10 * n, 10 * n + 3)).collect();
+    let splits = MAX_OPEN_SPLITS as u64 + 5;
+    let ios: Vec<RecordedIo> = (0..splits).map(|n| part(1, 10 * n, 10 * n + 3)).collect();
     let mut count = 0;
     let mut report = |_: WholeIo| count += 1;
     let mut joiner = SplitJoiner::default();
@@ -101,7 +101,7 @@ fn memory_is_bounded_and_every_split_is_still_told_once() {
         (MAX_OPEN_SPLITS, MAX_OPEN_SPLITS)
     );
     joiner.finish(&mut report);
-    assert_eq!(count, more);
+    assert_eq!(count, splits);
 }
 
 proptest! {
@@ -112,15 +112,15 @@ proptest! {
         seed: u64,
     ) {
         let (mut ios, mut sum) = (Vec::new(), 0);
-        for (n, (tid, q2c, cuts)) in requests.iter().enumerate() {
+        for (n, (tid, q2c, part_count)) in requests.iter().enumerate() {
             let begin = 1 + 7 * n as u64;
             sum += q2c;
-            if *cuts == 1 {
+            if *part_count == 1 {
                 ios.push(io(*tid, begin, begin + q2c, OpFlags::default()));
                 continue;
             }
             // The last part ends with the request, and the others at equal steps before it.
-            let ends = (1..=*cuts as u64).map(|nth| begin + q2c * nth / *cuts as u64);
+            let ends = (1..=*part_count as u64).map(|nth| begin + q2c * nth / *part_count as u64);
             ios.extend(ends.map(|end| part(*tid, begin, end)));
         }
         let mut chance = seed | 1;

@@ -27,21 +27,21 @@ pub(crate) fn any_record() -> impl Strategy<Value = IoRecord> {
         uniform3(number()),
     );
     let sleep = (ns(), ns(), of(any::<bool>()));
-    let rest = (
+    let tail = (
         of("\\PC{0,15}"),
         of(number()),
         of(any::<i32>()),
         of(number()),
     );
     let small = (uniform5(any::<u32>()), uniform5(of(any::<u32>())));
-    (head, small, uniform8(ns()), sleep, rest).prop_map(|(head, small, times, sleep, rest)| {
+    (head, small, uniform8(ns()), sleep, tail).prop_map(|(head, small, times, sleep, tail)| {
         let (layer, op, [id, sector, bytes]) = head;
         let ([major, minor, flags, lane, depth_at_submit], optional) = small;
         let [pid, cpu_submit, cpu_complete, hctx, tag] = optional;
         let [queue_ns, getrq_ns, insert_ns, issue_ns, complete_ns, ..] = times;
         let [.., submit_ns, submit_end_ns, reap_ns] = times;
         let (sleep_asked_ns, slept_ns, missed) = sleep;
-        let (comm, cgroup, error, merged_into) = rest;
+        let (comm, cgroup, error, merged_into) = tail;
         IoRecord {
             id,
             layer,

@@ -268,23 +268,23 @@ fn dates_and_times_of_day_need_no_unit() {
     assert_eq!(read, expected);
     let unit = "reap_ns date and time without a zone, taken as UTC, latency ms";
     assert_eq!(meta.facts["unit"], unit);
-    let at = |first: &str, second: &str| {
+    let import_two = |first: &str, second: &str| {
         let head = "Time;LUN;Op;LBA;Length(KB);Response(ms)";
         let text = format!("{head}\n{first};3;R;8;4;1,5\n{second};3;W;16;0.5;2\n");
         rows(text, "", None)
     };
-    let (read, meta) = at("2024-01-15T12:30:45+02:00", "2024-01-15 10:30:45.5Z").unwrap();
+    let (read, meta) = import_two("2024-01-15T12:30:45+02:00", "2024-01-15 10:30:45.5Z").unwrap();
     let second = "500000000 write 512 16 2000000";
     assert_eq!(read, ["0 read 4096 8 1500000", second]);
     assert_eq!(meta.start_unix_ns, Some(1_705_314_645_000_000_000));
     assert_eq!(meta.facts["delimiter"], "';' (detected)");
     assert_eq!(meta.facts["unit.bytes"], "1024 B (by the header)");
     assert_eq!(meta.facts["unit.sector"], "512 B (not told, the usual one)");
-    let (read, meta) = at("12:34:56.789", "12:34:57").unwrap();
+    let (read, meta) = import_two("12:34:56.789", "12:34:57").unwrap();
     assert_eq!(read[1], "211000000 write 512 16 2000000");
     assert_eq!((&*meta.clock, meta.start_unix_ns), ("time of day", None));
     for second in ["12:00:00", "2024-01-15 00:00:00", "1"] {
-        let error = at("23:59:59.9", second).unwrap_err();
+        let error = import_two("23:59:59.9", second).unwrap_err();
         assert!(error.contains("line 3, submit_ns"), "{error}");
     }
 }
@@ -328,8 +328,8 @@ fn times_of_day_pass_midnight() {
     let head = "end,latency_us,op,size";
     let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
     let (read, meta) = rows(text, "", None).unwrap();
-    let rest = ["1000 write 512 0 1000", "200000000 read 512 0 2000"];
-    assert_eq!(read[1..], rest);
+    let later_rows = ["1000 write 512 0 1000", "200000000 read 512 0 2000"];
+    assert_eq!(read[1..], later_rows);
     assert!(meta.facts["midnights"].starts_with("1 ("));
     let sorting = stating(|o| o.sort = Some(std::env::temp_dir()));
     let text = "time,op,size\n23:59:59,R,512\n00:00:01,R,512\n00:00:00,R,512\n";

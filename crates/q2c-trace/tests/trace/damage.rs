@@ -65,7 +65,7 @@ proptest! {
 }
 
 /// A Parquet file with one column `id` and the given metadata.
-fn foreign(path: &Path, entries: &[(&str, &str)]) {
+fn write_parquet(path: &Path, entries: &[(&str, &str)]) {
     let ids: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2]));
     let batch = RecordBatch::try_from_iter_with_nullable([("id", ids, false)]).unwrap();
     let file = File::create(path).unwrap();
@@ -95,7 +95,7 @@ fn other_parquet_files_are_refused_by_what_they_lack() {
         (&[VERSION, META], "expected column `layer`, found no such"),
     ] {
         let (_folder, path) = place();
-        foreign(&path, entries);
+        write_parquet(&path, entries);
         tells(&TraceReader::open(&path).unwrap_err().to_string(), reason);
     }
 }

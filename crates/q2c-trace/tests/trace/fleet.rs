@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-fn fleet(inputs: &[PathBuf], out: &Path, most: u64) -> Result<FleetMeta, ImportError> {
-    let (most, stop) = (NonZeroU64::new(most).unwrap(), AtomicBool::new(false));
-    to_fleet(inputs, None, &ImportOptions::default(), (out, most), &stop)
+fn fleet(inputs: &[PathBuf], out: &Path, rows: u64) -> Result<FleetMeta, ImportError> {
+    let (rows, stop) = (NonZeroU64::new(rows).unwrap(), AtomicBool::new(false));
+    to_fleet(inputs, None, &ImportOptions::default(), (out, rows), &stop)
 }
 
 /// The traces of a device, sorted by name.
@@ -37,7 +37,7 @@ fn by_device(records: &[IoRecord]) -> BTreeMap<(u32, u32), Vec<IoRecord>> {
     devices
 }
 
-fn holds(out: &Path, records: &[IoRecord], most: usize) {
+fn check_fleet(out: &Path, records: &[IoRecord], rows: usize) {
     let devices = by_device(records);
     assert_eq!(fs::read_dir(out).unwrap().count(), devices.len() + 1);
     for ((major, minor), expected) in devices {
@@ -45,7 +45,7 @@ fn holds(out: &Path, records: &[IoRecord], most: usize) {
         let parts = paths.iter().map(|path| read(path, &Scan::new()).unwrap());
         let parts: Vec<Vec<IoRecord>> = parts.collect();
         let (last, full) = parts.split_last().unwrap();
-        assert!(full.iter().all(|part| part.len() == most) && last.len() <= most);
+        assert!(full.iter().all(|part| part.len() == rows) && last.len() <= rows);
         assert_eq!(parts.concat(), expected);
     }
 }
@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn a_trace_is_divided_by_device(
         mut records in proptest::collection::vec((any_record(), 0..3_u32), 1..60),
-        most in 1..20_u64,
+        rows in 1..20_u64,
     ) {
         let records: Vec<IoRecord> = records.drain(..).enumerate().map(|(id, (record, minor))| {
             let device = DevId { major: 8, minor };
@@ -66,9 +66,9 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let (path, out) = (folder.path().join("whole"), folder.path().join("fleet"));
         write(&path, &TraceMeta::default(), &records, 50);
-        let made = fleet(&[path], &out, most).unwrap();
+        let made = fleet(&[path], &out, rows).unwrap();
         prop_assert_eq!(made.rows, records.len() as u64);
-        holds(&out, &records, most as usize);
+        check_fleet(&out, &records, rows as usize);
     }
 }
 
@@ -93,9 +93,9 @@ fn recordings_of_a_public_format_become_a_fleet() {
     let made = fleet(&inputs, &out, 3_000).unwrap();
     let mut records = Vec::new();
     let meta = merge_recordings(&inputs, None, &ImportOptions::default(), &mut records).unwrap();
-    holds(&out, &records, 3_000);
+    check_fleet(&out, &records, 3_000);
     let sizes = by_device(&records);
-    let divided = sizes.values().map(|some| some.len().div_ceil(3_000) as u64);
+    let divided = sizes.values().map(|ios| ios.len().div_ceil(3_000) as u64);
     let expected = FleetMeta {
         schema: "q2c.fleet/1".to_owned(),
         rows: 40_000,
@@ -133,10 +133,10 @@ fn a_failed_import_leaves_no_folder() {
     tells(&error, "`oops`");
     assert!(!out.exists());
 
-    let (most, stop) = (NonZeroU64::MIN, AtomicBool::new(true));
+    let (rows, stop) = (NonZeroU64::MIN, AtomicBool::new(true));
     let options = ImportOptions::default();
     let inputs = std::slice::from_ref(&good);
-    let stopped = to_fleet(inputs, None, &options, (&out, most), &stop);
+    let stopped = to_fleet(inputs, None, &options, (&out, rows), &stop);
     let Err(ImportError::Trace(TraceError::Stopped { .. })) = stopped else {
         panic!("{stopped:?}");
     };

@@ -39,7 +39,7 @@ fn texts(column: &dyn Array) -> Vec<Option<String>> {
     cells.into_iter().map(|t| t.map(str::to_owned)).collect()
 }
 
-fn encoded(column: &dyn Array, as_type: &DataType) -> ArrayRef {
+fn encode_texts(column: &dyn Array, as_type: &DataType) -> ArrayRef {
     let texts = texts(column);
     match as_type {
         DataType::Utf8 => Arc::new(StringArray::from(texts)),
@@ -55,7 +55,7 @@ fn encoded(column: &dyn Array, as_type: &DataType) -> ArrayRef {
 }
 
 /// The batch with one column replaced, or removed.
-fn with(batch: &RecordBatch, name: &str, column: Option<&ArrayRef>) -> RecordBatch {
+fn with_column(batch: &RecordBatch, name: &str, column: Option<&ArrayRef>) -> RecordBatch {
     let mut fields = Vec::new();
     let mut columns = Vec::new();
     for (field, old) in batch.schema_ref().fields().iter().zip(batch.columns()) {
@@ -86,8 +86,8 @@ proptest! {
         for as_type in [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View, dictionary] {
             let mut batch = original.clone();
             for name in TEXTS {
-                let column = encoded(batch.column_by_name(name).unwrap(), &as_type);
-                batch = with(&batch, name, Some(&column));
+                let column = encode_texts(batch.column_by_name(name).unwrap(), &as_type);
+                batch = with_column(&batch, name, Some(&column));
             }
             prop_assert_eq!(&read(&batch).unwrap(), &records, "{}", as_type);
             let half = batch.slice(records.len() / 2, records.len().div_ceil(2));
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-fn some() -> Vec<IoRecord> {
+fn many_reads() -> Vec<IoRecord> {
     (0..40_000).map(|id| block_read(id, id * 1_000)).collect()
 }
 
@@ -107,7 +107,7 @@ fn the_description_comes_along() {
         lost: 7,
         ..TraceMeta::default()
     };
-    let batch = one_batch(&some(), &meta);
+    let batch = one_batch(&many_reads(), &meta);
     let frame_of = |batch: &RecordBatch| Frame::new(Path::new("f"), batch.schema_ref());
     assert_eq!(frame_of(&batch).unwrap().meta(), &meta);
     let bare = Schema::new(batch.schema_ref().fields().clone());
@@ -122,9 +122,9 @@ fn the_description_comes_along() {
 
 #[test]
 fn a_frame_that_is_no_trace_names_the_column() {
-    let batch = one_batch(&some(), &TraceMeta::default());
+    let batch = one_batch(&many_reads(), &TraceMeta::default());
     let refused = |name: &str, column: Option<ArrayRef>, message: &str| {
-        let error = read(&with(&batch, name, column.as_ref())).unwrap_err();
+        let error = read(&with_column(&batch, name, column.as_ref())).unwrap_err();
         assert_eq!(error, message);
     };
     let missing = "open trace frame: expected column `complete_ns`, found no such column";
@@ -153,10 +153,10 @@ fn a_frame_that_is_no_trace_names_the_column() {
 /// A dictionary without any text, whose keys are all null.
 #[test]
 fn a_column_without_text_is_null() {
-    let batch = one_batch(&some(), &TraceMeta::default());
+    let batch = one_batch(&many_reads(), &TraceMeta::default());
     let mut builder = StringDictionaryBuilder::<UInt8Type>::new();
     (0..40_000).for_each(|_| builder.append_null());
     let nulls: ArrayRef = Arc::new(builder.finish());
-    let records = read(&with(&batch, "comm", Some(&nulls))).unwrap();
+    let records = read(&with_column(&batch, "comm", Some(&nulls))).unwrap();
     assert!(records.iter().all(|record| record.comm.is_none()));
 }

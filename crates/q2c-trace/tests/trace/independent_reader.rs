@@ -50,8 +50,8 @@ fn others_read_the_same() {
                 .arg(&path)
                 .output()
         };
-        let has = run(&format!("import {module}"));
-        if !has.is_ok_and(|output| output.status.success()) {
+        let import_check = run(&format!("import {module}"));
+        if !import_check.is_ok_and(|output| output.status.success()) {
             let reason = format!("{python} cannot import {module}");
             q2c_testkit::skip("others_read_the_same", &reason);
             continue;
@@ -59,7 +59,7 @@ fn others_read_the_same() {
         let output = run(&format!("{script}{PRINT}")).unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{module}: {errors}");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(said, EXPECTED, "{module}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed, EXPECTED, "{module}");
     }
 }

@@ -83,8 +83,8 @@ fn what_several_threads_write_is_read_back() {
     let (_folder, path) = place();
     let writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
     let mut writer = writer.with_threads().unwrap();
-    for some in records.chunks(5_000) {
-        writer.push(some).unwrap();
+    for slice in records.chunks(5_000) {
+        writer.push(slice).unwrap();
     }
     writer.finish().unwrap();
     assert!(read(&path, &Scan::new()).unwrap() == records);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Imports files with these texts as one trace.
-fn together(texts: &[&str]) -> ImportedRecords {
+fn merge_texts(texts: &[&str]) -> ImportedRecords {
     let folder = tempfile::tempdir().unwrap();
     let path = |at| folder.path().join(format!("part-{at}"));
     let paths: Vec<PathBuf> = (0..texts.len()).map(path).collect();
@@ -28,22 +28,22 @@ fn parts_of_a_trace_are_the_trace() {
         format!("{},{op},{},4096,{us}\n", n % 7, n * 4096)
     };
     let whole: String = (0..50_000).map(line).collect();
-    let part = |part: u64| -> String {
-        let numbers = (0..50_000).filter(|n| n % 3 == (part + 1) % 3);
+    let part = |index: u64| -> String {
+        let numbers = (0..50_000).filter(|n| n % 3 == (index + 1) % 3);
         numbers.map(line).collect()
     };
     let parts = [0, 1, 2].map(part);
-    let (mut records, meta) = together(&[&parts[0], &parts[1], &parts[2]]).unwrap();
-    let (whole, of_whole) = together(&[&whole]).unwrap();
+    let (mut records, meta) = merge_texts(&[&parts[0], &parts[1], &parts[2]]).unwrap();
+    let (whole, whole_meta) = merge_texts(&[&whole]).unwrap();
     let ids: BTreeSet<u64> = records.iter().map(|record| record.id).collect();
     assert_eq!(ids.len(), records.len());
     let lanes: BTreeSet<u32> = records.iter().map(|record| record.lane).collect();
     assert_eq!(lanes, BTreeSet::from([0, 1, 2]));
-    for (record, one) in records.iter_mut().zip(&whole) {
-        (record.id, record.lane) = (one.id, one.lane);
+    for (record, expected) in records.iter_mut().zip(&whole) {
+        (record.id, record.lane) = (expected.id, expected.lane);
     }
     assert_eq!(records, whole);
-    assert_eq!(meta.start_unix_ns, of_whole.start_unix_ns);
+    assert_eq!(meta.start_unix_ns, whole_meta.start_unix_ns);
     assert_eq!(meta.source, "alibaba");
     assert_eq!(meta.facts["input.2"], "part-2");
 }
@@ -53,20 +53,20 @@ fn devices_that_a_source_numbers_itself_are_kept_apart() {
     let line = |host: &str, at: u64| format!("{at},{host},0,Read,0,512,5\n");
     let first = line("usr", 128_166_372_003_061_629);
     let second = line("src", 128_166_372_003_061_630);
-    let (records, meta) = together(&[&first, &second]).unwrap();
+    let (records, meta) = merge_texts(&[&first, &second]).unwrap();
     let devices = records.iter().map(|record| record.device.to_string());
     let devices: Vec<String> = devices.collect();
     assert_eq!(devices, ["0:1", "0:2"]);
     assert_eq!(records[1].queue_ns, Some(Nanos(100)));
     assert_eq!(meta.facts["device.0:2"], "1:0 of part-1, host src");
     let csv = |disk: &str| format!("time_us,op,size,disk\n1,R,512,{disk}\n");
-    let (_, meta) = together(&[&csv("sda"), &csv("sdb")]).unwrap();
+    let (_, meta) = merge_texts(&[&csv("sda"), &csv("sdb")]).unwrap();
     assert_eq!(meta.facts["device.0:2"], "sdb (part-1)");
 }
 
 #[test]
 fn clocks_must_be_the_same() {
-    let error = together(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
+    let error = merge_texts(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
     tells(&error, "merge ");
     tells(&error, "part-1: expected times of one clock: Unix time in ");
     tells(&error, "found `");
@@ -76,7 +76,7 @@ fn clocks_must_be_the_same() {
 #[test]
 fn starts_ten_years_apart_are_of_two_clocks() {
     let csv = |at: &str| format!("time_ms,op,size\n{at},R,512\n");
-    let error = together(&[&csv("0"), &csv("1705314645123")]).unwrap_err();
+    let error = merge_texts(&[&csv("0"), &csv("1705314645123")]).unwrap_err();
     tells(
         &error,
         "part-1: expected times within ten years of those in ",
@@ -89,7 +89,7 @@ fn the_error_of_one_is_told() {
     let line = |n: u64| format!("1,R,512,512,{}\n", 1_577_808_000_000_000 + n);
     let good: String = (0..100_000).map(line).collect();
     let bad = format!("{good}1,R,512,oops,1577808000100001\n");
-    let error = together(&[&good, &bad, &good]).unwrap_err();
+    let error = merge_texts(&[&good, &bad, &good]).unwrap_err();
     tells(&error, "part-1, line 100001, length: expected");
     let folder = tempfile::tempdir().unwrap();
     let paths = ["absent", "absent too"].map(|name| folder.path().join(name));
@@ -100,7 +100,7 @@ fn the_error_of_one_is_told() {
 /// A truncated q2c trace is a bad input, not a trace that cannot be written.
 #[test]
 fn a_part_that_is_a_cut_trace_is_told() {
-    let error = together(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
+    let error = merge_texts(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
     assert!(error.starts_with("open trace "), "{error}");
     let (_folder, cut) = place();
     fs::write(&cut, "PAR1 and no more").unwrap();
@@ -145,8 +145,8 @@ fn traces_can_be_merged_again() {
     let wanted: Vec<u64> = (0..2_000).map(|n| n / 2 * 20 + n % 2 * 12).collect();
     assert_eq!(starts, wanted);
     for (at, record) in records.iter().enumerate() {
-        let place = |id| records.iter().position(|r| r.id == id).unwrap();
-        let merged = record.merged_into.map(place);
+        let index_of = |id| records.iter().position(|r| r.id == id).unwrap();
+        let merged = record.merged_into.map(index_of);
         let wanted = (at / 2 % 3 == 1).then(|| at - 2);
         assert_eq!(merged, wanted, "{at}");
     }

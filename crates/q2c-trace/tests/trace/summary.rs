@@ -6,9 +6,9 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceSummary}
 use q2c_trace::TraceCounter;
 
 fn count(records: &[IoRecord]) -> TraceSummary {
-    let mut counting = TraceCounter::default();
-    records.chunks(3).for_each(|some| counting.add(some));
-    counting.finish()
+    let mut counter = TraceCounter::default();
+    records.chunks(3).for_each(|slice| counter.add(slice));
+    counter.finish()
 }
 
 fn user(op: Op, bytes: u64, lane: u32, submit: u64, reap: u64) -> IoRecord {

@@ -8,13 +8,12 @@ use std::sync::atomic::AtomicBool;
 /// Writes `records` to a new trace, in slices of `push` records.
 pub(crate) fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
     let mut writer = TraceWriter::create(path, meta.clone()).unwrap();
-    for some in records.chunks(push) {
-        writer.push(some).unwrap();
+    for slice in records.chunks(push) {
+        writer.push(slice).unwrap();
     }
     assert_eq!(writer.finish().unwrap(), records.len() as u64);
 }
 
-/// All records that a scan yields.
 pub(crate) fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
     let parts: Result<Vec<Vec<IoRecord>>, TraceError> =
         TraceReader::open(path)?.records(scan)?.collect();
@@ -28,7 +27,6 @@ pub(crate) fn stating(change: impl FnOnce(&mut ImportOptions)) -> ImportOptions 
     options
 }
 
-/// Parses a column map as a user types it.
 pub(crate) fn columns(map: &str) -> Vec<ColumnMap> {
     ColumnMap::parse_list(map).unwrap()
 }
@@ -52,7 +50,6 @@ pub(crate) fn import(
     Ok((records, meta))
 }
 
-/// Imports the file at `path` into the new file `trace`.
 pub(crate) fn import_to_file(
     format: &str,
     path: &Path,
@@ -64,7 +61,6 @@ pub(crate) fn import_to_file(
     Ok(imported.0)
 }
 
-/// Asserts that a message holds these words.
 #[track_caller]
 pub(crate) fn tells(message: &str, words: &str) {
     assert!(message.contains(words), "{message}\nlacks: {words}");
@@ -83,7 +79,6 @@ pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The device 259:`minor`.
 pub(crate) fn device(minor: u32) -> DevId {
     DevId { major: 259, minor }
 }

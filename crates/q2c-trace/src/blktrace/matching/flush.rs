@@ -72,7 +72,7 @@ impl Matcher {
         true
     }
 
-    /// Counts one kernel flush less at the driver. Returns `None` for any other event.
+    /// Counts a kernel flush as ended, and returns the device's flushes; `None` for other events.
     pub(super) fn end_kernel_flush(&mut self, event: &BlktraceEvent) -> Option<KernelFlushes> {
         let kernel_flushes = self.flushing.get_mut(&event.device);
         let kernel_flushes =

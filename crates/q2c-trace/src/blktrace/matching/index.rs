@@ -60,7 +60,7 @@ impl<const KEY: bool> Index<KEY> {
         window: &'a SlotRing,
         event: &BlktraceEvent,
     ) -> impl Iterator<Item = (u32, &'a Slot)> + use<'a, KEY> {
-        let mut next = self.buckets[self.bucket(event.device, event.sector)].0;
+        let (mut next, _last) = self.buckets[self.bucket(event.device, event.sector)];
         let slots = std::iter::from_fn(move || {
             let id = next;
             let slot = (id != NIL).then(|| window.get(id))?;
@@ -86,7 +86,7 @@ impl<const KEY: bool> Index<KEY> {
     fn append(&mut self, window: &mut SlotRing, id: u32) {
         let slot = window.get(id);
         let bucket = self.bucket(slot.device, Self::sector(slot));
-        let last = self.buckets[bucket].1;
+        let (_first, last) = self.buckets[bucket];
         *Self::links(window.get_mut(id)) = Links {
             before: last,
             after: NIL,

@@ -35,9 +35,9 @@ impl Matcher {
     /// of the plug list.
     fn find_ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
         let fits = |(id, slot): &(u32, &Slot)| {
-            let same = slot.device == event.device && slot.to == event.sector;
-            let open = *id != member && slot.state & WAITING != 0;
-            same && open && kind(slot.category) == kind(event.category)
+            let is_adjacent = slot.device == event.device && slot.to == event.sector;
+            let can_carry = *id != member && slot.state & WAITING != 0;
+            is_adjacent && can_carry && kind(slot.category) == kind(event.category)
         };
         self.at_end(event).filter(fits).last().map(|(id, _)| id)
     }
@@ -48,7 +48,7 @@ impl Matcher {
         self.remove_from_indexes(member);
         self.remove_from_indexes(carrier);
         let slot = self.window.get_mut(member);
-        self.rests -= u64::from(std::mem::take(&mut slot.rest));
+        self.split_rests -= u64::from(std::mem::take(&mut slot.is_split_rest));
         let (from, to, first) = (slot.from, slot.to, slot.first);
         (slot.state, slot.carrier) = (MERGED, carrier);
         slot.next = first;
@@ -68,12 +68,12 @@ impl Matcher {
         let slot = self.window.get_mut(carrier);
         slot.from = slot.from.min(from);
         slot.to = slot.to.max(to);
-        let before = slot.last;
+        let old_last = slot.last;
         slot.last = last;
-        if before == NIL {
+        if old_last == NIL {
             slot.first = first;
         } else {
-            self.window.get_mut(before).next = first;
+            self.window.get_mut(old_last).next = first;
         }
         self.starts.insert(&mut self.window, carrier);
         if self.window.get(carrier).state & WAITING != 0 {
@@ -81,8 +81,8 @@ impl Matcher {
         }
     }
 
-    /// Makes the I/O end where the event does. If it is longer, a split record was lost; if it is
-    /// shorter, a merge record. If the event's time was corrected, the I/O is marked as well.
+    /// Makes the I/O end where the event does. A longer I/O shows that a split record was lost, a
+    /// shorter one that a merge record was. If the event's time was corrected, the I/O is marked.
     pub(super) fn fit_end(&mut self, id: u32, event: &BlktraceEvent) {
         if event.category & category::UNTIMED != 0 {
             self.window.get_mut(id).category |= category::UNTIMED;
@@ -134,24 +134,24 @@ impl Matcher {
         }
     }
 
-    /// Cuts a queued bio at a sector within it. The rest becomes an I/O with the queueing time of
-    /// the whole bio.
+    /// Cuts a queued bio at a sector within it. The sectors from there on become an I/O with the
+    /// queueing time of the whole bio.
     pub(super) fn cut(&mut self, id: u32, at: u64) {
         self.counts.splits += 1;
         self.counts.ios += 1;
         let slot = self.window.get_mut(id);
         slot.span.flags = OpFlags::SPLIT;
-        let mut rest = *slot;
-        let front = (at - slot.from) * 512;
+        let mut second = *slot;
+        let front_bytes = (at - slot.from) * 512;
         slot.to = at;
-        (slot.span.sector, slot.span.bytes) = (slot.from, front);
-        self.rests += u64::from(!std::mem::take(&mut slot.rest));
-        rest.from = at;
-        rest.span.sector = at;
-        rest.span.bytes = rest.span.bytes.saturating_sub(front);
-        (rest.by_start, rest.by_end) = <(Links, Links)>::default();
-        rest.rest = true;
-        (rest.span.lane, rest.span.depth_at_submit) = self.lanes.enter(rest.span.pid);
-        self.add_slot(rest);
+        (slot.span.sector, slot.span.bytes) = (slot.from, front_bytes);
+        self.split_rests += u64::from(!std::mem::take(&mut slot.is_split_rest));
+        second.from = at;
+        second.span.sector = at;
+        second.span.bytes = second.span.bytes.saturating_sub(front_bytes);
+        (second.by_start, second.by_end) = <(Links, Links)>::default();
+        second.is_split_rest = true;
+        (second.span.lane, second.span.depth_at_submit) = self.lanes.enter(second.span.pid);
+        self.add_slot(second);
     }
 }

@@ -79,9 +79,10 @@ pub struct Matcher {
     ends: Index<BY_END>,
     lanes: Lanes,
     limit: usize,
+    /// Number of gaps in the records so far. Each slot has the number of its first event.
     epoch: u32,
-    /// Number of slots with [`Slot::rest`] set; while it is 0, `queue` skips a search.
-    rests: u64,
+    /// Number of slots with [`Slot::is_split_rest`] set; while it is 0, `queue` skips a search.
+    split_rests: u64,
     /// Devices with at least one Q. `last_device` saves the look-up for successive events of one.
     queued_devices: IntMap<u32, ()>,
     last_device: Option<u32>,
@@ -110,7 +111,7 @@ impl Matcher {
             lanes: Lanes::default(),
             limit: limit.max(1),
             epoch: 0,
-            rests: 0,
+            split_rests: 0,
             queued_devices: IntMap::default(),
             last_device: None,
             flushing: IntMap::default(),
@@ -239,12 +240,12 @@ impl Matcher {
                 self.queued_devices.insert(event.device, ());
             }
         }
-        if self.rests > 0
+        if self.split_rests > 0
             && let Some(id) = self.find_exact(event, QUEUED)
-            && std::mem::take(&mut self.window.get_mut(id).rest)
+            && std::mem::take(&mut self.window.get_mut(id).is_split_rest)
         {
             // Older kernels queue the rest of a split again.
-            self.rests -= 1;
+            self.split_rests -= 1;
             return;
         }
         let id = self.add_io(event, QUEUED);
@@ -275,7 +276,7 @@ impl Matcher {
 
     fn become_request(&mut self, id: u32, state: SlotStage) {
         let slot = self.window.get_mut(id);
-        self.rests -= u64::from(std::mem::take(&mut slot.rest));
+        self.split_rests -= u64::from(std::mem::take(&mut slot.is_split_rest));
         slot.state = state;
         if state & WAITING != 0 && !slot.by_end.listed {
             self.ends.insert(&mut self.window, id);
@@ -404,7 +405,7 @@ impl Matcher {
             if slot.state == MERGED {
                 slot.span.merged_into = number;
             }
-            self.rests -= u64::from(std::mem::take(&mut slot.rest));
+            self.split_rests -= u64::from(std::mem::take(&mut slot.is_split_rest));
             slot.state = OVER;
             self.lanes.leave(slot.span.lane);
             next = if next == id { slot.first } else { slot.next };
@@ -423,7 +424,7 @@ impl Matcher {
         };
         // The fate of an I/O whose times no figure may use is unknown.
         let untimed = self.window.get(id).category & category::UNTIMED != 0;
-        let ios = self.end_request(id, |_| ());
+        let ios = self.end_request(id, |_span| ());
         if !untimed {
             *self.counts.unmatched.entry("never completed").or_default() += ios;
         }
@@ -478,7 +479,7 @@ impl Lanes {
     /// included.
     fn enter(&mut self, pid: u32) -> (u32, u32) {
         let lane = match self.last {
-            Some((last, lane)) if last == pid => lane,
+            Some((last_pid, lane)) if last_pid == pid => lane,
             _ => self.lane_of(pid),
         };
         self.last = Some((pid, lane));
@@ -488,12 +489,12 @@ impl Lanes {
     }
 
     fn lane_of(&mut self, pid: u32) -> u32 {
-        let new = self.in_flight.len();
-        if new >= Self::MAX_LANES {
-            return self.numbers.get(&pid).copied().unwrap_or(new as u32 - 1);
+        let lanes = self.in_flight.len();
+        if lanes >= Self::MAX_LANES {
+            return self.numbers.get(&pid).copied().unwrap_or(lanes as u32 - 1);
         }
-        let lane = *self.numbers.entry(pid).or_insert(new as u32);
-        if lane as usize == new {
+        let lane = *self.numbers.entry(pid).or_insert(lanes as u32);
+        if lane as usize == lanes {
             self.in_flight.push(0);
         }
         lane

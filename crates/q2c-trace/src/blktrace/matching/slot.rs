@@ -4,7 +4,7 @@ use super::super::event::{self, BlktraceEvent, category};
 use crate::span::{NONE, NONE_32, Span};
 use q2c_model::{Layer, Op, OpFlags};
 
-/// The slot name that means no slot.
+/// A slot's name (see [`SlotRing`]) that stands for no slot.
 pub(super) const NIL: u32 = u32::MAX;
 
 /// The stage of an I/O, as one bit, so that a search can accept several stages.
@@ -52,7 +52,7 @@ impl Default for Links {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// The I/O; its operation, most of its flags and its id are set when it is handed out, and
-    /// `merged_into` gets the id of the carrier. Merges and partial completions leave its sector.
+    /// `merged_into` gets the id of the carrier. Merges and partial completions keep its sector.
     pub(super) span: Span,
     /// Incomplete sectors of the request: the first, and the sector after the last.
     pub(super) from: u64,
@@ -70,8 +70,8 @@ pub(super) struct Slot {
     pub(super) by_start: Links,
     pub(super) by_end: Links,
     pub(super) state: SlotStage,
-    /// True for the rest of a split until its next event, because older kernels report its Q again.
-    pub(super) rest: bool,
+    /// True for a split's second part until its next event: older kernels report its Q again.
+    pub(super) is_split_rest: bool,
 }
 
 /// The category bits that a request's events share: direction, discard, passthrough, zone.
@@ -119,7 +119,7 @@ impl Slot {
             by_start: Links::default(),
             by_end: Links::default(),
             state,
-            rest: false,
+            is_split_rest: false,
         }
     }
 

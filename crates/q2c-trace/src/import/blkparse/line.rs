@@ -13,7 +13,7 @@ pub(super) type BlkparseLine<'a> = (BlktraceEvent, Option<&'a [u8]>);
 #[derive(Debug)]
 pub(super) struct BlkparseLineFormat {
     pub(super) pattern: BlkparsePattern,
-    pub(super) default: bool,
+    pub(super) is_default: bool,
     /// The operation of all requests, if the lines lack it.
     pub(super) op: Option<Op>,
 }
@@ -22,11 +22,11 @@ impl BlkparseLineFormat {
     /// Parses the event of a line; `None` for a message or a line of the summary.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Option<BlkparseLine<'a>>, BadLine> {
         let mut parts = LineParts::default();
-        let split = (self.pattern).split(line, |field, text| parts.take(field, text));
+        let split = (self.pattern).split(line, |field, text| parts.store(field, text));
         if split.is_err() && is_summary(line) {
             return Ok(None);
         }
-        let rest = split?;
+        let tail = split?;
         let Some(action) = action_number(parts.action)? else {
             return Ok(None);
         };
@@ -35,8 +35,8 @@ impl BlkparseLineFormat {
             Some(op) => category_of_op(op),
             None => category_of(parts.rwbs)?,
         };
-        if self.default {
-            parse_tail(&mut parts, rest.trim_ascii())?;
+        if self.is_default {
+            parse_tail(&mut parts, tail.trim_ascii())?;
         }
         parts.into_line().map(Some)
     }
@@ -68,7 +68,7 @@ struct LineParts<'a> {
 
 impl<'a> LineParts<'a> {
     /// Stores the text of one field of `blkparse -f`, given by its letter.
-    fn take(&mut self, field: u8, text: &'a [u8]) -> Result<(), BadLine> {
+    fn store(&mut self, field: u8, text: &'a [u8]) -> Result<(), BadLine> {
         let event = &mut self.event;
         match field {
             b'a' => self.action = text,
@@ -97,8 +97,8 @@ impl<'a> LineParts<'a> {
     fn into_line(mut self) -> Result<BlkparseLine<'a>, BadLine> {
         self.event.time = time_of(self.seconds, self.nanos)?;
         let event = &mut self.event;
-        let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
-        let (major, minor) = (small(self.major, 1 << 12), small(self.minor, 1 << 20));
+        let below = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
+        let (major, minor) = (below(self.major, 1 << 12), below(self.minor, 1 << 20));
         let (Some(major), Some(minor)) = (major, minor) else {
             let device = format!("{},{}", self.major, self.minor);
             let expected = "a major below 4096 and a minor below 1048576";
@@ -143,9 +143,9 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// zero as 2^64 - x ns, with the seconds truncated to 32 bits.
 fn time_of(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
     const MAX_SECONDS: u128 = (1 << 64) / NS_PER_S as u128;
-    const CUT_NS: u128 = (MAX_SECONDS - MAX_SECONDS % (1 << 32)) * NS_PER_S as u128;
+    const TRUNCATED_NS: u128 = (MAX_SECONDS - MAX_SECONDS % (1 << 32)) * NS_PER_S as u128;
     let printed = u128::from(seconds) * u128::from(NS_PER_S) + u128::from(nanos);
-    let wrapped = printed + CUT_NS + u128::from(MAX_EARLY_NS);
+    let wrapped = printed + TRUNCATED_NS + u128::from(MAX_EARLY_NS);
     // Only wrapped times come within a day below 2^64.
     let early = wrapped.checked_sub(1 << 64);
     let early = early.filter(|ns| *ns <= u128::from(MAX_EARLY_NS));
@@ -165,63 +165,63 @@ fn parse_tail<'a>(parts: &mut LineParts<'a>, text: &'a [u8]) -> Result<(), BadLi
     match event.action {
         action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => return Ok(()),
         action::SPLIT => {
-            let (sector, rest) = split_number(text, "sector")?;
-            let rest = rest.strip_prefix(b"/").unwrap_or_default();
+            let (sector, after) = split_number(text, "sector")?;
+            let second = after.strip_prefix(b"/").unwrap_or_default();
             event.sector = sector;
-            event.split_at = split_number(rest.trim_ascii_start(), "sector of the rest")?.0;
+            (event.split_at, _) = split_number(second.trim_ascii_start(), "sector of the rest")?;
             // The text lacks the length, which only must be above zero.
             parts.bytes = 512;
             return Ok(());
         }
         _ => {}
     }
-    let ends = matches!(event.action, action::COMPLETE | action::REQUEUE);
-    let (extent, rest) = parse_range(text, ends)?;
+    let has_error = matches!(event.action, action::COMPLETE | action::REQUEUE);
+    let (extent, after) = parse_range(text, has_error)?;
     (event.sector, parts.bytes) = extent;
     parts.has_sector = text.first().is_some_and(u8::is_ascii_digit);
-    let last = split_brackets(rest, ends)?;
-    if ends {
-        event.error = parse_errno(last)?;
+    let in_brackets = split_brackets(after, has_error)?;
+    if has_error {
+        event.error = parse_errno(in_brackets)?;
     } else {
-        parts.comm = last;
+        parts.comm = in_brackets;
     }
     Ok(())
 }
 
-/// Returns (sector, length in bytes) and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4
+/// Returns (sector, length in bytes) and the text after them. The text is `8 + 4 [...]`, or `8 + 4
 /// ( 12) [...]` with -t. Without data, a completion has only its sector, and another event has
 /// neither.
-fn parse_range(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
+fn parse_range(text: &[u8], has_error: bool) -> Result<((u64, u64), &[u8]), BadLine> {
     if !text.first().is_some_and(u8::is_ascii_digit) {
         return Ok(((0, 0), text));
     }
-    let (sector, rest) = split_number(text, "sector")?;
-    match rest.strip_prefix(b"+") {
-        Some(rest) => {
-            let rest = rest.trim_ascii_start();
-            let end = rest.iter().position(|byte| !byte.is_ascii_digit());
-            let (count, rest) = rest.split_at(end.unwrap_or(rest.len()));
-            Ok(((sector, parse_blocks(count)?), rest))
+    let (sector, after) = split_number(text, "sector")?;
+    match after.strip_prefix(b"+") {
+        Some(after) => {
+            let after = after.trim_ascii_start();
+            let end = after.iter().position(|byte| !byte.is_ascii_digit());
+            let (count, after) = after.split_at(end.unwrap_or(after.len()));
+            Ok(((sector, parse_blocks(count)?), after))
         }
         // In a passthrough command, the number is the length, and the command follows.
-        None if !ends => Ok(((0, 0), rest)),
-        None => Ok(((sector, 0), rest)),
+        None if !has_error => Ok(((0, 0), after)),
+        None => Ok(((sector, 0), after)),
     }
 }
 
 /// A number and the text after it, without leading blanks.
 fn split_number<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
-    let (number, rest) = text.split_at(end.unwrap_or(text.len()));
-    Ok((whole_number(number, field)?, rest.trim_ascii_start()))
+    let (number, after) = text.split_at(end.unwrap_or(text.len()));
+    Ok((whole_number(number, field)?, after.trim_ascii_start()))
 }
 
-fn split_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
+fn split_brackets(text: &[u8], has_error: bool) -> Result<&[u8], BadLine> {
     let inside = || {
         let from = memchr::memchr(b'[', text)?;
         text[from + 1..].strip_suffix(b"]")
     };
-    let expected = if ends {
+    let expected = if has_error {
         "a place and [error], such as 8 + 8 [0]"
     } else {
         "a place and [process], such as 8 + 8 [fio]"
@@ -285,26 +285,26 @@ fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
 /// Zone operations begin with Z.
 fn category_of(text: &[u8]) -> Result<u32, BadLine> {
     let wrong = || bad("RWBS", "letters of FDWRNASMBZ, such as R, WS or FWFS", text);
-    if let Some(rest) = text.strip_prefix(b"Z") {
-        return match rest {
+    if let Some(zone_letters) = text.strip_prefix(b"Z") {
+        return match zone_letters {
             [b'A' | b'R' | b'F' | b'O' | b'C', ..] => Ok(category::ZONE),
             _ => Err(wrong()),
         };
     }
-    let (flush, rest) = match text.strip_prefix(b"F") {
-        Some(rest) => (category::FLUSH, rest),
+    let (flush, letters) = match text.strip_prefix(b"F") {
+        Some(letters) => (category::FLUSH, letters),
         None => (0, text),
     };
-    let (first, rest) = rest.split_first().ok_or_else(wrong)?;
+    let (op_letter, flag_letters) = letters.split_first().ok_or_else(wrong)?;
     let mut category = flush
-        | match first {
+        | match op_letter {
             b'D' => category::DISCARD | category::WRITE,
             b'W' => category::WRITE,
             b'R' => category::READ,
             b'N' => 0,
             _ => return Err(wrong()),
         };
-    for letter in rest {
+    for letter in flag_letters {
         category |= match letter {
             b'F' => category::FUA,
             b'A' => category::AHEAD,
@@ -350,11 +350,11 @@ impl BlkparsePattern {
     /// Parses a format. `\n`, `\t` and `\\` are escapes, as in blkparse.
     pub(super) fn parse(text: &str) -> Result<BlkparsePattern, PatternFault> {
         let mut items = Vec::new();
-        let mut rest = text.chars();
-        while let Some(c) = rest.next() {
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
             let item = match c {
-                '%' => parse_field(&mut rest)?,
-                '\\' => match rest.next() {
+                '%' => parse_field(&mut chars)?,
+                '\\' => match chars.next() {
                     Some('n' | 't' | 'r') => PatternItem::Blanks,
                     Some(c) if c.is_ascii() => PatternItem::Byte(c as u8),
                     _ => return Err(("\\n, \\t or \\\\", quote(text))),
@@ -368,21 +368,21 @@ impl BlkparsePattern {
         Ok(BlkparsePattern(items))
     }
 
-    /// Checks that the format has every field that an event needs. `whole` is true if the format
+    /// Checks that the format has every field that an event needs. `complete` is true if the format
     /// describes the line to its end, `stated` if the user states the operation.
-    pub(super) fn check_fields(self, whole: bool, stated: bool) -> Result<Self, PatternFault> {
+    pub(super) fn check_fields(self, complete: bool, stated: bool) -> Result<Self, PatternFault> {
         let has = |field| self.has(field);
-        let require = [
+        let requirements = [
             (has(b'a'), "%a, the action"),
             (has(b'T') && has(b't'), "%T and %t, the time"),
             (
                 has(b'd') || stated,
                 "%d, the kind of request (or the option --op)",
             ),
-            (has(b'S') || !whole, "%S, the sector"),
-            (has(b'n') || has(b'N') || !whole, "%n or %N, the length"),
+            (has(b'S') || !complete, "%S, the sector"),
+            (has(b'n') || has(b'N') || !complete, "%n or %N, the length"),
         ];
-        match require.into_iter().find(|(has, _)| !has) {
+        match requirements.into_iter().find(|(is_met, _)| !is_met) {
             Some((_, missing)) => Err((missing, "a format without it".to_owned())),
             None => Ok(self),
         }
@@ -392,52 +392,52 @@ impl BlkparsePattern {
         self.0.contains(&PatternItem::Field(field))
     }
 
-    /// Splits a line and passes each field's text to `take`. Returns the text after the last item.
+    /// Splits a line and passes each field's text to `store`. Returns the text after the last item.
     pub(super) fn split<'a>(
         &self,
         line: &'a [u8],
-        mut take: impl FnMut(u8, &'a [u8]) -> Result<(), BadLine>,
+        mut store: impl FnMut(u8, &'a [u8]) -> Result<(), BadLine>,
     ) -> Result<&'a [u8], BadLine> {
-        let mut rest = line;
-        for (at, item) in self.0.iter().enumerate() {
+        let mut text = line;
+        for (index, item) in self.0.iter().enumerate() {
             match item {
-                PatternItem::Blanks => rest = rest.trim_ascii_start(),
+                PatternItem::Blanks => text = text.trim_ascii_start(),
                 PatternItem::Byte(byte) => {
                     // Blanks before this byte pad the field before it.
-                    let after = rest.strip_prefix(&[*byte]);
-                    let after = after.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
-                    rest = after.ok_or_else(|| unlike_format(line))?;
+                    let after = text.strip_prefix(&[*byte]);
+                    let after = after.or_else(|| text.trim_ascii_start().strip_prefix(&[*byte]));
+                    text = after.ok_or_else(|| unlike_format(line))?;
                 }
                 PatternItem::Field(field) => {
-                    rest = rest.trim_ascii_start();
-                    let len = self.field_length(*field, rest, at);
-                    take(*field, rest[..len].trim_ascii_end())?;
-                    rest = &rest[len..];
+                    text = text.trim_ascii_start();
+                    let len = self.field_length(*field, text, index);
+                    store(*field, text[..len].trim_ascii_end())?;
+                    text = &text[len..];
                 }
             }
         }
-        Ok(rest)
+        Ok(text)
     }
 
-    fn field_length(&self, field: u8, rest: &[u8], at: usize) -> usize {
+    fn field_length(&self, field: u8, text: &[u8], index: usize) -> usize {
         match field {
             b'a' | b'd' | b'C' | b'P' | b'u' | b'U' | b'g' | b'G' => {}
-            b'D' => return device_length(rest),
-            _ => return end_of_digits(rest, usize::from(rest.first() == Some(&b'-'))),
+            b'D' => return device_length(text),
+            _ => return end_of_digits(text, usize::from(text.first() == Some(&b'-'))),
         }
-        let after = &self.0[at + 1..];
+        let later = &self.0[index + 1..];
         let is_field = |item: &PatternItem| matches!(item, PatternItem::Field(_));
-        let end = match after.first() {
+        let end = match later.first() {
             // A name may hold any character. If no field follows it, the name ends at the last
             // occurrence of the character after it.
-            Some(PatternItem::Byte(byte)) if field == b'C' && !after.iter().any(is_field) => {
-                rest.iter().rposition(|other| other == byte)
+            Some(PatternItem::Byte(byte)) if field == b'C' && !later.iter().any(is_field) => {
+                text.iter().rposition(|other| other == byte)
             }
-            Some(PatternItem::Byte(byte)) => memchr::memchr(*byte, rest),
-            _ if field == b'C' && after.iter().all(|item| *item == PatternItem::Blanks) => None,
-            _ => rest.iter().position(u8::is_ascii_whitespace),
+            Some(PatternItem::Byte(byte)) => memchr::memchr(*byte, text),
+            _ if field == b'C' && later.iter().all(|item| *item == PatternItem::Blanks) => None,
+            _ => text.iter().position(u8::is_ascii_whitespace),
         };
-        end.unwrap_or(rest.len())
+        end.unwrap_or(text.len())
     }
 }
 
@@ -446,10 +446,10 @@ fn unlike_format(line: &[u8]) -> BadLine {
 }
 
 /// Parses the text after a percent sign: a minus for left alignment, a width, a letter.
-fn parse_field(rest: &mut std::str::Chars<'_>) -> Result<PatternItem, PatternFault> {
+fn parse_field(chars: &mut std::str::Chars<'_>) -> Result<PatternItem, PatternFault> {
     const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
     let is_padding = |c: &char| matches!(c, '-' | '0'..='9');
-    let letter = rest.find(|c| !is_padding(c));
+    let letter = chars.find(|c| !is_padding(c));
     let letter = letter.ok_or_else(|| (EXPECTED, "% at the end".to_owned()))?;
     if letter == '%' {
         return Ok(PatternItem::Byte(b'%'));
@@ -462,8 +462,8 @@ fn parse_field(rest: &mut std::str::Chars<'_>) -> Result<PatternItem, PatternFau
 
 /// Index after the digits that begin at `from`.
 fn end_of_digits(text: &[u8], from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    let tail = text.get(from..).unwrap_or_default();
+    from + tail.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Length of a device such as `8,0`, with the padding after the comma.

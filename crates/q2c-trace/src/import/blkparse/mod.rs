@@ -37,12 +37,12 @@ fn sniff(head: &[u8]) -> bool {
     };
     let form = BlkparseLineFormat {
         pattern,
-        default: true,
+        is_default: true,
         op: None,
     };
     let mut has_event = false;
-    let mut first = complete_lines(head).take(MAX_HEAD_LINES as usize);
-    first.all(|line| {
+    let mut first_lines = complete_lines(head).take(MAX_HEAD_LINES as usize);
+    first_lines.all(|line| {
         let parsed = form.parse(line);
         has_event |= matches!(parsed, Ok(Some((_, Some(_)))));
         parsed.is_ok()
@@ -63,11 +63,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         refuse_stated(options.op, path, "blkparse's text with RWBS", "--op")?;
     }
     let form = BlkparseLineFormat {
-        default: given.is_none(),
+        is_default: given.is_none(),
         op: options.op_or_assumed().filter(|_| !pattern.has(b'd')),
         pattern,
     };
-    let is_default = form.default;
+    let is_default = form.is_default;
     let sequences = Sequences::default();
     let read = super::event_text::import(from, &mut BlkparseParser { form, sequences });
     let mut meta = read.map_err(|mut error| {
@@ -95,7 +95,7 @@ impl EventLine for BlkparseParser {
     const ZERO_NS: u64 = MAX_EARLY_NS;
     const GAPS_HIDE_ENDS: bool = false;
 
-    fn event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
+    fn parse_event(&mut self, line: &[u8], context: &mut EventContext) -> ParsedEvent {
         let Some((event, comm)) = self.form.parse(line)? else {
             return Ok(None);
         };

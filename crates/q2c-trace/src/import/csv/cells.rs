@@ -9,7 +9,7 @@ pub(super) struct CsvCells {
     reader: Reader,
     is_by_blanks: bool,
     text: Vec<u8>,
-    ends: Vec<usize>,
+    cell_ends: Vec<usize>,
     pub(super) count: usize,
 }
 
@@ -26,27 +26,28 @@ impl CsvCells {
             reader: builder.delimiter(delimiter).build(),
             is_by_blanks: delimiter == b' ',
             text: Vec::new(),
-            ends: vec![0; MAX_CELLS],
+            cell_ends: vec![0; MAX_CELLS],
             count: 0,
         })
     }
 
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        let cells = || line.split_whitespace().collect::<Vec<_>>();
-        let joined = self.is_by_blanks.then(|| cells().join(" "));
+        let words = || line.split_whitespace().collect::<Vec<_>>();
+        let joined = self.is_by_blanks.then(|| words().join(" "));
         let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
-        let (mut text, mut ends) = (0, 0);
+        let (mut text_bytes, mut cells) = (0, 0);
         let mut result = ReadRecordResult::InputEmpty;
+        // The line break tells the reader that the record is complete.
         for input in [line.as_bytes(), b"\n"] {
-            let (out, end) = (&mut self.text[text..], &mut self.ends[ends..]);
-            let (read, _, more_text, more_ends) = self.reader.read_record(input, out, end);
-            (text, ends, result) = (text + more_text, ends + more_ends, read);
+            let (out, end) = (&mut self.text[text_bytes..], &mut self.cell_ends[cells..]);
+            let (outcome, _, more_text, more_cells) = self.reader.read_record(input, out, end);
+            (text_bytes, cells, result) = (text_bytes + more_text, cells + more_cells, outcome);
             if !matches!(result, ReadRecordResult::InputEmpty) {
                 break;
             }
         }
-        self.count = ends;
+        self.count = cells;
         if matches!(result, ReadRecordResult::Record) {
             return Ok(());
         }
@@ -60,7 +61,7 @@ impl CsvCells {
 
     /// The cell at index `at` (from 0), without the blanks around it.
     pub(super) fn get(&self, at: usize) -> Option<&str> {
-        let ends = &self.ends[..self.count];
+        let ends = &self.cell_ends[..self.count];
         let end = *ends.get(at)?;
         let start = at.checked_sub(1).map_or(0, |before| ends[before]);
         let cell = std::str::from_utf8(self.text.get(start..end)?);

@@ -43,15 +43,15 @@ pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)
     (days > 0).then(|| ("midnights", format!("{days} ({meaning})")))
 }
 
-/// Adds the day to a time of day: the day of the preceding time `near`, or the next one if the time
-/// falls by more than 12 hours. A late row from before midnight, which would rise by almost a day,
+/// Adds the day to a time of day: the day of `previous`, the time before it, or the next day if the
+/// time falls by more than 12 hours. A late row from before midnight would rise by almost a day; it
 /// keeps the day before.
-pub(in crate::import) fn add_day(time: Nanos, near: Nanos) -> Nanos {
+pub(in crate::import) fn add_day(time: Nanos, previous: Nanos) -> Nanos {
     let hour = DAY.0 / 24;
-    let same_day = (near.0 - near.0 % DAY.0).saturating_add(time.0);
-    Nanos(if same_day.saturating_add(12 * hour) < near.0 {
+    let same_day = (previous.0 - previous.0 % DAY.0).saturating_add(time.0);
+    Nanos(if same_day.saturating_add(12 * hour) < previous.0 {
         same_day.saturating_add(DAY.0)
-    } else if near >= DAY && same_day > near.0.saturating_add(23 * hour) {
+    } else if previous >= DAY && same_day > previous.0.saturating_add(23 * hour) {
         same_day - DAY.0
     } else {
         same_day

@@ -97,13 +97,13 @@ pub(super) fn size_unit(name: &str) -> Option<u64> {
 
 /// The field that a header names, with or without a unit at its end.
 fn usual_field(header: &str) -> Option<Field> {
-    let by_name = |parts: &[String]| {
-        let name = parts.concat();
+    let by_name = |words: &[String]| {
+        let name = words.concat();
         let mut fields = fields_of(NAMES);
         fields.find_map(|(field, mut names)| names.any(|known| known == name).then_some(field))
     };
     let header_words = words(header);
-    let front = header_words.split_last().map_or(&[][..], |last| last.1);
+    let front = &header_words[..header_words.len().saturating_sub(1)];
     let has_unit = |field: &Field| {
         field.is_time() && unit_of(header).is_some()
             || field.is_size() && size_unit_of(header).is_some()
@@ -113,14 +113,14 @@ fn usual_field(header: &str) -> Option<Field> {
 }
 
 /// A text in lower case, with the micro sign as `u`.
-pub(super) fn to_small(text: &str) -> String {
+pub(super) fn to_lower(text: &str) -> String {
     text.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u")
 }
 
 /// The words of a header in lower case: `Response Time (us)` is `response`, `time`, `us`.
 fn words(header: &str) -> Vec<String> {
-    let small = to_small(header);
-    let split = small.split(|c: char| !c.is_alphanumeric());
+    let lower = to_lower(header);
+    let split = lower.split(|c: char| !c.is_alphanumeric());
     let non_empty = split.filter(|word| !word.is_empty());
     non_empty.map(str::to_owned).collect()
 }
@@ -223,11 +223,11 @@ pub(super) fn find_usual(header: &CsvCells, map: &[Mapping]) -> Result<Vec<Mappi
 /// `complete_us` is the end in the layer of the start, but `complete_ns` is always a column of the
 /// block layer.
 fn move_end_to_layer_of_start(usual: &mut [Mapping], map: &[Mapping], header: &CsvCells) {
-    let is_user = |column: &Column| {
+    let is_present = |column: &Column| {
         let field = Field::Column(*column);
         has(usual, field) || has(map, field)
     };
-    let has_user_start = USER.iter().any(is_user);
+    let has_user_start = USER.iter().any(is_present);
     for Mapping { field, at, .. } in usual {
         let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
         if *field == Field::Column(Column::CompleteNs) && has_user_start && !is_own_name {
@@ -238,12 +238,12 @@ fn move_end_to_layer_of_start(usual: &mut [Mapping], map: &[Mapping], header: &C
 
 /// Drops fields that contradict the map. Fields that contradict each other stay and fail later.
 fn drop_contradictions(usual: &mut Vec<Mapping>, map: &[Mapping]) {
-    let start = Field::Column(Column::SubmitNs);
+    let start_field = Field::Column(Column::SubmitNs);
     let goes_with =
         |others: &[Mapping], column: &Mapping| check_fields(&[others, &[*column]].concat()).is_ok();
     // A latency and an end contradict each other only if there is a start.
-    let start = usual.iter().find(|column| column.field == start).copied();
-    let start = Vec::from_iter(start.filter(|start| goes_with(map, start)));
+    let start_column = usual.iter().find(|c| c.field == start_field).copied();
+    let start = Vec::from_iter(start_column.filter(|start| goes_with(map, start)));
     let map_and_start = [map, &start].concat();
     usual.retain(|column| {
         start.contains(column) || goes_with(&map_and_start, column) || !goes_with(&start, column)
@@ -288,7 +288,7 @@ pub(super) fn check_addresses(
     head: &CsvHead<'_>,
 ) -> Result<(), ImportError> {
     let is_bare = |column: &Mapping| {
-        column.source == UNSTATED_UNIT
+        column.unit_source == UNSTATED_UNIT
             && column.field == Field::Offset
             && usual.iter().any(|usual| usual.at == column.at)
             && is_address(head.header.get(column.at).unwrap_or_default())

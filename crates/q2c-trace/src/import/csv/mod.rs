@@ -48,7 +48,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 pub struct CsvField {
     /// The field's name in a column map.
     pub name: &'static str,
-    /// What its cells hold; `None` if the field is a column of the trace.
+    /// Description of its cells; `None` if the field is a column of the trace.
     pub meaning: Option<&'static str>,
     /// Headers, in lower case and without a unit at their end, that stand for this field if no map
     /// names it.
@@ -91,7 +91,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         full,
         keep,
         waiting: Vec::new(),
-        left: Nanos::ZERO,
+        horizon: Nanos::ZERO,
     };
     while let Some(text) = lines.next_text().map_err(read_error(path))? {
         if text.as_ref().is_ok_and(|line| line.trim().is_empty()) {
@@ -110,7 +110,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
             Err(bad) => out.intake.bad(line, bad)?,
         }
     }
-    let mut leaving = window.leave(window.waiting.len());
+    let mut leaving = window.release(window.waiting.len());
     leaving.try_for_each(|request| out.take(request))?;
     let origin = out.rows.origin();
     let mut meta = out
@@ -176,26 +176,28 @@ fn read_plan(
     Ok(Some((CsvPlan::new(&head, line)?, names)))
 }
 
+/// The line of a request in the source, its start, and its record.
 type CsvRequest = (u64, Nanos, IoRecord);
 
-/// Most rows that are sorted from any order, because all of them are in memory: some 400 MB.
+/// Most rows that are sorted with --sort, because all of them are in memory: some 400 MB.
 const MAX_SORTED_ROWS: usize = 1 << 20;
 
 struct CsvWindow {
-    /// Number of waiting requests at which some leave, and how many then keep waiting. Rows sorted
-    /// by start need not wait; of rows in any order, none leaves before the end.
+    /// Number of waiting requests at which some leave, and how many of them then keep waiting.
+    /// Rows sorted by start do not wait; rows in any order all wait until the end.
     full: usize,
     keep: usize,
     waiting: Vec<CsvRequest>,
-    left: Nanos,
+    /// The start of the last request that left.
+    horizon: Nanos,
 }
 
 impl CsvWindow {
     /// Adds a request. Returns the requests that need not wait any longer, in order.
     fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
-        if request.1 < self.left {
+        if request.1 < self.horizon {
             let expected = "a start not before the requests more than 65536 rows above";
-            let early = format!("{} ns before", self.left.0 - request.1.0);
+            let early = format!("{} ns before", self.horizon.0 - request.1.0);
             return Err(BadLine::new("time goes back", "latency", expected, &early));
         }
         if self.waiting.len() == MAX_SORTED_ROWS {
@@ -204,14 +206,14 @@ impl CsvWindow {
         }
         self.waiting.push(request);
         let is_full = self.waiting.len() == self.full;
-        Ok(self.leave(if is_full { self.full - self.keep } else { 0 }))
+        Ok(self.release(if is_full { self.full - self.keep } else { 0 }))
     }
 
-    fn leave(&mut self, count: usize) -> impl Iterator<Item = CsvRequest> {
+    fn release(&mut self, count: usize) -> impl Iterator<Item = CsvRequest> {
         if count > 0 {
             // The sort is stable: requests of one instant keep the order of the source.
             self.waiting.sort_by_key(|(_, start, _)| *start);
-            self.left = self.waiting[count - 1].1;
+            self.horizon = self.waiting[count - 1].1;
         }
         self.waiting.drain(..count)
     }

@@ -3,7 +3,7 @@
 use super::cells::CsvCells;
 use super::clock::{ClockOrigin, FORMS, is_like_clock};
 use super::headers::{
-    check_addresses, find_usual, size_unit, size_unit_of, suggest_map, time_unit, to_small,
+    check_addresses, find_usual, size_unit, size_unit_of, suggest_map, time_unit, to_lower,
     typed_map, unit_of,
 };
 use super::row::{BLOCK, Field, LENGTH, USER};
@@ -31,10 +31,10 @@ pub(super) struct CsvPlan {
     pub(super) blank: IoRecord,
     /// True if a comma in a time is a decimal point.
     pub(super) decimal_comma: bool,
-    /// Which of the operations 0 and 1 is a read.
+    /// The operation, 0 or 1, that is a read.
     pub(super) read_flag: Option<u8>,
-    /// The option that would state the unit of lengths, if nothing states it. They count as bytes
-    /// as long as these are whole sectors.
+    /// The option that would state the unit of lengths, if nothing states it. Lengths then count as
+    /// bytes, which must be whole sectors.
     pub(super) length_unit: Option<String>,
     /// The fact about the depth if no request has an end, with the reason.
     pub(super) no_ends: String,
@@ -65,7 +65,7 @@ impl CsvPlan {
         let computed = stamp == end && self::has(&fields, Field::Latency);
         let mapped = head.with_units(&fields)?;
         check_addresses(&usual, &mapped, head)?;
-        let is_bare = |column: &Mapping| column.field == LENGTH && column.source == UNSTATED_UNIT;
+        let is_bare = |c: &Mapping| c.field == LENGTH && c.unit_source == UNSTATED_UNIT;
         let bare = mapped.iter().any(is_bare).then_some(&fields);
         let length_unit = bare.and_then(|fields| option_for_unit(fields, head));
         if self::has(&usual, LENGTH)
@@ -79,7 +79,7 @@ impl CsvPlan {
         }
         let unused = unused_headers(&fields, header);
         let (blank, mut stated) = blank_record(layer, &fields, options, path)?;
-        // Why `what` is unknown: the source lacks it, or a column that is not read holds it.
+        // Says why `what` is unknown: the source lacks it, or a column that is not read holds it.
         let reason = |what: &str| match &unused {
             None => format!("the source has no {what}"),
             Some(names) => format!("no column was taken for {what}; not taken: {names}"),
@@ -247,7 +247,7 @@ pub(super) enum Unit {
 impl Unit {
     /// Parses the unit after a header in a column map.
     pub(super) fn parse(field: Field, text: &str) -> Option<Unit> {
-        let name = to_small(text.trim());
+        let name = to_lower(text.trim());
         if field.is_time() {
             return time_unit(&name).map(Unit::Time);
         }
@@ -288,14 +288,14 @@ impl Unit {
     }
 }
 
-/// A field, and the column that holds it. Its unit is that of the map, if any, until
-/// [`CsvHead::with_units`] has determined it.
+/// A field, and the column that holds it. Until [`CsvHead::with_units`] has determined the unit, it
+/// is that of the map, if any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mapping {
     pub(super) field: Field,
     pub(super) at: usize,
     pub(super) unit: Unit,
-    pub(super) source: &'static str,
+    pub(super) unit_source: &'static str,
 }
 
 impl Mapping {
@@ -304,15 +304,15 @@ impl Mapping {
             field,
             at,
             unit: Unit::None,
-            source: UNSTATED_UNIT,
+            unit_source: UNSTATED_UNIT,
         }
     }
 }
 
 pub(super) const UNSTATED_UNIT: &str = "not told, the usual one";
 
-/// The head of a file, which shows fields and units: the header and the first row. And the user's
-/// options.
+/// The header and the first row of a file, which show the fields and their units, and the options
+/// of the user.
 pub(super) struct CsvHead<'a> {
     pub(super) header: &'a CsvCells,
     pub(super) sample: Option<&'a CsvCells>,
@@ -408,9 +408,9 @@ impl CsvHead<'_> {
         let stated = Some(column.unit).filter(|unit| *unit != Unit::None);
         let clock = clock.filter(|_| stated.is_none() && field.is_instant());
         let is_number = field.is_time() && clock.is_none();
-        let time = self.options.unit.filter(|_| is_number).map(Unit::Time);
-        let place = self.options.offset_unit.filter(|_| field.is_position());
-        let option = time.or(place.map(|unit| Unit::Size(unit.0)));
+        let time_option = self.options.unit.filter(|_| is_number).map(Unit::Time);
+        let offset_option = self.options.offset_unit.filter(|_| field.is_position());
+        let option = time_option.or(offset_option.map(|unit| Unit::Size(unit.0)));
         let name = self.header.get(column.at).unwrap_or_default();
         let by_header = Unit::by_header(field, name);
         // A header that is exactly a field's name, such as `queue_ns`, states no unit.
@@ -432,10 +432,10 @@ impl CsvHead<'_> {
         ];
         let mut sources = sources.into_iter();
         let known = sources.find_map(|(unit, source)| Some((unit?, source)));
-        let (unit, source) = known.unwrap_or((usual, UNSTATED_UNIT));
+        let (unit, unit_source) = known.unwrap_or((usual, UNSTATED_UNIT));
         Ok(Mapping {
             unit,
-            source,
+            unit_source,
             ..column
         })
     }
@@ -478,7 +478,7 @@ pub(super) fn time_units(fields: &[Mapping]) -> String {
 pub(super) fn size_facts(fields: &[Mapping]) -> impl Iterator<Item = (String, String)> {
     let sizes = fields.iter().filter(|mapped| mapped.field.is_size());
     sizes.map(|size| {
-        let value = format!("{} ({})", size.unit.name(), size.source);
+        let value = format!("{} ({})", size.unit.name(), size.unit_source);
         fact(&format!("unit.{}", size.field.name()), value)
     })
 }

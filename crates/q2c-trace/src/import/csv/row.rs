@@ -1,5 +1,5 @@
 //! The fields that a CSV column may hold, how each is parsed from a cell, and how rows become
-//! records.
+//! records. The stamp of a row is the time by which rows are ordered: the start, or else the end.
 
 use super::cells::CsvCells;
 use super::clock::{ClockOrigin, FORMS, add_day, is_like_clock, midnights};
@@ -116,8 +116,8 @@ fn set_cell(record: &mut IoRecord, field: Field, cell: &str, unit: Unit) -> Resu
         }
         return Ok(());
     };
-    if let Some(place) = instant_mut(record, column) {
-        *place = Some(time(field, cell, unit)?);
+    if let Some(instant) = instant_mut(record, column) {
+        *instant = Some(time(field, cell, unit)?);
         return Ok(());
     }
     match column {
@@ -199,7 +199,7 @@ pub(super) fn op(cell: &str, read_flag: Option<u8>) -> Result<(Op, OpFlags), Bad
 fn letters(cell: &str) -> Option<(Op, OpFlags)> {
     let letters = cell.as_bytes();
     let has_preflush = matches!(letters, [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..]);
-    let (kind, rest) = letters[usize::from(has_preflush)..].split_first()?;
+    let (kind, flag_letters) = letters[usize::from(has_preflush)..].split_first()?;
     let op = match kind {
         b'R' => Op::Read,
         b'W' => Op::Write,
@@ -218,7 +218,7 @@ fn letters(cell: &str) -> Option<(Op, OpFlags)> {
             _ => return None,
         }))
     };
-    Some((op, rest.iter().try_fold(OpFlags::default(), add)?))
+    Some((op, flag_letters.iter().try_fold(OpFlags::default(), add)?))
 }
 
 fn parse_bool(cell: &str) -> Result<bool, BadLine> {
@@ -527,8 +527,8 @@ fn with_point<'c>(cell: &'c str, unit: Unit, plan: &CsvPlan) -> Cow<'c, str> {
 }
 
 fn check_length(record: &IoRecord, plan: &CsvPlan) -> Result<(), BadLine> {
-    let moves = matches!(record.op, Op::Read | Op::Write | Op::Discard);
-    if record.bytes == Bytes(0) && moves && plan.has(LENGTH) {
+    let moves_data = matches!(record.op, Op::Read | Op::Write | Op::Discard);
+    if record.bytes == Bytes(0) && moves_data && plan.has(LENGTH) {
         return Err(BadLine::zero_length("bytes"));
     }
     Ok(())
@@ -557,7 +557,7 @@ fn instant(record: &mut IoRecord, column: Column) -> Option<Nanos> {
 }
 
 fn put(record: &mut IoRecord, column: Column, time: Nanos) {
-    if let Some(place) = instant_mut(record, column) {
-        *place = Some(time);
+    if let Some(instant) = instant_mut(record, column) {
+        *instant = Some(time);
     }
 }

@@ -15,9 +15,9 @@ pub(crate) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
     max_bytes: usize,
     /// The start of a line that did not fit into the last block.
-    rest: Vec<u8>,
-    /// True if the last line was cut, so that its rest must still be skipped.
-    skips_rest: bool,
+    line_start: Vec<u8>,
+    /// True if the last line was cut, so that the end of it must still be skipped.
+    line_was_cut: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -25,46 +25,46 @@ impl<'a> Blocks<'a> {
         Blocks {
             input,
             max_bytes,
-            rest: Vec::new(),
-            skips_rest: false,
+            line_start: Vec::new(),
+            line_was_cut: false,
         }
     }
 
     /// Reads the next block into the memory of `block`; `None` at the end. A line longer than a
-    /// block becomes its own block, cut after [`MAX_LINE_BYTES`] bytes. Its rest is skipped when
-    /// the next block is requested.
+    /// block becomes its own block, cut after [`MAX_LINE_BYTES`] bytes. The end of the line is
+    /// skipped when the next block is requested.
     pub(crate) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        if self.skips_rest {
-            self.skip_rest()?;
+        if self.line_was_cut {
+            self.skip_cut_line()?;
         }
         block.clear();
-        block.append(&mut self.rest);
-        let room = self.max_bytes - block.len();
-        block.reserve(room);
+        block.append(&mut self.line_start);
+        let free_bytes = self.max_bytes - block.len();
+        block.reserve(free_bytes);
         let read = (&mut *self.input)
-            .take(room as u64)
+            .take(free_bytes as u64)
             .read_to_end(&mut block)?;
         if block.is_empty() {
             return Ok(None);
         }
-        if read < room {
+        if read < free_bytes {
             return Ok(Some(block));
         }
         match block.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => {
-                self.rest.extend_from_slice(&block[end + 1..]);
+                self.line_start.extend_from_slice(&block[end + 1..]);
                 block.truncate(end + 1);
             }
             None => {
                 block.truncate(MAX_LINE_BYTES + 1);
-                self.skips_rest = true;
+                self.line_was_cut = true;
             }
         }
         Ok(Some(block))
     }
 
-    fn skip_rest(&mut self) -> io::Result<()> {
-        self.skips_rest = false;
+    fn skip_cut_line(&mut self) -> io::Result<()> {
+        self.line_was_cut = false;
         loop {
             let bytes = self.input.fill_buf()?;
             let end = memchr::memchr(b'\n', bytes);
@@ -102,8 +102,8 @@ impl<'a> Lines<'a> {
         if !self.fill()? {
             return Ok(None);
         }
-        let (line, rest) = first_line(&self.block[self.offset..]);
-        self.offset = self.block.len() - rest.len();
+        let (line, after) = first_line(&self.block[self.offset..]);
+        self.offset = self.block.len() - after.len();
         self.number += 1;
         Ok(Some(line))
     }
@@ -146,11 +146,11 @@ impl<'a> Lines<'a> {
 pub(super) fn first_line(text: &[u8]) -> (Result<&[u8], BadLine>, &[u8]) {
     let end = memchr::memchr(b'\n', text);
     let line = &text[..end.unwrap_or(text.len())];
-    let rest = &text[end.map_or(text.len(), |end| end + 1)..];
+    let after = &text[end.map_or(text.len(), |end| end + 1)..];
     if line.len() > MAX_LINE_BYTES {
-        return (Err(BadLine::too_long()), rest);
+        return (Err(BadLine::too_long()), after);
     }
-    (Ok(line), rest)
+    (Ok(line), after)
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_put_together_are_the_text(lengths in prop::collection::vec(0usize..60_000, 0..40)) {
-            let line = |(offset, length): (usize, &usize)| format!("{}\n", offset % 10).repeat(1) + &"x".repeat(*length) + "\n";
+            let line = |(offset, length): (usize, &usize)| format!("{}\n", offset % 10) + &"x".repeat(*length) + "\n";
             let text: String = lengths.iter().enumerate().map(line).collect();
             let mut input = text.as_bytes();
             let mut blocks = Blocks::new(&mut input, BLOCK_BYTES);

@@ -176,6 +176,7 @@ pub(super) struct ParsedBlock {
     pub(super) rows: Vec<Row>,
     pub(super) lines: u64,
     pub(super) skipped: Skipped,
+    /// The bad line at which parsing stopped, with its number; `None` if parsing did not stop.
     pub(super) stopped: Option<(u64, BadLine)>,
     pub(super) memory: Vec<u8>,
 }
@@ -196,13 +197,13 @@ impl ParsedBlock {
             stopped: None,
             memory: Vec::new(),
         };
-        let mut rest = &block[..];
+        let mut unread = &block[..];
         if is_first {
-            rest = rest.strip_prefix(BOM).unwrap_or(rest);
+            unread = unread.strip_prefix(BOM).unwrap_or(unread);
         }
-        while !rest.is_empty() {
-            let (line, after) = first_line(rest);
-            rest = after;
+        while !unread.is_empty() {
+            let (line, after) = first_line(unread);
+            unread = after;
             parsed.lines += 1;
             let row = line.and_then(|line| match line.trim_ascii_end() {
                 [] => Ok(None),

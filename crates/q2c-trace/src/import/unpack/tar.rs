@@ -55,7 +55,7 @@ impl Read for TarMember {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.remaining == 0 {
             if !std::mem::replace(&mut self.ended, true) {
-                self.expect_no_other()?;
+                self.check_no_other_file()?;
             }
             return Ok(0);
         }
@@ -70,21 +70,21 @@ impl Read for TarMember {
 }
 
 impl TarMember {
-    fn expect_no_other(&mut self) -> io::Result<()> {
+    fn check_no_other_file(&mut self) -> io::Result<()> {
         let mut names = vec![self.name.clone()];
         while names.len() <= super::MAX_LISTED_FILES
             && let Some(name) = self.next_file()?
         {
             names.push(name);
         }
-        super::expect_one("tar", &names)
+        super::check_single_file("tar", &names)
     }
 
-    /// Skips the rest of a file, up to the next one. Returns the next one's name; `None` at the end
-    /// of the archive.
+    /// Skips the unread bytes of a file. Returns the name of the next file; `None` at the end of
+    /// the archive.
     fn next_file(&mut self) -> io::Result<Option<String>> {
         loop {
-            self.skip_rest()?;
+            self.skip_file()?;
             // Each header is read as a separate archive, so that the bytes after it stay in the
             // input.
             let mut archive = Archive::new(self.input.by_ref().take(MAX_HEADER_BYTES));
@@ -100,17 +100,17 @@ impl TarMember {
                 self.padding = self.remaining.wrapping_neg() % BLOCK_BYTES as u64;
             }
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if (kind.is_file() || kind.is_contiguous()) && super::is_by_user(&name) {
+            if (kind.is_file() || kind.is_contiguous()) && super::is_users_file(&name) {
                 return Ok(Some(name));
             }
         }
     }
 
-    fn skip_rest(&mut self) -> io::Result<()> {
+    fn skip_file(&mut self) -> io::Result<()> {
         let (file, padding) = (&mut self.remaining, &mut self.padding);
-        let rest = std::mem::take(file).saturating_add(std::mem::take(padding));
-        let skipped = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
-        if skipped < rest {
+        let unread_bytes = std::mem::take(file).saturating_add(std::mem::take(padding));
+        let skipped = io::copy(&mut self.input.by_ref().take(unread_bytes), &mut io::sink())?;
+        if skipped < unread_bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(super) const MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 /// Most bytes after the directory: the end record, and a comment.
 const MAX_TAIL_BYTES: u64 = 22 + 65_535;
-/// In this case the length is in another field (zip64), because the file has 4 GiB or more.
+/// A file of 4 GiB or more has this value as its length, and its true length elsewhere (zip64).
 const ZIP64_LENGTH: u64 = u32::MAX as u64;
 
 struct ZipMember {
@@ -32,13 +32,13 @@ pub(super) fn open(mut file: File, position: &Rc<Cell<u64>>) -> io::Result<Box<d
         UnpackError::error("expected a file, found a pipe; a zip archive is read from its end: name the file, or unpack it")
     })?;
     position.set(end);
-    let (entries, directory) = directory(&mut file, end)?;
+    let (entries, directory) = find_directory(&mut file, end)?;
     file.seek(SeekFrom::Start(directory))?;
     let mut input = BufReader::new(&file);
     let mut members: Vec<ZipMember> = Vec::new();
     for _ in 0..entries {
         let member = ZipMember::read(&mut input)?;
-        if !member.name.ends_with('/') && super::is_by_user(&member.name) {
+        if !member.name.ends_with('/') && super::is_users_file(&member.name) {
             members.push(member);
         }
         if members.len() > super::MAX_LISTED_FILES {
@@ -46,7 +46,7 @@ pub(super) fn open(mut file: File, position: &Rc<Cell<u64>>) -> io::Result<Box<d
         }
     }
     let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-    super::expect_one("zip", &names)?;
+    super::check_single_file("zip", &names)?;
     let no_file = || UnpackError::error("expected a file in the zip archive, found none");
     members.pop().ok_or_else(no_file)?.open(file, position)
 }
@@ -64,13 +64,13 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> io::Result<u64> {
 }
 
 /// The number of entries in the directory, and its offset in bytes.
-fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
+fn find_directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(end.saturating_sub(MAX_TAIL_BYTES)))?;
     file.take(MAX_TAIL_BYTES).read_to_end(&mut tail)?;
     let at = memchr::memmem::rfind(&tail, b"PK\x05\x06");
-    let last = &tail[at.ok_or(io::ErrorKind::UnexpectedEof)?..];
-    let (entries, offset) = (number::<2>(last, 10)?, number::<4>(last, 16)?);
+    let end_record = &tail[at.ok_or(io::ErrorKind::UnexpectedEof)?..];
+    let (entries, offset) = (number::<2>(end_record, 10)?, number::<4>(end_record, 16)?);
     if offset == ZIP64_LENGTH {
         return Err(UnpackError::error(
             "expected a zip archive below 4 GiB, found one for larger files (zip64); unpack it, and import the file",
@@ -110,8 +110,8 @@ impl ZipMember {
         if !header.starts_with(MAGIC[0]) {
             return Err(damage("no header of a file"));
         }
-        let before = number::<2>(&header, 26)? + number::<2>(&header, 28)?;
-        file.seek_relative(before as i64)?;
+        let variable_bytes = number::<2>(&header, 26)? + number::<2>(&header, 28)?;
+        file.seek_relative(variable_bytes as i64)?;
         position.set(file.stream_position()?);
         let input =
             BufReader::with_capacity(BUFFER_BYTES, CountedFile(file)).take(self.packed_bytes);

@@ -6,13 +6,13 @@ use q2c_trace::blktrace::FileSet;
 use q2c_trace::import::{ImportOptions, Input};
 use std::fs;
 
-fn two() -> Vec<E> {
+fn reads() -> Vec<E> {
     events(&["8+8 1Q 2C 3Q 4C"])
 }
 
 #[test]
 fn a_record_cut_off_is_counted_wherever_the_cut_is() {
-    let whole = file(LITTLE_7, &two());
+    let whole = file(LITTLE_7, &reads());
     for cut in 145..192 {
         let (spans, read) = read_files(&[whole[..cut].to_vec()], false).unwrap();
         assert_eq!(spans.len(), 2, "{cut}");
@@ -24,7 +24,7 @@ fn a_record_cut_off_is_counted_wherever_the_cut_is() {
 
 #[test]
 fn something_else_is_told_with_its_offset_or_skipped() {
-    let mut bytes = file(LITTLE_7, &two());
+    let mut bytes = file(LITTLE_7, &reads());
     bytes.splice(96..96, [1, 2, 3, 4, 5]);
     let message = read_files(&[bytes.clone()], false).unwrap_err().to_string();
     let wanted = "read t.blktrace.0, offset 96: expected a record of version 7, little-endian as before, found bytes 01 02 03 04";
@@ -46,7 +46,7 @@ fn other_magic_numbers_are_refused() {
 
 #[test]
 fn versions_do_not_mix() {
-    let (seven, eight) = (file(LITTLE_7, &two()), file((true, false), &two()));
+    let (seven, eight) = (file(LITTLE_7, &reads()), file((true, false), &reads()));
     let inside = [seven.clone(), eight.clone()].concat();
     let message = read_files(&[inside], false).unwrap_err().to_string();
     assert!(message.contains("offset 192: expected a record of version 7, little-endian as before, found version 8, little-endian"), "{message}");
@@ -85,7 +85,7 @@ fn gaps_and_duplicates_are_counted_by_device_and_cpu() {
 fn an_empty_trace_and_empty_files() {
     let (spans, read) = read_files(&[Vec::new(), Vec::new()], false).unwrap();
     assert!(spans.is_empty() && read.counts.events == 0);
-    let (spans, _) = read_files(&[Vec::new(), file(LITTLE_7, &two())], false).unwrap();
+    let (spans, _) = read_files(&[Vec::new(), file(LITTLE_7, &reads())], false).unwrap();
     assert_eq!(spans.len(), 2);
 }
 
@@ -102,7 +102,7 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     tells(&message, "found none");
     let path = |cpu| folder.path().join(format!("sda.blktrace.{cpu}"));
     for cpu in ["0", "10", "2", "x"] {
-        fs::write(path(cpu), file(LITTLE_7, &two())).unwrap();
+        fs::write(path(cpu), file(LITTLE_7, &reads())).unwrap();
     }
     let set = FileSet::find(&base).unwrap().unwrap();
     assert_eq!(set.paths, ["0", "2", "10"].map(path));
@@ -112,7 +112,7 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     assert_eq!((&part.paths, &part.base), (&set.paths, &set.base));
     assert_eq!(part.named.as_ref(), Some(&set.paths[1]));
     let other = folder.path().join("sdb.blktrace.0");
-    fs::write(&other, file(LITTLE_7, &two())).unwrap();
+    fs::write(&other, file(LITTLE_7, &reads())).unwrap();
     let single = FileSet::find(&other).unwrap().unwrap();
     assert_eq!((single.paths, single.named), (vec![other], None));
 }
@@ -127,7 +127,7 @@ fn a_name_that_is_no_text_is_kept_readable() {
         (b"", ""),
     ];
     for (bytes, wanted) in names {
-        let mut events = two();
+        let mut events = reads();
         events.insert(0, E::note(0, 0, 100, bytes));
         let bytes = file(LITTLE_7, &events);
         let options = ImportOptions::default();

@@ -23,29 +23,27 @@ pub(crate) fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>,
     let ios: Vec<String> = spans.iter().map(shown_times).collect();
     assert_eq!(ios.join("; ").replace("-1", "-"), wanted);
     let unmatched = unmatched(&read).into_iter();
-    let unmatched: Vec<String> = unmatched
-        .map(|(reason, n)| format!("{reason} {n}"))
-        .collect();
-    assert_eq!(unmatched.join(", "), reasons);
+    let unmatched = unmatched.map(|(reason, n)| format!("{reason} {n}"));
+    assert_eq!(unmatched.collect::<Vec<_>>().join(", "), reasons);
     (spans, read)
 }
 
 /// The events of the lines, in the order of time.
 pub(crate) fn events(lines: &[&str]) -> Vec<E> {
-    let mut events: Vec<E> = lines.iter().flat_map(|line| of_line(line)).collect();
+    let mut events: Vec<E> = lines.iter().flat_map(|line| line_events(line)).collect();
     events.sort_by_key(|event| event.us);
     events
 }
 
-fn of_line(line: &str) -> Vec<E> {
+fn line_events(line: &str) -> Vec<E> {
     let mut tokens = line.split(' ').peekable();
     let (device, extent) = device(tokens.next().unwrap());
     let (sector, sectors) = extent.split_once('+').unwrap();
     let (sector, sectors) = (sector.parse().unwrap(), sectors.parse().unwrap());
-    let first = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
-    let category = tokens.next_if(first).map_or(READ, category);
+    let is_category = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let category = tokens.next_if(is_category).map_or(READ, category);
     let event = |word: &str| {
-        let mut event = of_word(word, sector, sectors).cat(category);
+        let mut event = word_event(word, sector, sectors).cat(category);
         event.device = device;
         event
     };
@@ -76,7 +74,7 @@ fn category(words: &str) -> u32 {
 }
 
 /// The event of a word such as `50C`, `50C@1` or `2X>24`.
-fn of_word(word: &str, sector: u64, sectors: u32) -> E {
+fn word_event(word: &str, sector: u64, sectors: u32) -> E {
     let (word, cpu) = word.split_once('@').unwrap_or((word, "0"));
     let (us, letter) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap());
     let us = us.parse().unwrap();

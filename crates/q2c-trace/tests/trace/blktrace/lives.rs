@@ -88,9 +88,9 @@ fn a_request_merged_into_another_brings_what_it_carries() {
 #[test]
 fn a_split_makes_two_that_were_queued_together() {
     // Older kernels queue the rest of a split again.
-    for rest in ["1024+1024 6G 7D 20C", "1024+1024 4Q 6G 7D 20C"] {
+    for second_part in ["1024+1024 6G 7D 20C", "1024+1024 4Q 6G 7D 20C"] {
         let (spans, read) = expect(
-            &["0+2048 1Q", "0+1024 2X>1024 3G 5D 30C", rest],
+            &["0+2048 1Q", "0+1024 2X>1024 3G 5D 30C", second_part],
             "1 3 - 5 30; 1 6 - 7 20",
             "",
         );
@@ -290,8 +290,8 @@ fn what_never_completes_is_given_up_at_the_limit() {
     let (spans, read) = read_limited(&[file(super::LITTLE_7, &events)], false, 4).unwrap();
     assert_eq!(spans.len(), 101);
     assert_eq!(times(&spans[0]), [0, -1, -1, 0, -1]);
-    let rest = &mut spans[1..].iter();
-    assert!(rest.all(|span| span.end_ns - span.begin_ns == 4000));
+    let later_spans = &mut spans[1..].iter();
+    assert!(later_spans.all(|span| span.end_ns - span.begin_ns == 4000));
     let reasons = [("completion without queue", 1), ("never completed", 1)];
     assert_eq!(unmatched(&read), reasons);
     let (unlimited, _) = read_limited(&[file(super::LITTLE_7, &events)], false, 1000).unwrap();

@@ -18,7 +18,6 @@ use q2c_trace::Span;
 use q2c_trace::blktrace::{EventFile, MatchSummary, Matcher, Merge, match_events};
 use std::path::Path;
 
-/// Reads a trace whose files are given as bytes.
 pub(crate) fn read_files(
     files: &[Vec<u8>],
     skip_bad: bool,
@@ -35,8 +34,8 @@ pub(crate) fn read_limited(
         |(cpu, bytes)| EventFile::new(Path::new(&format!("t.blktrace.{cpu}")), bytes, 0, skip_bad);
     let merge = Merge::new(files.iter().map(Vec::as_slice).enumerate().map(open))?;
     let mut spans = Vec::new();
-    let read = match_events(merge, limit, |some, _| {
-        spans.extend_from_slice(some);
+    let read = match_events(merge, limit, |batch, _notes| {
+        spans.extend_from_slice(batch);
         Ok::<(), Fault>(())
     })?;
     Ok((spans, read))

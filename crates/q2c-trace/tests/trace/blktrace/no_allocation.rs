@@ -15,7 +15,7 @@ fn trace(lives: u64) -> Vec<u8> {
 fn allocations(bytes: &[u8]) -> u64 {
     let read = || {
         let merge = Merge::new([EventFile::new(Path::new("t"), bytes, 0, false)]).unwrap();
-        match_events(merge, Matcher::LIMIT, |_, _| Ok::<(), Fault>(())).unwrap();
+        match_events(merge, Matcher::LIMIT, |_spans, _notes| Ok::<(), Fault>(())).unwrap();
     };
     allocation_counter::measure(read).count_total
 }

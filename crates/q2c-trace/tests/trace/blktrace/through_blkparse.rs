@@ -20,7 +20,7 @@ const CPUS: u32 = 3;
 
 /// A randomly drawn I/O.
 #[derive(Clone, Debug)]
-struct Drawn {
+struct RandomIo {
     kind: u8,
     sector: u64,
     sectors: u32,
@@ -31,7 +31,7 @@ struct Drawn {
     flags: u32,
 }
 
-fn drawn() -> impl Strategy<Value = Drawn> {
+fn random_io() -> impl Strategy<Value = RandomIo> {
     let flags = prop::sample::select(vec![0, SYNC, META, SYNC | META, AHEAD]);
     (
         (
@@ -44,7 +44,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         (0..CPUS, 100..104u32, flags),
     )
         .prop_map(
-            |((kind, block, sectors, start), steps, (cpu, pid, flags))| Drawn {
+            |((kind, block, sectors, start), steps, (cpu, pid, flags))| RandomIo {
                 kind,
                 sector: block * 8,
                 sectors,
@@ -58,16 +58,16 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 /// The events of an I/O, in the order of time. The kernel's flushes are FN at sector 0.
-fn events(io: &Drawn) -> Vec<E> {
+fn events(io: &RandomIo) -> Vec<E> {
     let (at, n) = (io.sector, io.sectors);
     let (read, write) = (READ | io.flags, WRITE | io.flags);
     let series = |category: u32, letters: &[&str]| -> Vec<E> {
         let event = |letter: &&str| e(0, letter, at, n).cat(category);
         letters.iter().map(event).collect()
     };
-    let none = |letter: &str, category| e(0, letter, 0, 0).cat(category);
-    let kernel_flushes = || [none("D", FLUSH), none("C", FLUSH)];
-    let last = |moved: u32| e(0, "C", at + u64::from(moved), 0).cat(write);
+    let without_data = |letter: &str, category| e(0, letter, 0, 0).cat(category);
+    let kernel_flushes = || [without_data("D", FLUSH), without_data("C", FLUSH)];
+    let last_end = |moved: u32| e(0, "C", at + u64::from(moved), 0).cat(write);
     let with_fua = |event: E| event.cat(write | FUA);
     let mut life = match io.kind {
         0 => series(read, &["Q", "G", "I", "D", "C"]),
@@ -75,8 +75,8 @@ fn events(io: &Drawn) -> Vec<E> {
         2 => series(WRITE | DISCARD, &["Q", "G", "D", "C"]),
         // Without data: Q and G with PREFLUSH, the kernel's flush, and an end without PREFLUSH.
         3 => {
-            let asked = ["Q", "G"].map(|letter| none(letter, write | FLUSH));
-            let end = none("C", write);
+            let asked = ["Q", "G"].map(|letter| without_data(letter, write | FLUSH));
+            let end = without_data("C", write);
             asked
                 .into_iter()
                 .chain(kernel_flushes())
@@ -87,24 +87,24 @@ fn events(io: &Drawn) -> Vec<E> {
         4 => {
             let asked = series(write | FLUSH | FUA, &["Q", "G"]);
             let data = series(write | FUA, &["D", "C"]);
-            let end = with_fua(last(0));
+            let end = with_fua(last_end(0));
             [asked, kernel_flushes().to_vec(), data, vec![end]].concat()
         }
         // FUA on a device that lacks it: a flush after the data.
         5 => {
             let asked = series(write | FUA, &["Q", "G"]);
             let data = series(write, &["D", "C"]);
-            [asked, data, kernel_flushes().to_vec(), vec![last(n)]].concat()
+            [asked, data, kernel_flushes().to_vec(), vec![last_end(n)]].concat()
         }
         6 => series(read, &["Q", "G", "I", "D", "R", "I", "D", "C"]),
         7 => {
             let half = n / 2;
-            let rest = |letter| e(0, letter, at + u64::from(half), n - half).cat(read);
+            let back = |letter| e(0, letter, at + u64::from(half), n - half).cat(read);
             let front = |letter| e(0, letter, at, half).cat(read);
             let queued = e(0, "Q", at, n).cat(read);
             let cut = split(0, at, half, at + u64::from(half)).cat(read);
             let steps = ["G", "D", "C"].into_iter();
-            let steps = steps.flat_map(|letter| [front(letter), rest(letter)]);
+            let steps = steps.flat_map(|letter| [front(letter), back(letter)]);
             [queued, cut].into_iter().chain(steps).collect()
         }
         _ => series(write, &["Q", "M"]),
@@ -118,7 +118,7 @@ fn events(io: &Drawn) -> Vec<E> {
 }
 
 /// Writes the files of a trace. Each event has a different time.
-fn write(base: &Path, ios: &[Drawn]) {
+fn write(base: &Path, ios: &[RandomIo]) {
     let mut trace_events: Vec<E> = ios.iter().flat_map(events).collect();
     trace_events.sort_by_key(|event| event.us);
     let trace_events = (0..).zip(trace_events).map(|(at, event)| E {
@@ -170,7 +170,7 @@ const FORMATS: [&str; 2] = [
 
 proptest! {
     #[test]
-    fn text_and_binary_give_equal_records(ios in prop::collection::vec(drawn(), 1..40)) {
+    fn text_and_binary_give_equal_records(ios in prop::collection::vec(random_io(), 1..40)) {
         if Command::new("blkparse").arg("-V").output().is_err() {
             q2c_testkit::skip("text_and_binary_give_equal_records", "blkparse is not installed");
             return Ok(());

@@ -37,36 +37,35 @@ fn truth(life: &Life) -> [i64; 5] {
 
 /// Removes lives that overlap another one of the same block, length and direction, because a trace
 /// does not show to which of the two an event belongs.
-fn told_apart(lives: Vec<Life>) -> Vec<Life> {
+fn separable(lives: Vec<Life>) -> Vec<Life> {
     let mut kept: Vec<Life> = Vec::new();
     for life in lives {
         let (from, to) = (truth(&life)[0], truth(&life)[4]);
+        let place = |(block, sectors, is_write, ..): &Life| (*block, *sectors, *is_write);
         let clash = |other: &Life| {
-            let same = (other.0, other.1, other.2) == (life.0, life.1, life.2);
-            same && truth(other)[0] <= to && from <= truth(other)[4]
+            let is_same_place = place(other) == place(&life);
+            is_same_place && truth(other)[0] <= to && from <= truth(other)[4]
         };
         if !kept.iter().any(clash) {
             kept.push(life);
         }
     }
-    kept.sort_by_key(|life| life.4);
+    kept.sort_by_key(|(.., start, _steps)| *start);
     kept
 }
 
 fn events(lives: &[Life], cpus: u32) -> Vec<Vec<u8>> {
     let mut by_cpu: Vec<Vec<E>> = vec![Vec::new(); cpus as usize];
     for (n, life) in lives.iter().enumerate() {
-        for (stage, (letter, at)) in ["Q", "G", "I", "D", "C"]
-            .iter()
-            .zip(truth(life))
-            .enumerate()
-        {
+        let (block, sectors, is_write, ..) = *life;
+        let letters = ["Q", "G", "I", "D", "C"];
+        for (stage, (letter, at)) in letters.iter().zip(truth(life)).enumerate() {
             if at < 0 {
                 continue;
             }
             let cpu = (n * 7 + stage * 3) as u32 % cpus;
-            let event = e(at as u64, letter, life.0 * 16, life.1).cpu(cpu);
-            by_cpu[cpu as usize].push(if life.2 { event.cat(WRITE) } else { event });
+            let event = e(at as u64, letter, block * 16, sectors).cpu(cpu);
+            by_cpu[cpu as usize].push(if is_write { event.cat(WRITE) } else { event });
         }
     }
     let sorted = |mut events: Vec<E>| {
@@ -78,7 +77,7 @@ fn events(lives: &[Life], cpus: u32) -> Vec<Vec<u8>> {
 
 proptest! {
     #[test]
-    fn lives_come_back(lives in prop::collection::vec(life(), 1..120).prop_map(told_apart), cpus in 1..5u32) {
+    fn lives_come_back(lives in prop::collection::vec(life(), 1..120).prop_map(separable), cpus in 1..5u32) {
         let (spans, read) = read_files(&events(&lives, cpus), false).unwrap();
         let key = |times: [i64; 5], sector: u64, bytes: u64| (times, sector, bytes);
         let mut wanted: Vec<_> = lives.iter().map(|l| key(truth(l), l.0 * 16, u64::from(l.1) * 512)).collect();

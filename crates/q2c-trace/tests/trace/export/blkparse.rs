@@ -120,13 +120,13 @@ fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<St
     std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
     let mut blkparse = Command::new("blkparse");
     let blkparse = blkparse.args(["-i", "t"]).args(options);
-    let Ok(said) = blkparse.current_dir(folder.path()).output() else {
+    let Ok(output) = blkparse.current_dir(folder.path()).output() else {
         q2c_testkit::skip(test, "blkparse is not installed");
         return None;
     };
-    let errors = String::from_utf8_lossy(&said.stderr);
-    assert!(said.status.success(), "{errors}");
-    Some(String::from_utf8(said.stdout).unwrap())
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// The binary records and blkparse's text of them give the same I/Os, with process names from
@@ -158,10 +158,10 @@ fn blkparse_itself_tells_the_same() {
     let Some(text) = printed_by_blkparse(test, &binary, &[]) else {
         return;
     };
-    let (back, of_text) = import("blkparse", text.as_bytes());
+    let (back, text_meta) = import("blkparse", text.as_bytes());
     assert_eq!(back, records, "{text}");
-    assert_eq!(of_text.unmatched, meta.unmatched);
-    assert_eq!(of_text.lost, meta.lost);
+    assert_eq!(text_meta.unmatched, meta.unmatched);
+    assert_eq!(text_meta.lost, meta.lost);
     // The same with a format of the user, and with the times from Q and D to C (-t).
     let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
     let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
@@ -169,10 +169,10 @@ fn blkparse_itself_tells_the_same() {
     };
     let options = stating(|o| o.blkparse_format = Some(format.to_owned()));
     let without_splits = |records: &[IoRecord]| -> Vec<_> {
-        let whole = |r: &&IoRecord| !(4096..4112).contains(&r.sector.0);
+        let is_unsplit = |r: &&IoRecord| !(4096..4112).contains(&r.sector.0);
         let times = |r: &IoRecord| [r.queue_ns, r.getrq_ns, r.issue_ns, r.complete_ns];
         let life = |r: &IoRecord| (r.sector, r.bytes, times(r), r.error, r.comm.clone());
-        records.iter().filter(whole).map(life).collect()
+        records.iter().filter(is_unsplit).map(life).collect()
     };
     let (back, _) = import_with("blkparse", text.as_bytes(), &options);
     assert_eq!(without_splits(&back), without_splits(&records), "{text}");
@@ -206,8 +206,8 @@ fn blkparse_itself_prints_the_same() {
         let line = |line: &str| {
             let cells: Vec<&str> = line.split_whitespace().collect();
             let pid = if cells[5] == "C" { "" } else { cells[4] };
-            let rest = cells[5..].join(" ");
-            format!("{} {} {} {pid} {rest}", cells[0], cells[1], cells[3])
+            let event = cells[5..].join(" ");
+            format!("{} {} {} {pid} {event}", cells[0], cells[1], cells[3])
         };
         text.lines().map(line).collect()
     };

@@ -24,7 +24,7 @@ fn lines_by_hand() {
 }
 
 /// Reads the given columns of an export with the CSV importer.
-fn back(text: &str, columns: &str) -> Vec<IoRecord> {
+fn read_back(text: &str, columns: &str) -> Vec<IoRecord> {
     let names = columns.split(',');
     let maps: Vec<String> = names.map(|name| format!("{name}={name}")).collect();
     let options = ImportOptions {
@@ -59,7 +59,7 @@ fn the_importer_reads_it_back() {
         record.lane = u32::try_from(at % 3).unwrap();
     }
     let (text, _) = export_all("csv", &records);
-    assert_eq!(back(&text, BLOCK), records);
+    assert_eq!(read_back(&text, BLOCK), records);
 }
 
 #[test]
@@ -77,5 +77,5 @@ fn so_for_the_user_layer() {
     };
     let records: Vec<IoRecord> = (0..100).map(user).collect();
     let (text, _) = export_all("csv", &records);
-    assert_eq!(back(&text, USER), records);
+    assert_eq!(read_back(&text, USER), records);
 }

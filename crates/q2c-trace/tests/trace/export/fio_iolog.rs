@@ -102,10 +102,10 @@ fn fio_replays_it() {
     let mut fio = Command::new("fio");
     let fio = fio.args(options).current_dir(folder.path()).output();
     let fio = fio.unwrap();
-    let said = String::from_utf8_lossy(&fio.stdout);
+    let json = String::from_utf8_lossy(&fio.stdout);
     let errors = String::from_utf8_lossy(&fio.stderr);
-    assert!(fio.status.success(), "{said}{errors}");
-    let result: serde_json::Value = serde_json::from_str(&said[said.find('{').unwrap()..]).unwrap();
+    assert!(fio.status.success(), "{json}{errors}");
+    let result: serde_json::Value = serde_json::from_str(&json[json.find('{').unwrap()..]).unwrap();
     let job = &result["jobs"][0];
     let number = |kind: &str, name: &str| job[kind][name].as_u64();
     let done = |kind: &str| (number(kind, "total_ios"), number(kind, "io_bytes"));

@@ -11,7 +11,6 @@ use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors
 use q2c_trace::TraceReader;
 use q2c_trace::export::{ExportCounts, ExportOptions, by_name, trace};
 
-/// Exports records and returns the text.
 fn export(
     format: &str,
     meta: &TraceMeta,

@@ -63,8 +63,8 @@ fn biosnoop_of_bcc() {
 #[test]
 fn biosnoop_with_queues_letters_and_losses() {
     let text = case!("15-dead-ends/biosnoop_q.txt");
-    let more = b"0.1 a 1 sdb FF -1 0 -1.000 0.5\nPossibly lost 3 samples\n";
-    let (_, records, meta) = recognised(&[text, &more[..]].concat(), &options());
+    let added_lines = b"0.1 a 1 sdb FF -1 0 -1.000 0.5\nPossibly lost 3 samples\n";
+    let (_, records, meta) = recognised(&[text, &added_lines[..]].concat(), &options());
     let expected = [
         [0, 10_000, 240_000],
         [349_000, 369_000, 569_000],
@@ -292,8 +292,8 @@ fn what_the_shape_alone_tells_is_said() {
     fs::write(&path, include_bytes!("../data/public/alibaba.csv")).unwrap();
     let (paths, stop) = ([path], AtomicBool::new(false));
     let (meta, _) = to_trace(&paths, None, &options(), &trace, &stop).unwrap();
-    let said = "alibaba by the shape of its rows; other readings: none";
-    assert_eq!(meta.facts["recognised"], said);
+    let note = "alibaba by the shape of its rows; other readings: none";
+    assert_eq!(meta.facts["recognised"], note);
 }
 
 /// A recording of each format that has options, with the options that it needs.
@@ -354,8 +354,8 @@ fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
     [
         // No format has milliseconds as its own unit.
         with(O::Unit, |o| {
-            let us = o.unit == Some(TimeUnit::Milliseconds);
-            let other = us.then_some(TimeUnit::Microseconds);
+            let is_ms = o.unit == Some(TimeUnit::Milliseconds);
+            let other = is_ms.then_some(TimeUnit::Microseconds);
             o.unit = other.or(Some(TimeUnit::Milliseconds));
         }),
         with(O::OffsetUnit, |o| o.offset_unit = Some(Bytes(4096))),
@@ -393,9 +393,9 @@ fn every_option_counts_or_is_refused() {
                 Err(ImportError::Unused { .. }) => assert!(!used, "{} {option:?}", format.name),
                 Err(other) => panic!("{other}"),
             }
-            let apart = option == ImportOption::Sort
+            let has_own_test = option == ImportOption::Sort
                 || option == ImportOption::ReadFlag && format.name == "csv";
-            let Some((name, text)) = sample.filter(|_| used && !apart) else {
+            let Some((name, text)) = sample.filter(|_| used && !has_own_test) else {
                 continue;
             };
             let before = import(name, text, &base).unwrap();
@@ -493,8 +493,8 @@ fn one_bad_time_among_block_events() {
     let (records, meta) = import("ftrace", text.as_bytes(), &skipping()).unwrap();
     assert_eq!(meta.facts["skipped.time stands alone.lines"], "3");
     assert_eq!(times(&records).last(), Some(&[200_000, -1, 300_000]));
-    let twice = [queued("100.0", 8), queued("5.0", 8), queued("5.1", 16)].concat();
-    let refused = import("ftrace", twice.as_bytes(), &skipping()).unwrap_err();
+    let two_recordings = [queued("100.0", 8), queued("5.0", 8), queued("5.1", 16)].concat();
+    let refused = import("ftrace", two_recordings.as_bytes(), &skipping()).unwrap_err();
     let expected = "import the recordings in it as files of their own";
     tells(&refused, expected);
 }

@@ -29,7 +29,6 @@ fn import(path: &Path, format: Option<&str>, options: &ImportOptions) -> Importe
     Ok((records, meta))
 }
 
-/// Imports a file of this name and text.
 fn import_text(name: &str, text: &[u8], options: &ImportOptions) -> ImportedRecords {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -37,30 +36,30 @@ fn import_text(name: &str, text: &[u8], options: &ImportOptions) -> ImportedReco
     import(&path, None, options)
 }
 
-fn written<W: Write>(mut to: W, text: &[u8], finish: impl FnOnce(W) -> Vec<u8>) -> Vec<u8> {
+fn compress<W: Write>(mut to: W, text: &[u8], finish: impl FnOnce(W) -> Vec<u8>) -> Vec<u8> {
     to.write_all(text).unwrap();
     finish(to)
 }
 
 fn xz(text: &[u8]) -> Vec<u8> {
     let to = XzEncoder::new(Vec::new(), 1);
-    written(to, text, |to| to.finish().unwrap())
+    compress(to, text, |to| to.finish().unwrap())
 }
 
 fn bz2(text: &[u8]) -> Vec<u8> {
     let to = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    written(to, text, |to| to.finish().unwrap())
+    compress(to, text, |to| to.finish().unwrap())
 }
 
 fn lz4(text: &[u8]) -> Vec<u8> {
     let info = FrameInfo::new().block_checksums(true);
     let to = FrameEncoder::with_frame_info(info, Vec::new());
-    written(to, text, |to| to.finish().unwrap())
+    compress(to, text, |to| to.finish().unwrap())
 }
 
 fn gz(text: &[u8]) -> Vec<u8> {
     let to = GzEncoder::new(Vec::new(), Compression::fast());
-    written(to, text, |to| to.finish().unwrap())
+    compress(to, text, |to| to.finish().unwrap())
 }
 
 fn zst(text: &[u8]) -> Vec<u8> {
@@ -82,7 +81,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, text) in files {
         let to = DeflateEncoder::new(Vec::new(), Compression::fast());
-        let packed = written(to, text, |to| to.finish().unwrap());
+        let packed = compress(to, text, |to| to.finish().unwrap());
         let mut crc = Crc::new();
         crc.update(text);
         let mut entry = [20_u16, 0, 8, 0, 0].map(u16::to_le_bytes).concat();
@@ -96,9 +95,9 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
         archive.extend([b"PK\x03\x04", &entry[..], name.as_bytes(), &packed].concat());
     }
     let count = (files.len() as u16).to_le_bytes();
-    let place = [directory.len() as u32, archive.len() as u32];
-    let place = place.map(u32::to_le_bytes).concat();
-    let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &place, &[0; 2]].concat();
+    let sizes = [directory.len() as u32, archive.len() as u32];
+    let sizes = sizes.map(u32::to_le_bytes).concat();
+    let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &sizes, &[0; 2]].concat();
     [archive, directory, end].concat()
 }
 
@@ -158,7 +157,7 @@ fn every_packing_is_read() {
         let (records, _) = import(&path, None, &options()).unwrap();
         check_two_reads(&records);
     }
-    // More bytes than are read before the first line, in successive frames and streams.
+    // More bytes than are read before the first line.
     let line = |n: u64| format!("1,W,{},4096,{}\n", n * 512, BEGIN + n);
     let text: String = (0..100_000).map(line).collect();
     let (front, back) = text.as_bytes().split_at(1_000_000);
@@ -168,6 +167,7 @@ fn every_packing_is_read() {
         let (records, _) = import_text("packed", &pack(text.as_bytes()), &options()).unwrap();
         assert!(records == expected);
     }
+    // The first five packers make streams, which may follow each other in a file.
     for pack in &PACKERS[..5] {
         let packed = [pack(front), pack(back)].concat();
         let (records, _) = import_text("packed", &packed, &options()).unwrap();

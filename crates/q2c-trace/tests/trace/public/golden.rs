@@ -153,15 +153,15 @@ fn logs_of_events() {
 /// bytes at 1200 us.
 #[test]
 fn vscsi_2() {
-    let one = |command: u16, length: u32, block: u64, at: u64, took: u64| {
-        let mut record = command.to_le_bytes().to_vec();
-        record.extend(0x0200u16.to_le_bytes());
-        record.extend([7, length, 1].map(u32::to_le_bytes).concat());
-        record.extend([block, at, took].map(u64::to_le_bytes).concat());
-        record
+    let record = |command: u16, length: u32, block: u64, at: u64, took: u64| {
+        let mut bytes = command.to_le_bytes().to_vec();
+        bytes.extend(0x0200u16.to_le_bytes());
+        bytes.extend([7, length, 1].map(u32::to_le_bytes).concat());
+        bytes.extend([block, at, took].map(u64::to_le_bytes).concat());
+        bytes
     };
-    let read = one(0x28, 4096, 5, 1_000, 250);
-    let file = [read, one(0x8a, 512, 6, 1_200, 100)].concat();
+    let read = record(0x28, 4096, 5, 1_000, 250);
+    let file = [read, record(0x8a, 512, 6, 1_200, 100)].concat();
     assert_eq!(file.len(), 80);
     let requests = [
         "0:0 read 5+4096 0 250000 1",

@@ -12,12 +12,10 @@ use crate::support::{self, ImportedRecords, stating};
 use q2c_model::Bytes;
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
-/// Options for formats that need none.
 fn options() -> ImportOptions {
     ImportOptions::default()
 }
 
-/// Options that skip bad lines.
 fn skipping() -> ImportOptions {
     stating(|o| o.skip_bad = true)
 }

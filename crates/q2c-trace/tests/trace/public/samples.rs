@@ -18,12 +18,12 @@ fn through_a_trace(format: &str, path: &Path, options: &ImportOptions) -> Vec<Io
 type Plain = (u64, u32, u64, u64, bool);
 
 fn plain(records: &[IoRecord]) -> Vec<Plain> {
-    let one = |r: &IoRecord| {
+    let to_plain = |r: &IoRecord| {
         assert!(matches!(r.op, Op::Read | Op::Write));
         let at = r.queue_ns.unwrap().0;
         (at, r.device.minor, r.sector.0, r.bytes.0, r.op == Op::Read)
     };
-    records.iter().map(one).collect()
+    records.iter().map(to_plain).collect()
 }
 
 fn disksim(test: &str, name: &str, requests: usize, reads: usize) {
@@ -36,14 +36,15 @@ fn disksim(test: &str, name: &str, requests: usize, reads: usize) {
         |line: &str| -> Vec<u64> { line.split(' ').map(|cell| cell.parse().unwrap()).collect() };
     let lines: Vec<Vec<u64>> = text.lines().map(numbers).collect();
     let zero = lines[0][0];
-    let one = |n: &Vec<u64>| (n[0] - zero, n[1] as u32, n[2], n[3] * 512, n[4] == 1);
-    let expected: Vec<Plain> = lines.iter().map(one).collect();
+    let to_plain = |n: &Vec<u64>| (n[0] - zero, n[1] as u32, n[2], n[3] * 512, n[4] == 1);
+    let expected: Vec<Plain> = lines.iter().map(to_plain).collect();
     let mut options = options();
     options.unit = Some(TimeUnit::Nanoseconds);
     let imported = plain(&through_a_trace("disksim", &path, &options));
     assert!(imported == expected);
     assert_eq!(imported.len(), requests);
-    assert_eq!(imported.iter().filter(|request| request.4).count(), reads);
+    let reads_found = imported.iter().filter(|(.., is_read)| *is_read).count();
+    assert_eq!(reads_found, reads);
 }
 
 /// The counts are from awk.
@@ -68,9 +69,10 @@ fn cloud_physics() {
     let file = fs::read(&path).unwrap();
     assert_eq!(sniff(&file[..4096]).unwrap().name, "vscsi");
     let imported = plain(&through_a_trace("vscsi", &path, &options()));
-    let reads = imported.iter().filter(|request| request.4).count();
+    let reads = imported.iter().filter(|(.., is_read)| *is_read).count();
     assert_eq!((imported.len() - reads, reads), (66_898, 46_974));
-    assert_eq!(imported.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
+    let bytes: u64 = imported.iter().map(|(.., bytes, _)| bytes).sum();
+    assert_eq!(bytes, 4_205_978_112);
     let last = (5_641_098_458_687 - 5_633_898_368_802) * 1_000;
     assert_eq!(imported.last().unwrap().0, last);
     // The first two records were read from a hexadecimal dump.

@@ -7,7 +7,7 @@ use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::io::{BufReader, Read};
 
 /// The case's format, its good line and its bad lines.
-fn split<'a>(case: &&'a [&'a str]) -> (&'a str, &'a str, &'a [&'a str]) {
+fn split_case<'a>(case: &&'a [&'a str]) -> (&'a str, &'a str, &'a [&'a str]) {
     (case[0], case[1], &case[2..])
 }
 
@@ -121,7 +121,7 @@ fn stated(format: &str) -> ImportOptions {
 
 #[test]
 fn bad_lines_are_told_with_their_field() {
-    for (format, good, bads) in CASES.iter().map(split) {
+    for (format, good, bads) in CASES.iter().map(split_case) {
         let before = good.lines().count();
         for case in bads {
             let [bad, field, expected] = parts(case);
@@ -136,7 +136,7 @@ fn bad_lines_are_told_with_their_field() {
 
 #[test]
 fn bad_lines_are_skipped_and_counted() {
-    for (format, good, bads) in CASES.iter().map(split) {
+    for (format, good, bads) in CASES.iter().map(split_case) {
         let mut text = format!("{good}\n");
         for case in bads {
             let [bad, ..]: [&str; 3] = parts(case);
@@ -207,9 +207,9 @@ fn every_option_of_the_unit_is_heard() {
 /// Builds a record of version 1.
 fn vscsi(command: u16, version: u16, length: u32, at: u64) -> Vec<u8> {
     let ints = [1u32, length, 1].map(u32::to_le_bytes).concat();
-    let kind = [command, version].map(u16::to_le_bytes).concat();
-    let rest = [8, at].map(u64::to_le_bytes).concat();
-    [ints, kind, rest].concat()
+    let command_and_version = [command, version].map(u16::to_le_bytes).concat();
+    let block_and_time = [8, at].map(u64::to_le_bytes).concat();
+    [ints, command_and_version, block_and_time].concat()
 }
 
 #[test]
@@ -242,16 +242,16 @@ fn bad_records_are_told_with_their_byte_or_counted() {
 /// Ten GB without a line break. Text that is read line by line comes in shorter blocks.
 #[test]
 fn an_endless_line_is_refused_after_a_block() {
-    const ALL: u64 = 10_000_000_000;
+    const INPUT_BYTES: u64 = 10_000_000_000;
     let by_block = CASES.iter().map(|case| (case[0], 1024 * 1024));
     let by_line = ["blkparse", "latency-list", "csv"].map(|format| (format, 128 * 1024));
-    for (format, most) in by_block.chain(by_line) {
-        let mut input = BufReader::new(std::io::repeat(b'1').take(ALL));
+    for (format, max_bytes) in by_block.chain(by_line) {
+        let mut input = BufReader::new(std::io::repeat(b'1').take(INPUT_BYTES));
         let error = support::import(format, "endless", &mut input, &stated(format)).unwrap_err();
         let expected = "expected at most 65536 bytes and a line break";
         tells(&error.to_string(), expected);
-        let read = ALL - input.into_inner().limit();
-        assert!(read <= most, "{format}: {read}");
+        let read = INPUT_BYTES - input.into_inner().limit();
+        assert!(read <= max_bytes, "{format}: {read}");
     }
 }
 
