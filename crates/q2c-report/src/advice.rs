@@ -64,31 +64,31 @@ impl<'a> AdviceBasis<'a> {
     }
 
     /// Cells that sleep by a rule of q2c's own, with their figures relative to polling.
-    fn sleeping(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
+    fn rule_cells(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
         let has_policy = |cell: &&&Cell| cell.method.lane().is_some_and(|l| l.policy().is_some());
-        let rules = self.cells.iter().filter(has_policy);
-        rules.filter_map(|cell| Some((*cell, cell.relative?)))
+        let rule_cells = self.cells.iter().filter(has_policy);
+        rule_cells.filter_map(|cell| Some((*cell, cell.relative?)))
     }
 
     fn verdict(&self) -> String {
         let is_settled = self.recommendation.is_settled();
         let verdict = match self.recommendation.verdict {
             Verdict::Rule | Verdict::Interrupt => {
-                let use_it = if is_settled { "Use" } else { "Best so far:" };
-                return format!("{use_it} {}", self.gain());
+                let opening = if is_settled { "Use" } else { "Best so far:" };
+                return format!("{opening} {}", self.method_with_gain());
             }
             Verdict::TradeOff => self.trade_off(),
             Verdict::NoRoom => {
-                self.use_other("Sleeping does not pay on this device: no rule that leaves the CPU gained 10 % in IOPS per core.")
+                self.method_with_reason("Sleeping does not pay on this device: no rule that leaves the CPU gained 10 % in IOPS per core.")
             }
-            Verdict::Limits => self.use_other("Nothing that pays keeps the limits."),
-            Verdict::Unverified => return self.use_other("Nothing that sleeps was tried."),
+            Verdict::Limits => self.method_with_reason("Nothing that pays keeps the limits."),
+            Verdict::Unverified => return self.method_with_reason("Nothing that sleeps was tried."),
         };
         // The caveats give the reasons.
         verdict + when(!is_settled, " Not conclusive.")
     }
 
-    fn use_other(&self, reason: &str) -> String {
+    fn method_with_reason(&self, reason: &str) -> String {
         let method = match &self.recommendation.method {
             &Method::POLL => "Poll".to_owned(),
             other => format!("Use {}", other.name()),
@@ -97,13 +97,13 @@ impl<'a> AdviceBasis<'a> {
     }
 
     /// True if the floor is more than polling's own IOPS, so that polling cannot keep it either.
-    fn beats_polling(&self) -> bool {
+    fn above_polling(&self) -> bool {
         self.recommendation.floor > 1.0
     }
 
     /// True if a rule below the floor saves CPU and loses about as little IOPS as `nearest`.
-    fn has_trade(&self, nearest: &Relative) -> bool {
-        self.sleeping().any(|(cell, relative)| {
+    fn has_saving_rule_near(&self, nearest: &Relative) -> bool {
+        self.rule_cells().any(|(cell, relative)| {
             relative.kiops_per_core.median >= MIN_GAIN
                 && cell.measured.rates.cpu_pct.median <= MAX_CPU_PCT
                 && (relative.iops.median - nearest.iops.median).abs() <= MAX_TRADE_OFF_IOPS_GAP
@@ -120,43 +120,43 @@ impl<'a> AdviceBasis<'a> {
         let nearest = self.nearest_cell();
         match nearest.and_then(|cell| Some((cell, cell.relative?))) {
             Some((cell, relative)) if cell.method == Method::INTERRUPT => {
-                self.trade("Interrupts", cell, &relative)
+                self.trade_off_sentence("Interrupts", cell, &relative)
             }
-            Some((cell, relative)) if self.has_trade(&relative) => {
+            Some((cell, relative)) if self.has_saving_rule_near(&relative) => {
                 let method = format!("Sleeping by {}", cell.method.detail());
-                self.trade(&method, cell, &relative)
+                self.trade_off_sentence(&method, cell, &relative)
             }
-            _ => self.use_other("Sleeping costs more IOPS than the floor allows."),
+            _ => self.method_with_reason("Sleeping costs more IOPS than the floor allows."),
         }
     }
 
-    fn trade(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
-        let reason = self.price(what, cell, relative);
-        if self.beats_polling() {
+    fn trade_off_sentence(&self, subject: &str, cell: &Cell, relative: &Relative) -> String {
+        let reason = self.price(subject, cell, relative);
+        if self.above_polling() {
             format!("Nothing keeps the floor, which is more than polling gives. {reason}")
         } else {
-            self.use_other(&reason)
+            self.method_with_reason(&reason)
         }
     }
 
     /// A sentence on what a method below the floor would free and cost, and one that names the
     /// option to allow it.
-    fn price(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
+    fn price(&self, subject: &str, cell: &Cell, relative: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
-        let lost = (1.0 - relative.iops.median) * 100.0;
-        let (joined, costs) = match lost {
-            lost if lost > 0.0 => ("but", format!("cost {} % of the IOPS", number(lost))),
+        let lost_pct = (1.0 - relative.iops.median) * 100.0;
+        let (conjunction, costs) = match lost_pct {
+            pct if pct > 0.0 => ("but", format!("cost {} % of the IOPS", number(pct))),
             _ => ("and", "cost no IOPS".to_owned()),
         };
         // Without figures of polling it is unknown how much CPU the method would free.
         let polling = self.cell(&Method::POLL);
         let freed = polling.map(|polling| {
-            let freed = number(cpu(polling) - cpu(cell));
+            let freed_pct = number(cpu(polling) - cpu(cell));
             let per_job = when(self.result.job.jobs > 1, " for each job");
-            format!("free {freed} % of a CPU{per_job} {joined} ")
+            format!("free {freed_pct} % of a CPU{per_job} {conjunction} ")
         });
         format!(
-            "{what} would {}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
+            "{subject} would {}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
             freed.unwrap_or_default(),
             number(relative.kiops_per_core.median),
             per_core_unit(relative),
@@ -164,8 +164,8 @@ impl<'a> AdviceBasis<'a> {
         )
     }
 
-    /// A method to use, and what it gains.
-    fn gain(&self) -> String {
+    /// The recommended method, and what it gains over polling.
+    fn method_with_gain(&self) -> String {
         let method = match &self.recommendation.method {
             &Method::INTERRUPT => "interrupts".to_owned(),
             method => format!("hybrid polling by {}", method.detail()),
@@ -212,7 +212,7 @@ impl<'a> AdviceBasis<'a> {
             "" => String::new(),
             asked => format!(" (--min-iops {asked})"),
         };
-        let above = when(self.beats_polling(), ", which is more than polling gives");
+        let above = when(self.above_polling(), ", which is more than polling gives");
         format!("Floor: {floor} of polling's IOPS{option}{above}")
     }
 
@@ -232,10 +232,10 @@ impl<'a> AdviceBasis<'a> {
             return None;
         }
         let per_core = |relative: &Relative| relative.kiops_per_core.median;
-        let rules = self.sleeping();
+        let rules = self.rule_cells();
         let (cell, _) = rules.max_by(|a, b| per_core(&a.1).total_cmp(&per_core(&b.1)))?;
         let sentence = self.relative_sentence(&cell.method.detail(), cell)?;
-        let tried = self.sleeping().count();
+        let tried = self.rule_cells().count();
         Some(format!(
             "Best of {tried} rules by IOPS per core: {sentence}"
         ))
@@ -266,11 +266,11 @@ impl<'a> AdviceBasis<'a> {
     fn over_linux(&self) -> Option<String> {
         let ratio = self.recommendation.over_linux?;
         let iops = self.linux()?.relative?.iops.median;
-        let broke = when(iops < self.recommendation.floor, ", which broke the floor");
+        let breach = when(iops < self.recommendation.floor, ", which broke the floor");
         // A single trial has no interval.
         let interval = format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high);
         let times = format!("{:.2} times the IOPS per core of Linux's rule", ratio.ratio);
-        Some(times + broke + when(ratio.low < ratio.high, &interval))
+        Some(times + breach + when(ratio.low < ratio.high, &interval))
     }
 
     /// Sentences on the kernel's own hybrid polling, if it ran.
@@ -370,14 +370,14 @@ impl<'a> AdviceBasis<'a> {
         let mut caveats = self.disturbances();
         let undecided = self.recommendation.undecided.iter();
         caveats.extend(undecided.map(|case| self.undecided_sentence(case)));
-        let method = [
+        let doubts = [
             self.open_methods(),
             self.below_floor(),
             self.device_changes(),
-            self.whole_run(),
+            self.worse_over_run(),
         ];
-        let price = [self.interrupts_gain_more(), self.misses_most()];
-        caveats.extend(method.into_iter().chain(price).flatten());
+        let costs = [self.interrupts_gain_more(), self.misses_most()];
+        caveats.extend(doubts.into_iter().chain(costs).flatten());
         caveats
     }
 
@@ -436,23 +436,23 @@ impl<'a> AdviceBasis<'a> {
         let r = self.recommendation;
         // Without a method that has two trials, the scatter is unknown.
         let mut trials = self.cells.iter().map(|c| c.measured.rates.iops.trials);
-        let scatter = if trials.any(|trials| trials > 1) {
+        let scatter_origin = if trials.any(|trials| trials > 1) {
             "as seen, and 4 % assumed for one more"
         } else {
             "assumed, as no method has two"
         };
         let others = r.open.iter().filter(|name| name.0 != r.method);
         let others: Vec<_> = others.cloned().collect();
-        let open = match others.as_slice() {
+        let still_open = match others.as_slice() {
             [] => "It needs more trials of its own".to_owned(),
             others => format!("Still open: {}", first_three_names(others)),
         };
         let noise = number(r.noise_pct);
-        let scatter = format!("Single trials of a method scatter by {noise} % ({scatter})");
-        (!r.open.is_empty()).then(|| format!("{open}. {scatter}; --trials adds some."))
+        let scatter = format!("Single trials of a method scatter by {noise} % ({scatter_origin})");
+        (!r.open.is_empty()).then(|| format!("{still_open}. {scatter}; --trials adds some."))
     }
 
-    fn whole_run(&self) -> Option<String> {
+    fn worse_over_run(&self) -> Option<String> {
         let elsewhere = self.recommendation.elsewhere.as_ref()?;
         Some(format!(
             "{} kept {} of polling's IOPS in its own trials. Over all states that the device had in this run it \
@@ -477,21 +477,21 @@ impl<'a> AdviceBasis<'a> {
         if self.recommendation.follows {
             return None;
         }
-        let follows = self.recommendation.following.as_ref();
+        let following = self.recommendation.following.as_ref();
         const FIXED_SLEEP: &str = "It does not follow the device when that changes.";
-        let Some(cell) = follows.and_then(|name| self.cell(&name.0)) else {
+        let Some(cell) = following.and_then(|name| self.cell(&name.0)) else {
             let no_rule = "No rule that does kept the floor and paid.";
             return Some(format!("{FIXED_SLEEP} {no_rule}"));
         };
         let (ours, theirs) = (recommended.relative?, cell.relative?);
-        let costs = (1.0 - theirs.kiops_per_core.median / ours.kiops_per_core.median) * 100.0;
-        let price = match costs {
+        let cost_pct = (1.0 - theirs.kiops_per_core.median / ours.kiops_per_core.median) * 100.0;
+        let price = match cost_pct {
             lost if lost > 0.0 => format!("costs {} % of the IOPS per core", number(lost)),
             _ => "cost nothing here".to_owned(),
         };
-        let theirs = self.relative_sentence(&cell.method.detail(), cell)?;
+        let figures = self.relative_sentence(&cell.method.detail(), cell)?;
         let price = format!("Following the device {price}");
-        Some(format!("{FIXED_SLEEP} {price}. {theirs}."))
+        Some(format!("{FIXED_SLEEP} {price}. {figures}."))
     }
 }
 
@@ -499,8 +499,8 @@ impl<'a> AdviceBasis<'a> {
 #[must_use]
 pub(crate) fn lesson_text(lesson: &Lesson) -> String {
     let change = |ns: f64, what: &str| {
-        let sign = if ns < 0.0 { "less" } else { "more" };
-        format!("{} {sign} {what}", duration(ns.abs()))
+        let comparative = if ns < 0.0 { "less" } else { "more" };
+        format!("{} {comparative} {what}", duration(ns.abs()))
     };
     let (rounds, trials) = (lesson.rounds, lesson.trials);
     let corrections = (lesson.latency_ns, lesson.latency_per_sleep, lesson.wake_ns);

@@ -1,5 +1,5 @@
-//! The report of `q2c analyze`, with what its figures lack: figures that are missing or inexact
-//! because the trace was analysed in parts, and I/Os that were seen only in part.
+//! The report of `q2c analyze`. It also tells which figures are missing or inexact because a trace
+//! was analysed in parts, and how many I/Os were seen only in part.
 
 use crate::document::{Document, Reported, Section};
 use crate::facts::fact;
@@ -52,16 +52,16 @@ impl Reported for AnalyzeResult {
             .notices(Note::cautions("unmatched", reason_counts(&self.unmatched)))
             .notices(failed.map(|ios| Note::bad("failed", ios)))
             .section(stages.notes(partly_seen(self)))
-            .section(findings(self))
-            .sections(groups.map(|(property, groups)| group(property, groups)))
-            .section(queues(self))
+            .section(finding_section(self))
+            .sections(groups.map(|(property, groups)| group_section(property, groups)))
+            .section(queue_section(self))
             .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
             .facts("The trace", facts, Vec::new())
     }
 }
 
-fn findings(result: &AnalyzeResult) -> Section<'static> {
+fn finding_section(result: &AnalyzeResult) -> Section<'static> {
     let section = Section::new("What it says").notes(finding_notes(result));
     let Some(bottleneck) = &result.bottleneck else {
         return section;
@@ -70,10 +70,10 @@ fn findings(result: &AnalyzeResult) -> Section<'static> {
     let loads = bottleneck.over_load.iter().filter(|_| several);
     section
         .notes([Note::plain("shares of Q2C", shares(&bottleneck.shares))])
-        .notes(loads.map(|class| load(class, result.in_flight.most)))
+        .notes(loads.map(|class| load_note(class, result.in_flight.most)))
 }
 
-fn group(property: &str, groups: &[Group]) -> Section<'static> {
+fn group_section(property: &str, groups: &[Group]) -> Section<'static> {
     let mut order: Vec<&Group> = groups.iter().collect();
     if order.len() > MAX_LISTED {
         order.sort_by_key(|group| Reverse(group.requests));
@@ -88,8 +88,8 @@ fn group(property: &str, groups: &[Group]) -> Section<'static> {
     }
 }
 
-fn queues(result: &AnalyzeResult) -> Section<'static> {
-    let Some(even) = &result.balance else {
+fn queue_section(result: &AnalyzeResult) -> Section<'static> {
+    let Some(balance) = &result.balance else {
         return Section::default();
     };
     let row = |queue: &Hctx| {
@@ -102,17 +102,17 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
         ]
     };
     // `number` gives `<0.01` for a very small p.
-    let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
+    let chance = format!("p = {}", number(balance.p)).replace("= <", "< ");
     let heads = "queue | requests | share | from CPUs";
-    let (verdict, queues) = (&even.verdict, even.queues);
-    let [cv, chi_square] = [percent(even.cv), number(even.chi_square)];
-    let balance = format!(
+    let (verdict, queues) = (&balance.verdict, balance.queues);
+    let [cv, chi_square] = [percent(balance.cv), number(balance.chi_square)];
+    let summary = format!(
         "{verdict} over {queues} hardware queues (deviation {cv}, chi-square {chi_square}, {chance})"
     );
-    let weight = Weight::good_if(even.verdict != "uneven");
+    let weight = Weight::good_if(balance.verdict != "uneven");
     Section::new("Hardware queues")
         .table(ReportTable::new(heads, result.hctx.iter().map(row)))
-        .notes([Note::new(weight, "balance", balance)])
+        .notes([Note::new(weight, "balance", summary)])
         .notes(device_queues(&result.queues))
 }
 
@@ -127,9 +127,9 @@ fn about(result: &AnalyzeResult) -> String {
         result.layer.name(),
         result.input.source
     );
-    for (fact, before) in [("disks", ""), ("kernel", "Linux "), ("cpu_model", "")] {
+    for (fact, prefix) in [("disks", ""), ("kernel", "Linux "), ("cpu_model", "")] {
         if let Some(value) = result.input.facts.get(fact) {
-            text += &format!(" · {before}{value}");
+            text += &format!(" · {prefix}{value}");
         }
     }
     text
@@ -201,13 +201,13 @@ fn same_name_processes(result: &AnalyzeResult) -> Option<String> {
         return None;
     }
     groups.sort_by_key(|group| Reverse(group.requests));
-    let label = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
+    let named = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
     let more = groups.len().saturating_sub(MAX_PROCESSES);
     let more = (more > 0).then(|| format!("{more} more"));
     Some(format!(
         "{} have the name {name}: {}; --process NUMBER takes one alone",
         groups.len(),
-        listed(groups.iter().take(MAX_PROCESSES).map(label).chain(more))
+        listed(groups.iter().take(MAX_PROCESSES).map(named).chain(more))
     ))
 }
 
@@ -229,7 +229,7 @@ fn finding_notes(result: &AnalyzeResult) -> Vec<Note> {
         format!("{ratio} I/Os for each request issued ({merged} merged)")
     };
     notes.extend(Note::plains("merging", result.merge_ratio.map(merged)));
-    notes.extend(seeks(result));
+    notes.extend(seek_notes(result));
     notes
 }
 
@@ -251,7 +251,7 @@ fn load_notes(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
         .chain(Note::plains("active", active))
 }
 
-fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
+fn seek_notes(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let mut devices: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     devices.sort_by_key(|seeks| Reverse(seeks.n));
     let more = devices.len().saturating_sub(MAX_DEVICES);
@@ -261,74 +261,74 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
         let message = format!("{sequential} sequential, mean {mean} sectors, median {median}");
         Note::plain(&format!("seeks on {}", seeks.device), message)
     };
-    let rest = (more > 0).then(|| Note::plain("and", format!("{more} more; --json has all")));
-    devices.into_iter().take(MAX_DEVICES).map(note).chain(rest)
+    let more = (more > 0).then(|| Note::plain("and", format!("{more} more; --json has all")));
+    devices.into_iter().take(MAX_DEVICES).map(note).chain(more)
 }
 
-/// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
-/// names no queues.
+/// Notes on each device's hardware queues, reads apart from writes.
 pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Note> {
     queues.iter().take(MAX_DEVICES).flat_map(|device| {
         let (reads, writes) = (device.reads.as_ref(), device.writes.as_ref());
         let requests = Some(&device.all).filter(|_| reads.is_none() && writes.is_none());
-        let parts = [("reads", reads), ("writes", writes), ("requests", requests)];
-        parts.into_iter().filter_map(move |(what, part)| {
-            let what = format!("{what} by queue of {}", device.device);
-            Some(Note::plain(&what, queue_use(part?, device.queues)))
+        let uses = [("reads", reads), ("writes", writes), ("requests", requests)];
+        uses.into_iter().filter_map(move |(what, usage)| {
+            let heading = format!("{what} by queue of {}", device.device);
+            Some(Note::plain(&heading, queue_use(usage?, device.queues)))
         })
     })
 }
 
-/// One sentence on the use of a device's queues: against all of them, and against the map.
-fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
-    let requests = count(part.requests);
+/// A sentence on how requests are spread over a device's queues: how many of them are used, how
+/// evenly, and if the requests follow the map from CPUs to queues.
+fn queue_use(usage: &QueueUse, queues: Option<u64>) -> String {
+    let requests = count(usage.requests);
     if queues == Some(1) {
         return format!("{requests} in the only queue");
     }
-    let used = part.queues.iter().filter(|q| q.requests > 0).count();
+    let used_queues = usage.queues.iter().filter(|q| q.requests > 0).count();
     let mut sentence = match queues {
-        Some(total) => format!("{requests} in {used} of {total} queues"),
+        Some(total) => format!("{requests} in {used_queues} of {total} queues"),
         None => format!(
             "{requests} in {}; how many the device has, the trace does not tell: {} over these (deviation {})",
-            counted(used, "queue"),
-            part.used.verdict,
-            percent(part.used.cv)
+            counted(used_queues, "queue"),
+            usage.used.verdict,
+            percent(usage.used.cv)
         ),
     };
-    if let Some(unused) = part.unused.as_ref().filter(|unused| !unused.is_empty()) {
+    if let Some(unused) = usage.unused.as_ref().filter(|unused| !unused.is_empty()) {
         sentence += &format!(" (unused: {})", label::number_ranges(unused, ", "));
     }
-    if let (true, Some(even)) = (part.sets.is_empty(), &part.even) {
-        sentence += &format!("; over all queues {}", balance(even));
+    if let (true, Some(even)) = (usage.sets.is_empty(), &usage.even) {
+        sentence += &format!("; over all queues {}", evenness(even));
     }
-    for set in &part.sets {
+    for set in &usage.sets {
         let set_queues = label::number_ranges(&set.queues, ", ");
         let requests = count(set.requests);
         sentence += &match &set.even {
-            Some(even) => format!("; {requests} over the set {set_queues} {}", balance(even)),
+            Some(even) => format!("; {requests} over the set {set_queues} {}", evenness(even)),
             None => format!("; none in the set {set_queues}"),
         };
     }
-    sentence + &against_map(part)
+    sentence + &map_fit_text(usage)
 }
 
-fn balance(even: &Balance) -> String {
-    format!("{} (deviation {})", even.verdict, percent(even.cv))
+fn evenness(balance: &Balance) -> String {
+    format!("{} (deviation {})", balance.verdict, percent(balance.cv))
 }
 
-fn against_map(part: &QueueUse) -> String {
+fn map_fit_text(usage: &QueueUse) -> String {
     const UNKNOWN_CPUS: &str =
         "; not compared with the map from CPUs to queues: CPUs of some requests are not known";
-    match (&part.map, part.no_map) {
+    match (&usage.map, usage.no_map) {
         (Some(fit), _) => {
             let how = match fit.verdict {
                 MapVerdict::AsMapped => "spread",
                 MapVerdict::Nearly => "nearly spread",
                 MapVerdict::Otherwise => "not spread",
             };
-            let others = percent(fit.misplaced);
+            let share = percent(fit.misplaced);
             format!(
-                "; {how} as the map from CPUs to queues has it ({others} in other queues than expected)"
+                "; {how} as the map from CPUs to queues has it ({share} in other queues than expected)"
             )
         }
         (None, Some(NoMapFit::UnknownCpus)) => UNKNOWN_CPUS.to_owned(),
@@ -345,14 +345,14 @@ fn shares(by_stage: &BTreeMap<String, f64>) -> String {
 
 /// A sentence on a load class: the shares of all stages, headed by its range of I/Os in flight.
 /// `most` is the largest number of I/Os that was in flight, if known.
-fn load(class: &LoadClass, most: Option<u64>) -> Note {
+fn load_note(class: &LoadClass, most: Option<u64>) -> Note {
     let (from, to) = load_range(class, most);
     let (ios, mean) = (count(class.requests), duration(class.mean_q2c_ns));
     let breakdown = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
     Note::plain(&format!("{} in flight", label::range(from, to)), breakdown)
 }
 
-/// The two ends of a load class, both included. The upper one is at most `most`.
+/// The range of I/Os in flight of a load class, both ends included; the upper is at most `most`.
 pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
     let to = most.map_or(class.to, |most| class.to.min(most));
     (class.from, to.max(class.from))
@@ -364,7 +364,7 @@ pub(crate) fn reason_counts(unmatched: &BTreeMap<String, u64>) -> Option<String>
     listed_if_any(reasons.map(|(reason, n)| format!("{reason} ({n})")))
 }
 
-/// A sentence for each reason, which names its figures; none after an analysis in one pass.
+/// A sentence for each reason why figures are inexact, which names these figures.
 fn inexact_sentences(result: &AnalyzeResult) -> Vec<String> {
     let mut reasons: Vec<InexactReason> = result.inexact.iter().map(|mark| mark.reason).collect();
     reasons.sort_unstable();

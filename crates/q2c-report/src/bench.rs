@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 
 impl Reported for BenchResult {
     fn document(&self) -> Document<'_> {
-        let run = self.cells.iter().map(|cell| cell.iops.trials);
+        let trial_counts = self.cells.iter().map(|cell| cell.iops.trials);
         let about = format!(
             "{} of {} s, shuffled · CPUs {} · took {}",
-            quantity::trials(self.job.trials, run),
+            quantity::trials(self.job.trials, trial_counts),
             self.job.trial_seconds,
             self.job.cpu_order,
             seconds(self.provenance.seconds)
@@ -39,15 +39,15 @@ impl Reported for BenchResult {
         let sections = sections(self);
         let sections = sections.iter().enumerate();
         let grids = grids(self).into_iter();
-        let floor = format!(
+        let harness = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
         );
-        let measured = Section::new("How it was measured").notes([Note::plain("harness", floor)]);
+        let measured = Section::new("How it was measured").notes([Note::plain("harness", harness)]);
         document
             .sections(sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]))
             .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
-            .section(scaling(self))
+            .section(scaling_section(self))
             .section(Section::new("Phases").plots(|| over_time::phase_plots(self)))
             .section(measured.folded())
             .warnings(&self.warnings)
@@ -59,7 +59,7 @@ impl Reported for BenchResult {
 
 /// Notes that change how the numbers are to be read, and notes on points without a trial.
 fn cautions(result: &BenchResult) -> Vec<Note> {
-    let mut notes: Vec<Note> = Note::many(Weight::Bad, "no trial", untried(result)).collect();
+    let mut notes: Vec<Note> = Note::many(Weight::Bad, "no trial", untried_text(result)).collect();
     notes.extend(Note::cautions("KIOPS/core", per_thread_cpu(result)));
     notes.extend(Note::cautions("busy", unknown_busy_cpus(result)));
     notes.extend(Note::plains("not measured", unmeasured_points(result)));
@@ -112,12 +112,12 @@ fn stages_of<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> 
         .plots(move || over_jobs::stage_plots(result, &owned_section, id))
 }
 
-fn scaling(result: &BenchResult) -> Section<'static> {
-    let curves = result.scaling.iter().flat_map(|line| {
-        let asked = !line.suspects.is_empty() || line.collapse.is_some();
-        let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
-        std::iter::once(Note::plain("scaling", curve_text(line)))
-            .chain(Note::cautions("suspect", &line.suspects))
+fn scaling_section(result: &BenchResult) -> Section<'static> {
+    let curves = result.scaling.iter().flat_map(|curve| {
+        let sought = !curve.suspects.is_empty() || curve.collapse.is_some();
+        let missing = Some(listed(&curve.not_looked_at)).filter(|text| sought && !text.is_empty());
+        std::iter::once(Note::plain("scaling", curve_text(curve)))
+            .chain(Note::cautions("suspect", &curve.suspects))
             .chain(Note::plains("not looked at", missing))
     });
     let leads = Note::plains("lead", leads(result));
@@ -141,15 +141,15 @@ fn per_thread_cpu(result: &BenchResult) -> Option<String> {
 }
 
 /// `3 of 7 points`: how many points with a trial fulfil `is_so`; `None` if none does.
-fn count_points(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
+fn count_points(result: &BenchResult, fulfils: fn(&BenchCell) -> bool) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let total = cells.clone().count();
-    let n = cells.filter(|cell| is_so(cell)).count();
+    let n = cells.filter(|cell| fulfils(cell)).count();
     (n > 0).then(|| format!("{n} of {total} points"))
 }
 
-/// The column heads in the order of [`point_row`], each with the doctor's name of its measure; that
-/// name is empty for a column without one.
+/// The column heads in the order of [`point_row`], each with the name that the doctor's checks have
+/// for its measure. That name is empty if no check can invalidate the column.
 const COLUMNS: [(&str, &str); 10] = [
     ("interface, method", ""),
     ("jobs", ""),
@@ -170,7 +170,7 @@ const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: 
 /// settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BenchSection {
-    /// What the points share; interface, method and jobs have no meaning here.
+    /// A point with the shared values. Its interface, method and jobs have no meaning.
     shared: BenchPoint,
 }
 
@@ -195,17 +195,17 @@ impl BenchSection {
         format!("{bs} {rw}{depth}{}", conditions(&self.shared))
     }
 
-    pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
+    pub(crate) fn covers(&self, point: &BenchPoint) -> bool {
         // A run has thousands of points, and this is called for each of them: nothing is copied.
         shared_axes(&self.shared) == shared_axes(point)
     }
 
     pub(crate) fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
-        result.cells.iter().filter(|cell| self.holds(&cell.point))
+        result.cells.iter().filter(|cell| self.covers(&cell.point))
     }
 }
 
-/// What the points of a section share: all but interface, method and jobs.
+/// The values that the points of a section share: all but interface, method and jobs.
 fn shared_axes(point: &BenchPoint) -> impl PartialEq {
     let device = (point.hw_queues, point.nr_requests);
     (point.depth, point.bs, &point.rw, &point.background, device)
@@ -246,7 +246,7 @@ pub(crate) fn name_with_jobs(point: &BenchPoint) -> String {
     format!("{} with {}", name(point), jobs(point.jobs))
 }
 
-fn untried(result: &BenchResult) -> impl Iterator<Item = String> {
+fn untried_text(result: &BenchResult) -> impl Iterator<Item = String> {
     let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
     failed.map(|cell| {
         let not_run = "it was not run";
@@ -264,7 +264,7 @@ fn two_durations(a: f64, b: f64) -> String {
     }
 }
 
-/// The row of a cell. [`untried`] says why a cell has no trials.
+/// The row of a cell. [`untried_text`] says why a cell has no trials.
 fn point_row(cell: &BenchCell) -> [String; 10] {
     let (name, jobs) = (name(&cell.point), cell.point.jobs);
     if cell.iops.trials == 0 {
@@ -288,12 +288,12 @@ fn point_row(cell: &BenchCell) -> [String; 10] {
 }
 
 fn curve_text(curve: &ThroughputCurve) -> String {
-    let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
+    let or_none = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
     let first @ BenchPoint { bs, rw, depth, .. } = &curve.first;
-    let [knee, peak, collapse] = [curve.knee, curve.peak, curve.collapse].map(at);
-    let (name, around) = (name(first), conditions(first));
+    let [knee, peak, collapse] = [curve.knee, curve.peak, curve.collapse].map(or_none);
+    let (name, suffix) = (name(first), conditions(first));
     let mut text = format!(
-        "{name}, {bs} {rw} depth {depth}{around}: knee {knee}, peak {peak}, collapse {collapse}"
+        "{name}, {bs} {rw} depth {depth}{suffix}: knee {knee}, peak {peak}, collapse {collapse}"
     );
     if let Some(shape) = &curve.shape {
         let retained = shape.retained * 100.0;
@@ -329,14 +329,14 @@ fn left_out_points(result: &BenchResult) -> impl Iterator<Item = String> {
     reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
 }
 
-/// The share of I/Os that slept below which a remark states it.
+/// A remark states the share of I/Os that slept if it is below this.
 const MAX_SLEPT_SHARE: f64 = 0.95;
 
 /// A line for each point whose own threads slept, and one for each background.
 fn remarks(cells: &[&BenchCell]) -> Vec<String> {
     let point_name = |cell: &BenchCell| format!("{}, {}", name(&cell.point), jobs(cell.point.jobs));
     let slept = cells.iter().filter_map(|cell| {
-        let asked = duration(cell.effective_sleep_ns.as_ref()?.median);
+        let sleep = duration(cell.effective_sleep_ns.as_ref()?.median);
         let slept = match &cell.slept_ns {
             Some(slept) => format!(", slept {}", duration(slept.median)),
             None => ", and none slept".to_owned(),
@@ -349,7 +349,7 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
         });
         let (at, slept_share) = (point_name(cell), slept_share.unwrap_or_default());
         let missed = format!("miss rate {misses:.2} %{slept_share}");
-        Some(format!("{at}: {missed}, effective sleep {asked}{slept}"))
+        Some(format!("{at}: {missed}, effective sleep {sleep}{slept}"))
     });
     let background = cells.iter().filter_map(|cell| {
         let jobs = cell.background_jobs.as_ref()?;
@@ -369,14 +369,14 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
 
 fn tuned_methods(result: &BenchResult) -> Option<String> {
     let tuned = result.job.tuned.as_ref()?;
-    let label = |t: &TunedMethod| match t.jobs {
+    let method = |t: &TunedMethod| match t.jobs {
         None => format!("{} {}", t.bs, t.method),
         Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
     };
-    let methods = joined(tuned.methods.iter().map(label), "; ");
-    let other = format!(", which tuned another target, {}", tuned.target);
-    let other = when(tuned.target != result.target.path, &other);
-    Some(format!("{methods}, by {}{other}", tuned.run))
+    let methods = joined(tuned.methods.iter().map(method), "; ");
+    let other_target = format!(", which tuned another target, {}", tuned.target);
+    let other_target = when(tuned.target != result.target.path, &other_target);
+    Some(format!("{methods}, by {}{other_target}", tuned.run))
 }
 
 /// A grid of throughput: a row for each value of one axis, a column for each of another.
@@ -419,11 +419,11 @@ fn grids_over(
     result: &BenchResult,
     rows: ThroughputAxis,
     columns: ThroughputAxis,
-    clear: fn(&mut BenchPoint),
+    clear_axes: fn(&mut BenchPoint),
 ) -> Vec<ThroughputGrid> {
     let without_axes = |point: &BenchPoint| {
         let mut point = point.clone();
-        clear(&mut point);
+        clear_axes(&mut point);
         point
     };
     let measured_cells = || result.cells.iter().filter(|cell| cell.iops.trials > 0);
@@ -439,19 +439,19 @@ fn grid(
     result: &BenchResult,
     cells: &[&BenchCell],
     common: &BenchPoint,
-    [rows, columns]: [ThroughputAxis; 2],
+    [(row_axis, row_value), (column_axis, column_value)]: [ThroughputAxis; 2],
 ) -> Option<ThroughputGrid> {
-    let values = |a: ThroughputAxis| -> BTreeSet<u32> {
-        cells.iter().filter_map(|cell| a.1(&cell.point)).collect()
+    let values = |value: fn(&BenchPoint) -> Option<u32>| -> BTreeSet<u32> {
+        cells.iter().filter_map(|cell| value(&cell.point)).collect()
     };
-    let (row_values, column_values) = (values(rows), values(columns));
+    let (row_values, column_values) = (values(row_value), values(column_value));
     let row = |&value: &u32| {
-        let row_cells = || cells.iter().filter(|c| rows.1(&c.point) == Some(value));
-        let at = |column: &u32| {
-            let cell = row_cells().find(|cell| columns.1(&cell.point) == Some(*column));
+        let row_cells = || cells.iter().filter(|c| row_value(&c.point) == Some(value));
+        let kiops_at = |column: &u32| {
+            let cell = row_cells().find(|cell| column_value(&cell.point) == Some(*column));
             cell.map(|cell| cell.iops.median / 1e3)
         };
-        let first = row_cells().next().filter(|_| columns.0 == JOBS.0);
+        let first = row_cells().next().filter(|_| column_axis == JOBS.0);
         let curve = first.and_then(|first| {
             let mut point = first.point.clone();
             let mut curves = result.scaling.iter();
@@ -462,7 +462,7 @@ fn grid(
         });
         GridRow {
             value,
-            kiops: column_values.iter().map(at).collect(),
+            kiops: column_values.iter().map(kiops_at).collect(),
             collapse: curve.and_then(|curve| curve.collapse),
         }
     };
@@ -470,7 +470,7 @@ fn grid(
     let BenchPoint { bs, rw, depth, .. } = common;
     (row_values.len() > 1 && column_values.len() > 1).then(|| ThroughputGrid {
         title: format!("{}, {bs} {rw} depth {depth}{settings}", name(common)),
-        axes: [rows.0, columns.0],
+        axes: [row_axis, column_axis],
         rows: row_values.iter().map(row).collect(),
         columns: column_values.iter().copied().collect(),
     })

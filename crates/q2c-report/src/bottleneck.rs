@@ -11,8 +11,8 @@ const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
 
 type StageShare = (&'static str, f64);
 
-/// Where the time between Q and C goes, as headings with a sentence each: the stage that takes
-/// most. If that is the device, a second one names the largest stage before the device.
+/// A note on the stage that takes most of the time between Q and C. If that stage does not lie
+/// before the device, a second note names the largest one that does.
 pub(crate) fn notes(bottleneck: &Bottleneck) -> Vec<Note> {
     let (Some((most, share)), before) = largest_stages(bottleneck) else {
         return Vec::new();
@@ -59,7 +59,7 @@ fn largest_stages(bottleneck: &Bottleneck) -> (Option<StageShare>, Option<StageS
     (most, before.filter(|before| most != Some(*before)))
 }
 
-/// What happens to an I/O in a stage. For the bottleneck itself, the analysis has the words.
+/// Says what happens to an I/O in a stage. For the bottleneck itself, the analysis has the words.
 fn stage_meaning<'a>(bottleneck: &'a Bottleneck, stage: &str) -> &'a str {
     match stage {
         bottleneck_stage if bottleneck_stage == bottleneck.stage => &bottleneck.why,

@@ -28,7 +28,7 @@ impl Reported for CompareResult {
                 .sections(overview(self));
         }
         for one in &self.comparisons {
-            document = comparison(document, one, (!is_one).then(|| row_name(one)).as_deref());
+            document = add_comparison(document, one, (!is_one).then(|| row_name(one)).as_deref());
         }
         let devices = first.map(|one| &one.devices).into_iter().flatten();
         document
@@ -39,13 +39,13 @@ impl Reported for CompareResult {
     }
 }
 
-fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
+fn add_comparison<'a>(report: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
     let section = |title: &str| match name {
         Some(name) => Section::new(format!("{title}: {name}")),
         None => Section::new(title),
     };
-    let lost = replay::idle_caution(&one.job, &one.trace);
-    let notices = Note::cautions("outstanding", lost)
+    let idle_caution = replay::idle_caution(&one.job, &one.trace);
+    let notices = Note::cautions("outstanding", idle_caution)
         .chain(profile_note(one))
         .chain(comparison_notes(one));
     let shown = one.devices.iter().map(|device| {
@@ -57,13 +57,13 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
     let mut answers = replay::verdict(&one.verdict);
     answers.extend(one.devices.iter().filter_map(less_work));
     let devices = section("Devices").table(sums(one)).table(latencies(one));
-    document
+    report
         .answers(Note::plains(name.unwrap_or_default(), answers))
         .notices(notices.map(|note| match name {
             Some(name) => prefixed(name, note),
             None => note,
         }))
-        .section(devices.table(separations(one)))
+        .section(devices.table(separation_table(one)))
         .section(section("How it was replayed").notes(replay::job(&one.job, &one.trace)))
         .sections(shown)
 }
@@ -85,7 +85,7 @@ fn replay_lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
 }
 
 fn about(result: &CompareResult) -> String {
-    let what = match result.comparisons.as_slice() {
+    let subject = match result.comparisons.as_slice() {
         [one] => format!("{} · {}", replay::trace(&one.trace), replay::mode(&one.job)),
         several => format!("{} comparisons of traces and modes", several.len()),
     };
@@ -94,7 +94,7 @@ fn about(result: &CompareResult) -> String {
     let device_runs = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = quantity::trials(asked, device_runs.map(|device| device.trials.len() as u32));
     let took = seconds(result.seconds);
-    format!("{what} · {trials} on each of {devices} devices · took {took}")
+    format!("{subject} · {trials} on each of {devices} devices · took {took}")
 }
 
 fn row_name(one: &Comparison) -> String {
@@ -134,8 +134,8 @@ const LEGEND: &str = "Medians with [min, max] over the valid trials.";
 /// Says which replay supplied the completions of a trace that has none.
 fn profile_note(one: &Comparison) -> Option<Note> {
     let profile = one.profile.as_ref()?;
-    let from = "what was in flight is taken from its timed replay on";
-    let message = format!("the trace has no completions; {from} {}", profile.device);
+    let origin = "what was in flight is taken from its timed replay on";
+    let message = format!("the trace has no completions; {origin} {}", profile.device);
     if profile.invalid.is_empty() {
         return Some(Note::plain("profile", message));
     }
@@ -203,7 +203,7 @@ fn device_field(device: &DeviceRun) -> ReportField {
     ReportField::stacked(&device.target.path, model.unwrap_or_default().trim())
 }
 
-fn separations(one: &Comparison) -> ReportTable {
+fn separation_table(one: &Comparison) -> ReportTable {
     let legend = "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
          whole interval lies more than 1 % from 1.";
     let rows = one.separations.iter().map(|separation: &Separation| {
@@ -215,8 +215,8 @@ fn separations(one: &Comparison) -> ReportTable {
                 (yes_or_no(separation.separates), field)
             }
         };
-        let with = format!("against {}", separation.with);
-        let devices = ReportField::stacked(&separation.device, with);
+        let other = format!("against {}", separation.with);
+        let devices = ReportField::stacked(&separation.device, other);
         row![devices, replay::metric(separation.metric), ratio, separates]
     });
     ReportTable::new("device | metric | ratio | separates", rows).legend(legend)

@@ -30,7 +30,7 @@ fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<Document
     let Some(fastest) = PointContest::by_measure(&comparable, BenchMeasure::Iops) else {
         return Vec::new();
     };
-    let shape = shape(result, fastest.first);
+    let shape = shape_text(result, fastest.best);
     if comparable.len() == 1 {
         return vec![conclusion(&fastest, "was measured alone", &shape)];
     }
@@ -43,16 +43,17 @@ fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<Document
     let leader = PointContest::by_measure(&comparable, BenchMeasure::KiopsPerCore);
     if let Some(leader) = leader.filter(|_| all_known) {
         let mut per_core = conclusion(&leader, "is best for a core", "");
-        per_core.evidence.extend(price(leader.first, fastest.first));
+        per_core.evidence.extend(price(leader.best, fastest.best));
         answers.push(per_core);
     }
     answers
 }
 
-/// The best point by one figure, and the points of other lines that it is compared with.
+/// The best point by one figure, and the points of other lines that it is compared with. The points
+/// of a line have the same interface and method.
 struct PointContest<'a> {
     measure: BenchMeasure,
-    first: &'a BenchCell,
+    best: &'a BenchCell,
     /// The best point of another line with the same number of jobs.
     same_jobs: Option<&'a BenchCell>,
     /// The best point of another line with another number of jobs, if it is better than
@@ -72,25 +73,26 @@ impl<'a> PointContest<'a> {
         let mut cells: Vec<&BenchCell> = with_figure.copied().collect();
         let median = |cell: &BenchCell| cell.figure(measure).median;
         cells.sort_by(|a, b| median(b).total_cmp(&median(a)));
-        let first = *cells.first()?;
-        let one_engine = cells.iter().all(|c| c.point.engine == first.point.engine);
-        let line = name(&first.point);
+        let best = *cells.first()?;
+        let one_engine = cells.iter().all(|c| c.point.engine == best.point.engine);
+        let line = name(&best.point);
         cells.retain(|cell| name(&cell.point) != line);
-        let has_same_jobs = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
-        let from_first = |cell: &&BenchCell| Significance::compare(first, cell, measure);
+        let has_same_jobs = |cell: &&&BenchCell| cell.point.jobs == best.point.jobs;
+        let from_best = |cell: &&BenchCell| Significance::compare(best, cell, measure);
         let mut contest = PointContest {
             measure,
-            first,
+            best,
             same_jobs: cells.iter().find(has_same_jobs).copied(),
-            other_jobs: cells.first().filter(|best| !has_same_jobs(best)).copied(),
+            other_jobs: cells.first().filter(|top| !has_same_jobs(top)).copied(),
             undistinguished: Vec::new(),
-            verdicts: cells.iter().map(from_first).collect(),
+            verdicts: cells.iter().map(from_best).collect(),
             one_engine,
         };
         for cell in cells {
-            let above = |other| Significance::compare(first, other, measure).is_above();
+            let is_doubted = |other| !Significance::compare(best, other, measure).is_above();
             let same_line = |other: &BenchCell| name(&other.point) == name(&cell.point);
-            if !contest.named_cells().any(|n| same_line(n) && !above(n)) && !above(cell) {
+            let is_named = contest.named_cells().any(|n| same_line(n) && is_doubted(n));
+            if is_doubted(cell) && !is_named {
                 contest.undistinguished.push(cell);
             }
         }
@@ -106,19 +108,19 @@ impl<'a> PointContest<'a> {
         self.verdicts.iter().all(|it| *it == Significance::Clear)
     }
 
-    /// The verdict. `claim` describes the best point if all its trials lie above all others. The
-    /// verdict names the point that leaves most doubt.
+    /// A sentence on the best point and the rival that leaves most doubt, else the strongest one.
+    /// It makes the `claim` only if all trials of the best point lie above all others.
     fn sentence(&self, claim: &str) -> String {
         let is_above = self.verdicts.iter().all(|it| it.is_above());
         let claim = Some(claim).filter(|_| is_above);
         let claim = claim.unwrap_or("has the highest median");
         let median = |cell: &BenchCell| cell.figure(self.measure).median;
-        let best = median(self.first);
+        let highest = median(self.best);
         let figure = match self.measure {
-            BenchMeasure::Iops => format!("{} IOPS", iops(best)),
-            BenchMeasure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
+            BenchMeasure::Iops => format!("{} IOPS", iops(highest)),
+            BenchMeasure::KiopsPerCore => format!("{} KIOPS/core", number(highest)),
         };
-        let point = &self.first.point;
+        let point = &self.best.point;
         let (name, with) = (self.name(point), jobs(point.jobs));
         let sentence = format!("{name} {claim}: {figure} with {with}");
         let doubted = |cell: &&BenchCell| !self.compare(cell).is_above();
@@ -126,12 +128,12 @@ impl<'a> PointContest<'a> {
         let Some(other) = self.named_cells().find(doubted).or(strongest) else {
             return sentence;
         };
-        let (times, apart) = (number(best / median(other)), self.compare(other).brief());
+        let (times, certainty) = (number(highest / median(other)), self.compare(other).brief());
         let other = &other.point;
         let other_jobs = format!(" with {}", jobs(other.jobs));
         let other_jobs = when(other.jobs != point.jobs, &other_jobs);
         let other = self.name(other);
-        format!("{sentence}, {times} times {other}{other_jobs} ({apart})")
+        format!("{sentence}, {times} times {other}{other_jobs} ({certainty})")
     }
 
     /// The interface and the method; only the method if all points have one interface.
@@ -145,11 +147,11 @@ impl<'a> PointContest<'a> {
 
     fn evidence(&self) -> Vec<String> {
         let next = self.same_jobs.map(|next| self.against("Next there", next));
-        let best = self.other_jobs;
-        let best = best.map(|best| self.against("Best of the others", best));
+        let other = self.other_jobs;
+        let other = other.map(|other| self.against("Best of the others", other));
         let none = || "No other interface or method has a figure there".to_owned();
-        let next = next.or_else(|| best.is_some().then(none));
-        let evidence = next.into_iter().chain(best);
+        let next = next.or_else(|| other.is_some().then(none));
+        let evidence = next.into_iter().chain(other);
         evidence.chain(self.not_told_apart()).collect()
     }
 
@@ -158,7 +160,7 @@ impl<'a> PointContest<'a> {
             "{role}: {}, {} against {}. {}",
             name_with_jobs(&other.point),
             figure(other, self.measure),
-            figure(self.first, self.measure),
+            figure(self.best, self.measure),
             self.compare(other).sentence()
         )
     }
@@ -176,7 +178,7 @@ impl<'a> PointContest<'a> {
     }
 
     fn compare(&self, other: &BenchCell) -> Significance {
-        Significance::compare(self.first, other, self.measure)
+        Significance::compare(self.best, other, self.measure)
     }
 }
 
@@ -190,7 +192,7 @@ fn figure(cell: &BenchCell, measure: BenchMeasure) -> String {
     format!("{median} {unit} {range}").trim_end().to_owned()
 }
 
-/// What the fastest point gives per core, if another point gives more.
+/// A sentence on the KIOPS/core of the fastest point, if another point gives more.
 fn price(leader: &BenchCell, fastest: &BenchCell) -> Option<String> {
     let is_other = fastest.kiops_per_core.trials > 0 && leader.point != fastest.point;
     let (point, figure) = (&fastest.point, figure(fastest, BenchMeasure::KiopsPerCore));
@@ -198,11 +200,11 @@ fn price(leader: &BenchCell, fastest: &BenchCell) -> Option<String> {
 }
 
 /// Knee and collapse of the curve over the jobs, as words that follow the verdict.
-fn shape(result: &BenchResult, first: &BenchCell) -> String {
+fn shape_text(result: &BenchResult, cell: &BenchCell) -> String {
     let Some(curve) = result.scaling.iter().find(|curve: &&ThroughputCurve| {
         let mut point = curve.first.clone();
-        point.jobs = first.point.jobs;
-        point == first.point
+        point.jobs = cell.point.jobs;
+        point == cell.point
     }) else {
         return String::new();
     };
@@ -333,7 +335,7 @@ fn points_text(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
     if places.len() == all.len() && all.len() > 1 {
         return "at every point".to_owned();
     }
-    let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
+    let depths: BTreeSet<u16> = places.iter().map(|(depth, _)| *depth).collect();
     let at = |depth: u16| {
         let at_depth: Vec<DepthAndJobs> = all.iter().filter(|p| p.0 == depth).copied().collect();
         let runs = at_depth.split(|place| !places.contains(place));
@@ -400,25 +402,25 @@ struct LeadComparison {
     standings: Vec<PlaceStanding>,
 }
 
-/// All comparisons with at least two places: for each group of sections first among all
-/// interfaces, if there are several, then among the methods of each.
+/// All comparisons with at least two places. Sections that differ only in depth are compared
+/// together: first among all interfaces, if there are several, then among the methods of each.
 fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
     let sections = sections(result);
-    let places = distinct(sections.iter().map(BenchSection::short_title));
+    let titles = distinct(sections.iter().map(BenchSection::short_title));
     let engines = distinct(result.cells.iter().map(|cell| cell.point.engine.as_str()));
     let mut scopes: Vec<Option<&str>> = engines.into_iter().map(Some).collect();
     if scopes.len() > 1 {
         scopes.insert(0, None);
     }
     let mut comparisons = Vec::new();
-    for place in &places {
-        let place_sections = sections.iter().filter(|s| s.short_title() == *place);
-        let place_sections: Vec<&BenchSection> = place_sections.collect();
+    for title in &titles {
+        let title_sections = sections.iter().filter(|s| s.short_title() == *title);
+        let title_sections: Vec<&BenchSection> = title_sections.collect();
         for &scope in &scopes {
             let scope_name = scope.unwrap_or("all interfaces");
-            let label = match places.len() {
+            let label = match titles.len() {
                 1 => scope_name.to_owned(),
-                _ => format!("{scope_name} {place}"),
+                _ => format!("{scope_name} {title}"),
             };
             let measures = [
                 (BenchMeasure::Iops, "IOPS"),
@@ -427,7 +429,7 @@ fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
             comparisons.extend(measures.map(|(measure, name)| LeadComparison {
                 measure: name,
                 scope: label.clone(),
-                standings: standings(result, &place_sections, scope, measure),
+                standings: standings(result, &title_sections, scope, measure),
             }));
         }
     }
@@ -443,7 +445,7 @@ fn standings(
 ) -> Vec<PlaceStanding> {
     let is_in_scope = |cell: &&BenchCell| {
         scope.is_none_or(|engine| cell.point.engine == engine)
-            && sections.iter().any(|section| section.holds(&cell.point))
+            && sections.iter().any(|section| section.covers(&cell.point))
     };
     let cells = || result.cells.iter().filter(is_in_scope);
     let label = |cell: &BenchCell| {
@@ -457,7 +459,7 @@ fn standings(
         places.entry(place).or_default().push(cell);
     }
     let names = distinct(cells().map(label));
-    let standing = |(at, at_depth)| standing(at, at_depth, &names, measure, &label);
+    let standing = |(place, cells)| standing(place, cells, &names, measure, &label);
     places.into_iter().filter_map(standing).collect()
 }
 

@@ -38,34 +38,34 @@ impl Reported for DiffResult {
                 let weight = if is_met { Weight::Good } else { Weight::Bad };
                 Note::many(weight, "limit", limit_lines(limit))
             }))
-            .section(figures("Figures that changed", &changed))
+            .section(figures_section("Figures that changed", &changed))
             .section(Section::new("What differs around them").notes(side_notes(self)))
-            .section(figures("Figures that tell no change", &unchanged).folded())
+            .section(figures_section("Figures that tell no change", &unchanged).folded())
     }
 }
 
-fn figures(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
+fn figures_section(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
     let row = |figure: &&ComparedFigure| {
         [
             format!("{}: {}", figure.of, figure.figure),
-            value(&figure.a, figure.unit),
-            value(&figure.b, figure.unit),
+            in_unit(&figure.a, figure.unit),
+            in_unit(&figure.b, figure.unit),
             or_dash(figure.ratio.map(number)),
             figure.interval.map(bracketed).unwrap_or_default(),
-            label(figure.says).0.to_owned(),
+            word_and_weight(figure.says).0.to_owned(),
         ]
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
     let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
          Alike: they leave no change open, or it is at most 1 %. One value: no trials show how far it scatters.";
     let table = ReportTable::new(heads, compared.iter().map(row)).legend(legend);
-    Section::new(title).weighted(table, compared.iter().map(|figure| label(figure.says).1))
+    Section::new(title).weighted(table, compared.iter().map(|f| word_and_weight(f.says).1))
 }
 
 fn side_notes(result: &DiffResult) -> Vec<Note> {
-    let [a, b] = [&result.a, &result.b].map(side);
+    let [a, b] = [&result.a, &result.b].map(side_text);
     let mut notes = vec![Note::plain("A", a), Note::plain("B", b)];
-    let facts = result.changed.iter().take(MAX_FACTS).map(fact);
+    let facts = result.changed.iter().take(MAX_FACTS).map(fact_text);
     let more = result.changed.len().saturating_sub(MAX_FACTS);
     let more = (more > 0).then(|| format!("{more} more facts, in --json"));
     notes.extend(Note::plains("changed", facts.chain(more)));
@@ -113,7 +113,7 @@ fn bracketed((low, high): (f64, f64)) -> String {
     format!("[{}, {}]", number(low), number(high))
 }
 
-fn value(interval: &Interval, unit: FigureUnit) -> String {
+fn in_unit(interval: &Interval, unit: FigureUnit) -> String {
     let value = interval.median;
     match unit {
         FigureUnit::PerSecond => quantity::iops(value),
@@ -127,7 +127,7 @@ fn value(interval: &Interval, unit: FigureUnit) -> String {
     }
 }
 
-fn label(says: DiffVerdict) -> (&'static str, Weight) {
+fn word_and_weight(says: DiffVerdict) -> (&'static str, Weight) {
     match says {
         DiffVerdict::Better => ("better", Weight::Plain),
         DiffVerdict::Worse => ("worse", Weight::Bad),
@@ -147,7 +147,7 @@ fn is_changed(figure: &ComparedFigure) -> bool {
     }
 }
 
-fn side(side: &DiffSide) -> String {
+fn side_text(side: &DiffSide) -> String {
     let mut description = format!("{}, q2c {}", side.path, side.version);
     if let Some(at) = side.started_unix_s {
         description += &format!(", {}", crate::html::started(at));
@@ -157,7 +157,7 @@ fn side(side: &DiffSide) -> String {
     description
 }
 
-fn fact(fact: &ChangedFact) -> String {
+fn fact_text(fact: &ChangedFact) -> String {
     let [a, b] = [&fact.a, &fact.b].map(|value| value.as_deref().unwrap_or("none"));
     format!("{}: {a} -> {b}", fact.name)
 }
@@ -182,27 +182,27 @@ fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
 }
 
 fn broken_figure(figure: &BrokenFigure) -> String {
-    let mut text = value(&figure.value, figure.unit);
+    let mut text = in_unit(&figure.value, figure.unit);
     if let Some(change) = &figure.change {
         let times = ratio_with_interval(change.ratio, change.interval);
-        text += &format!(", {times} times {}", value(&change.baseline, figure.unit));
+        text += &format!(", {times} times {}", in_unit(&change.baseline, figure.unit));
     } else if figure.value.trials > 1 {
         let [min, max] = [figure.value.min, figure.value.max]
-            .map(|at| value(&Interval::from_samples(&[at]), figure.unit));
+            .map(|at| in_unit(&Interval::from_samples(&[at]), figure.unit));
         text += &format!(" [{min}, {max}]");
     }
     format!("{} ({text})", figure.of)
 }
 
 fn warnings(result: &DiffResult) -> Vec<String> {
-    let others = result.warnings.iter();
-    let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
+    let own = result.warnings.iter();
+    let own = own.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
     let sides = [("A", &result.a), ("B", &result.b)].into_iter();
     let sides = sides.filter_map(|(name, side)| {
         let ids = listed_if_any(side.warnings.iter().map(|it| &it.id))?;
         Some(format!("{name} warns of {ids}"))
     });
-    others.chain(sides).collect()
+    own.chain(sides).collect()
 }
 
 #[derive(Template)]

@@ -87,7 +87,7 @@ pub fn from_json(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
 pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
     let started = ["/provenance/started_unix_s", "/started_unix_s"].into_iter();
     let mut started = started.filter_map(|place| value.pointer(place)?.as_u64());
-    let mut machines = with_runs(value).map(|run| &run["machine"]["simulated"]);
+    let mut machines = runs_and_result(value).map(|run| &run["machine"]["simulated"]);
     DiffSide {
         path: path.to_owned(),
         version: value["version"].as_str().unwrap_or_default().to_owned(),
@@ -99,14 +99,14 @@ pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
 }
 
 /// The runs within the result, then the result itself.
-fn with_runs(value: &Value) -> impl Iterator<Item = &Value> {
+fn runs_and_result(value: &Value) -> impl Iterator<Item = &Value> {
     let runs = value["runs"].as_array().into_iter().flatten();
     runs.chain([value])
 }
 
 /// The warnings of a result and of the runs in it, each once.
 fn warnings(value: &Value) -> Vec<Warning> {
-    let lists = with_runs(value).filter_map(|run| run["warnings"].as_array());
+    let lists = runs_and_result(value).filter_map(|run| run["warnings"].as_array());
     let warnings = lists.flatten();
     distinct(warnings.filter_map(|warning| Warning::deserialize(warning).ok()))
 }

@@ -40,6 +40,7 @@ pub struct Document<'a> {
     /// Start of the run, seconds since 1970; 0 for a result that needs no run.
     pub(crate) started_unix_s: u64,
     pub(crate) title: String,
+    /// The line below the title.
     pub(crate) about: String,
     /// The simulated machine in words; `None` for a real one.
     pub(crate) simulated: Option<String>,
@@ -53,16 +54,16 @@ pub struct Document<'a> {
     pub(crate) facts: Vec<Facts>,
 }
 
-/// What a result says about one question.
+/// The answer of a result to one question.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentAnswer {
     /// The part of the result that the answer is about, such as a block size; may be empty.
     pub subject: String,
-    /// What to use or what was found, with the number that matters, in sentences.
+    /// Sentences that say which method to use, or the finding, with the number that matters.
     pub headline: String,
     /// Good if the answer is settled and nothing disturbed its trials.
     pub(crate) weight: Weight,
-    /// What limits the answer, a sentence each. They are shown right below it.
+    /// The limits of the answer, a sentence each. They are shown right below it.
     pub caveats: Vec<String>,
     /// The figures that support the answer, a sentence each.
     pub evidence: Vec<String>,
@@ -226,13 +227,13 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// Adds a first sentence that the run was stopped early, if it was.
+    /// If the run was stopped early, adds a sentence on that before the answers.
     pub(crate) fn complete(self, is_complete: bool) -> Self {
         let message = "the run was stopped early; what is shown is valid, the rest is missing";
         self.missing((!is_complete).then(|| message.to_owned()))
     }
 
-    /// Adds a first sentence on what is missing, if anything is.
+    /// Adds a sentence on missing parts, if any are missing. It stands before the answers.
     pub(crate) fn missing(mut self, sentence: Option<String>) -> Self {
         self.unfinished = sentence.map(|sentence| Note::bad("incomplete", sentence));
         self
@@ -292,8 +293,8 @@ impl<'a> Document<'a> {
         self.facts("Checks of the machine", facts::checks(report), Vec::new())
     }
 
-    /// Adds facts. `names` are those of what the facts describe, for the line below the page's
-    /// title.
+    /// Adds facts. `names` are the names of the disks or the machine that the facts describe, for
+    /// the line below the page's title.
     pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, names: Vec<String>) -> Self {
         let title = title.to_owned();
         self.facts.push(Facts {

@@ -209,14 +209,14 @@ fn class_text(class: &EmpiricalClass) -> String {
         Direction::Read => "reads",
         Direction::Write => "writes",
     };
-    let from = class.from.bytes();
+    let lower_end = class.from.bytes();
     // The last of the eight size classes has no upper end.
-    let below = (class.from.0 < 128).then(|| format!(" below {}", Bytes(2 * from.0)));
+    let below = (class.from.0 < 128).then(|| format!(" below {}", Bytes(2 * lower_end.0)));
     let below = below.unwrap_or_default();
     let chosen = format!(", {} of them chosen at random", class.kept);
     let chosen = when(class.recorded != class.kept as u64, &chosen);
     let (recorded, median) = (class.recorded, duration(class.median.0 as f64));
-    format!("{recorded} {direction} from {from}{below} (median {median}{chosen})")
+    format!("{recorded} {direction} from {lower_end}{below} (median {median}{chosen})")
 }
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ mod tests {
     use q2c_model::{Nanos, Sectors};
     use q2c_service::Measure;
 
-    fn class_text(direction: Direction, from: u64, recorded: u64, kept: usize) -> EmpiricalClass {
+    fn class(direction: Direction, from: u64, recorded: u64, kept: usize) -> EmpiricalClass {
         EmpiricalClass {
             direction,
             from: Sectors(from),
@@ -239,13 +239,13 @@ mod tests {
     fn each_class_is_told_and_what_others_get() {
         let mut times = RecordedFacts {
             measure: Measure::U2c,
-            classes: vec![class_text(Direction::Read, 8, 1_000, 1_000)],
+            classes: vec![class(Direction::Read, 8, 1_000, 1_000)],
             left_out: 0,
         };
         let expected = "U2C of 1000 recorded I/Os: 1000 reads from 4 KiB below 8 KiB (median 31.2 us); \
                     requests of another direction or size take the times of the nearest";
         assert_eq!(service_times(&times), expected);
-        times.classes.push(class_text(Direction::Write, 128, 9, 4));
+        times.classes.push(class(Direction::Write, 128, 9, 4));
         times.left_out = 2;
         let text = service_times(&times);
         let write = "9 writes from 64 KiB (median 31.2 us, 4 of them chosen at random)";

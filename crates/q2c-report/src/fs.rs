@@ -12,12 +12,12 @@ use q2c_result::fs::{
 };
 use std::collections::BTreeSet;
 
-/// The mean number of requests in flight up to which a point counts as one at a time. It exceeds 1
-/// because the file system adds small requests of its own to those of the jobs.
+/// Requests count as served one at a time if at most this many are in flight on average. The number
+/// exceeds 1 because the file system adds small requests of its own to those of the jobs.
 const MAX_SERIAL_IN_FLIGHT: f64 = 1.1;
-/// The factor by which private files must raise the number in flight, for jobs on one file to count
-/// as served one at a time. While a job works outside the device, none of its requests is in
-/// flight; so even one at a time has a mean below one.
+/// Jobs on one file count as served one at a time only if private files multiply the number of
+/// requests in flight by this or more. On one file, that number can be below 1, because a job that
+/// works outside the device has no request in flight.
 const MIN_PRIVATE_IN_FLIGHT_RATIO: f64 = 1.5;
 
 /// The smallest number of trials whose interval says something about jobs served one at a time.
@@ -39,7 +39,7 @@ impl Reported for FsResult {
             .sections(self.program.iter().map(program_table).map(titled))
             .section(Section::new("Shared to private").table(ratio_table(self)))
             .section(Section::new("Locks").notes(locks(self)))
-            .section(Section::new("CPU time").notes(profiles(self)))
+            .section(Section::new("CPU time").notes(profile_notes(self)))
             .section(Section::new("File systems").notes(file_system_notes(self)))
             .warnings(&self.warnings)
             .machine(&self.machine)
@@ -53,15 +53,15 @@ fn about(result: &FsResult) -> String {
     let files = when(result.program.is_none(), &files);
     let cells = result.cells.iter().map(|cell| cell.iops.trials);
     let program = result.program.iter().flat_map(|program| &program.cells);
-    let run = cells.chain(program.map(|cell| cell.value.trials));
-    let trials = trials(job.trials, run);
+    let trial_counts = cells.chain(program.map(|cell| cell.value.trials));
+    let trials = trials(job.trials, trial_counts);
     let cpus = listed(job.cpus.iter().map(|cpu| cpu.0));
     let devices = listed_if_any(result.file_systems.iter().map(|made| &made.device));
     let devices = devices.map(|devices| format!(" · on {devices}"));
     format!("{trials}{files} · CPUs {cpus}") + &devices.unwrap_or_default()
 }
 
-/// What the points of a table have in common.
+/// The kind of access, which the points of a table have in common.
 fn access_label(point: &FsPoint) -> String {
     let ahead = point.readahead.map(|bytes| format!(", readahead {bytes}"));
     let ahead = ahead.unwrap_or_default();
@@ -81,7 +81,6 @@ fn max_jobs(result: &FsResult) -> u32 {
     job_counts(result).last().copied().unwrap_or(1)
 }
 
-/// The columns of a table over numbers of jobs.
 fn jobs_columns(result: &FsResult) -> impl Iterator<Item = (String, u32)> {
     job_counts(result).into_iter().map(|n| (jobs(n), n))
 }
@@ -249,10 +248,10 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<Note> {
     let private = with_private(&cell.point);
     let private = result.cells.iter().find(|cell| cell.point == private)?;
     // One or two trials give no useful interval.
-    let is_known = cell.in_flight.trials.min(private.in_flight.trials) >= MIN_TRIALS;
+    let has_intervals = cell.in_flight.trials.min(private.in_flight.trials) >= MIN_TRIALS;
     let is_slower =
         |r: &SharedRatio| r.point == cell.point && r.shared_to_private.high <= SLOWER_RATIO;
-    let is_serial = is_known
+    let is_serial = has_intervals
         && result.ratios.iter().any(is_slower)
         && cell.in_flight.max <= MAX_SERIAL_IN_FLIGHT
         && private.in_flight.min >= MIN_PRIVATE_IN_FLIGHT_RATIO * cell.in_flight.max;
@@ -304,8 +303,8 @@ fn locks(result: &FsResult) -> Vec<Note> {
         notes.extend(Note::plains("locks", waits));
     }
     if quiet_points > 0 {
-        let other = when(!notes.is_empty(), "other ");
-        let points = counted(quiet_points, &format!("{other}point"));
+        let other_prefix = when(!notes.is_empty(), "other ");
+        let points = counted(quiet_points, &format!("{other_prefix}point"));
         let message = format!("{points}, {max} jobs: no wait of 0.5 % of the jobs' time");
         notes.push(Note::plain("locks", message));
     }
@@ -325,12 +324,12 @@ fn lock_waits(seen: &SeenLocks) -> Option<String> {
         format!("{share} % of the jobs' time in {name} ({layer}, {lock})")
     };
     let waits = listed_if_any(seen.sites.iter().filter(long).take(MAX_SITES).map(label));
-    let lost = match seen.lost {
+    let lost_text = match seen.lost {
         0 => return waits,
         1 => "; a wait was lost".to_owned(),
         n => format!("; {n} waits were lost"),
     };
-    Some(waits.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost)
+    Some(waits.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost_text)
 }
 
 fn layer_label(layer: LockLayer) -> String {
@@ -354,13 +353,13 @@ fn lock_label(lock: LockKind) -> &'static str {
     }
 }
 
-/// Where CPU time went at the largest number of jobs, one note per point.
-fn profiles(result: &FsResult) -> Vec<Note> {
+/// Notes on the use of CPU time at the largest number of jobs, one per point.
+fn profile_notes(result: &FsResult) -> Vec<Note> {
     let max = max_jobs(result);
     let cells = result.cells.iter().filter(|cell| cell.point.jobs == max);
     let sentences = cells.filter_map(|cell| {
         let sentence = match cell.profile.as_ref()? {
-            FsProfile::Seen(seen) => cpu_time(seen),
+            FsProfile::Seen(seen) => cpu_time_text(seen),
             FsProfile::Unseen(error) => format!("not seen: failed to {error}"),
         };
         Some(format!("{}: {sentence}", point_label(&cell.point)))
@@ -376,7 +375,7 @@ fn profiles(result: &FsResult) -> Vec<Note> {
     notes
 }
 
-fn cpu_time(seen: &SeenProfile) -> String {
+fn cpu_time_text(seen: &SeenProfile) -> String {
     let total = seen.samples();
     let pct = |samples: u64| number(100.0 * samples as f64 / total.max(1) as f64);
     let functions = seen.functions.iter().take(MAX_FUNCTIONS).map(|function| {
@@ -504,7 +503,7 @@ mod tests {
             lost: 0,
         }));
         result.cells[1].profile = Some(FsProfile::Unseen("load a program".to_owned()));
-        let notes = profiles(&result);
+        let notes = profile_notes(&result);
         assert_eq!(notes.len(), 2, "nothing is said of counters that are there");
         let shares = "of 200 samples 25.0 % outside the kernel, 60.0 % in down_read (ext4), 15.0 % in up_read (ext4)";
         assert!(notes[0].text.ends_with(shares), "{notes:?}");

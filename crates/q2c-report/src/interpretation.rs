@@ -4,8 +4,8 @@ use crate::phrase::{listed, listed_if_any, when};
 use crate::quantity::{count, duration};
 use q2c_model::{AssumedValues, DeviceTime, Interpretation, LanesBy, LeftOutReason};
 
-/// What was interpreted as what, what was left out, and what was assumed, each as one part. A
-/// recording of q2c's own engine from which nothing is left out has none.
+/// Clauses on how the parts of a trace were interpreted, and on what was left out or assumed. A
+/// complete recording of q2c's own engine has none.
 pub(crate) fn clauses(taken: &Interpretation, lanes: usize) -> Vec<String> {
     let mut clauses: Vec<String> = taken.format.iter().cloned().collect();
     clauses.extend(taken.assumed.and_then(assumption));
@@ -17,9 +17,9 @@ pub(crate) fn clauses(taken: &Interpretation, lanes: usize) -> Vec<String> {
             duration(taken.think_as_cpu_ns)
         ));
     }
-    let left = taken.left_out.iter();
-    let left = left.map(|(reason, n)| format!("{} {}", count(*n), left_out(*reason)));
-    clauses.extend(listed_if_any(left).map(|reasons| format!("left out: {reasons}")));
+    let counts = taken.left_out.iter();
+    let counts = counts.map(|(reason, n)| format!("{} {}", count(*n), reason_text(*reason)));
+    clauses.extend(listed_if_any(counts).map(|reasons| format!("left out: {reasons}")));
     for (reason, n) in &taken.unmatched {
         clauses.push(format!("{} not used by the import: {reason}", count(*n)));
     }
@@ -31,13 +31,13 @@ pub(crate) fn clauses(taken: &Interpretation, lanes: usize) -> Vec<String> {
 }
 
 fn assumption(assumed: AssumedValues) -> Option<String> {
-    let what = match (assumed.op, assumed.bytes) {
+    let assumed_parts = match (assumed.op, assumed.bytes) {
         (Some(op), Some(bytes)) => format!("operation and length as {op}s of {bytes}"),
         (Some(op), None) => format!("operation as {op}s"),
         (None, Some(bytes)) => format!("length as such of {bytes}"),
         (None, None) => return None,
     };
-    Some(format!("requests without {what}"))
+    Some(format!("requests without {assumed_parts}"))
 }
 
 const KERNEL_SLEPT: &str = "the kernel's hybrid polling slept while this was recorded: the device time contains its oversleep; \
@@ -60,9 +60,9 @@ fn latency_clause(taken: &Interpretation) -> String {
     let is_fallback = (taken.latency_asked, taken.latency) == (None, DeviceTime::Q2c);
     let reason = when(is_fallback, ", since no request has a D");
     let latency = taken.latency;
-    let device = format!("{latency} of the block layer as device time{reason}");
-    let before = duration(taken.submission_ns);
-    format!("{device}; the time before it as submission ({before} on average)")
+    let clause = format!("{latency} of the block layer as device time{reason}");
+    let submission = duration(taken.submission_ns);
+    format!("{clause}; the time before it as submission ({submission} on average)")
 }
 
 fn lanes_clause(taken: &Interpretation, lanes: usize) -> String {
@@ -85,7 +85,7 @@ fn lanes_clause(taken: &Interpretation, lanes: usize) -> String {
     }
 }
 
-/// How the kernel learned of the completions; the device time contains that delay.
+/// Says how the kernel learned of the completions; the device time contains that delay.
 fn completion_clause(taken: &Interpretation) -> String {
     const UNKNOWN: &str = "the trace does not tell which requests were polled for; of the others the device time contains the \
          delivery of the interrupt";
@@ -103,7 +103,7 @@ fn completion_clause(taken: &Interpretation) -> String {
     }
 }
 
-fn left_out(reason: LeftOutReason) -> &'static str {
+fn reason_text(reason: LeftOutReason) -> &'static str {
     match reason {
         LeftOutReason::NoCompletion => "without a completion",
         LeftOutReason::Failed => "that failed",

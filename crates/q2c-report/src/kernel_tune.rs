@@ -14,14 +14,14 @@ use q2c_result::tune::Verdict;
 
 impl Reported for KernelTuneResult {
     fn document(&self) -> Document<'_> {
-        let methods = Section::new("Methods").table(methods(self));
+        let methods = Section::new("Methods").table(method_table(self));
         Document::new("poll tune-kernel", &self.version, &self.schema)
             .titled(self.device.name.clone(), about(self))
             .run(self.job.seed, self.started_unix_s)
             .answers([verdict(self)])
             .section(methods.plots(|| plots::over_time::kernel_plots(self)))
             .section(Section::new("How it was found").notes(how_found(self)))
-            .section(Section::new("Calibration in the kernel").table(points(self)))
+            .section(Section::new("Calibration in the kernel").table(point_table(self)))
             .warnings(&self.warnings)
             .machine(&self.machine)
     }
@@ -53,15 +53,15 @@ pub(crate) fn method_name(method: &Method) -> String {
     }
 }
 
-fn methods(result: &KernelTuneResult) -> ReportTable {
+fn method_table(result: &KernelTuneResult) -> ReportTable {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
         let field = |i, scale| ReportField::stacked(median(i, scale), range(i, scale));
-        let shown = |text: String| or_dash(m.method.sleeps().then_some(text));
-        let missed = shown(median(&rates.miss_rate, 100.0));
-        let predicted_missed = shown(number(predicted.miss_rate * 100.0));
-        let slept = shown(duration(rates.effective_sleep_ns.median));
-        let predicted_sleep = shown(duration(predicted.effective_sleep_ns));
+        let if_sleeps = |text: String| or_dash(m.method.sleeps().then_some(text));
+        let missed = if_sleeps(median(&rates.miss_rate, 100.0));
+        let predicted_missed = if_sleeps(number(predicted.miss_rate * 100.0));
+        let slept = if_sleeps(duration(rates.effective_sleep_ns.median));
+        let predicted_sleep = if_sleeps(duration(predicted.effective_sleep_ns));
         let mark = when(m.method == result.recommended, "▸ ");
         row![
             ReportField::stacked(format!("{mark}{}", method_name(&m.method)), m.role.text()),
@@ -80,7 +80,7 @@ fn methods(result: &KernelTuneResult) -> ReportTable {
     ReportTable::new(heads, result.methods.iter().map(row)).legend(legend)
 }
 
-fn points(result: &KernelTuneResult) -> ReportTable {
+fn point_table(result: &KernelTuneResult) -> ReportTable {
     let row = |point: &KernelPoint| {
         // Without a miss, the sleep is not the reason why a wait ended late.
         let late = |ns| or_dash((point.miss_rate >= 0.5).then(|| duration(ns)));
@@ -108,7 +108,7 @@ fn verdict(result: &KernelTuneResult) -> Note {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
-        let share = |about: &Interval| median(about, 100.0);
+        let share = |figure: &Interval| median(figure, 100.0);
         let (iops, missed) = (share(&m.relative.iops), share(&m.measured.rates.miss_rate));
         let per_core = median(&m.relative.kiops_per_core, 1.0);
         let cpu = median(&m.measured.rates.cpu_pct, 1.0);
@@ -177,10 +177,10 @@ fn prediction(result: &KernelTuneResult) -> Option<String> {
     let is_steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(is_steered)?;
-    let about = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
-    let sleep = about(&m.off.effective_sleep_ns, 1.0);
-    let iops = about(&m.off.iops, 1.0);
-    let (missed, cpu) = (about(&m.off.miss_rate, 100.0), about(&m.off.cpu_pct, 1.0));
+    let text = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
+    let sleep = text(&m.off.effective_sleep_ns, 1.0);
+    let iops = text(&m.off.iops, 1.0);
+    let (missed, cpu) = (text(&m.off.miss_rate, 100.0), text(&m.off.cpu_pct, 1.0));
     let ratios = format!("predicted / measured: effective sleep {sleep}, IOPS {iops}");
     let differences = format!("miss rate {missed} points, CPU {cpu} points");
     let name = method_name(&m.method);

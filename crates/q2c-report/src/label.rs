@@ -82,8 +82,8 @@ pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
 }
 
-/// Late time of each cell that asked for it: the cell, then a sentence for each finding or the
-/// reason why there is none. Cells with the same reason share a line.
+/// Late time of each cell for which it was asked: the cell's name and a sentence for each finding,
+/// or the reason why there is no late time. Cells with the same reason share a line.
 pub(crate) fn late_time_of_cells(result: &TuneResult) -> Vec<Vec<String>> {
     let sentences = |cell: &Cell| match cell.late.as_ref()? {
         LateTime::Unseen(cause) => Some(vec![late_time::absence(cause)]),
@@ -98,13 +98,13 @@ fn sized_name(cell: &Cell) -> String {
 
 /// A sentence for each cell that ran another method than asked, with the counts that prove it.
 pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
-    let differs = result.cells.iter().filter(|cell| {
+    let cells = result.cells.iter().filter(|cell| {
         // A stopped run has cells that never ran; the verdict names them.
         let has_run = cell.effective_mode.mode != WaitMode::from_kind(ModeKind::NotRun);
         has_run && mode::mode_match(&cell.effective_mode) == ModeMatch::Differs
     });
     let sentence = |cell| format!("{}: {}", sized_name(cell), fallback(&cell.effective_mode));
-    differs.map(sentence).collect()
+    cells.map(sentence).collect()
 }
 
 /// The mode that was asked, the mode that ran, and the proof.
@@ -167,10 +167,10 @@ pub(crate) fn range<N: Copy + PartialEq + Display>(from: N, to: N) -> String {
 
 /// The first `n` names, and how many more there are: `a, b and 3 more`.
 pub(crate) fn first_names(names: &[String], n: usize) -> String {
-    let first = names[..names.len().min(n)].join(", ");
+    let listed_names = names[..names.len().min(n)].join(", ");
     match names.len().saturating_sub(n) {
-        0 => first,
-        more => format!("{first} and {more} more"),
+        0 => listed_names,
+        more => format!("{listed_names} and {more} more"),
     }
 }
 

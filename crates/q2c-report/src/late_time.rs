@@ -24,10 +24,10 @@ pub(crate) fn sentences(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(cause) => vec![absence(cause)],
         LateTime::Seen(run) => {
-            let findings = [slowest(run), misses(run), unmatched_ios(&run.all)];
+            let findings = [slowest_text(run), miss_text(run), unmatched_ios(&run.all)];
             let mut sentences = vec![parts(&run.all)];
             sentences.extend(findings.into_iter().flatten());
-            sentences.push(capture(run));
+            sentences.push(capture_text(run));
             sentences
         }
     }
@@ -50,13 +50,13 @@ pub(crate) fn absence(cause: &UnseenReason) -> String {
 }
 
 /// The slowest I/Os, and the part that made most of their time beyond the mean.
-fn slowest(run: &LateRun) -> Option<String> {
+fn slowest_text(run: &LateRun) -> Option<String> {
     let SlowestIos { ios, parts } = run.slowest?;
     let mean = run.all.parts?;
     let u2c = parts.u2c_ns();
-    let longer = u2c - mean.u2c_ns();
+    let extra = u2c - mean.u2c_ns();
     let excess = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
-    let mut shares = PART_NAMES.into_iter().zip(excess.map(|part| part / longer));
+    let mut shares = PART_NAMES.into_iter().zip(excess.map(|part| part / extra));
     let cause = match shares.find(|(_, share)| *share >= MIN_MAIN_SHARE) {
         Some(("oversleep", share)) => format!("by the sleep asked ({})", percent(share)),
         Some((part, share)) => format!("by the {part} ({})", percent(share)),
@@ -67,7 +67,7 @@ fn slowest(run: &LateRun) -> Option<String> {
     Some(format!("{ios} took longer {cause}"))
 }
 
-fn misses(run: &LateRun) -> Option<String> {
+fn miss_text(run: &LateRun) -> Option<String> {
     let (numbers, lateness) = (&run.all, run.lateness_of_misses?);
     let [misses, ios] = [numbers.misses, numbers.matched].map(count);
     let [mean, p50] = [lateness.mean_ns, lateness.p50_ns].map(duration);
@@ -75,8 +75,8 @@ fn misses(run: &LateRun) -> Option<String> {
     let mut text = format!(
         "{misses} misses of {ios} I/Os were late by {mean} (median {p50}, p99 {p99}, at most {max})"
     );
-    let others = [numbers.beside_misses, numbers.beside_others];
-    if others.iter().flatten().all(|device| device.requests == 0.0) {
+    let loads = [numbers.beside_misses, numbers.beside_others];
+    if loads.iter().flatten().all(|device| device.requests == 0.0) {
         return Some(text + ". The device had no other request when they completed");
     }
     let misses = numbers.beside_misses.map_or(DASH.to_owned(), requests_text);
@@ -87,7 +87,7 @@ fn misses(run: &LateRun) -> Option<String> {
     Some(text)
 }
 
-fn capture(run: &LateRun) -> String {
+fn capture_text(run: &LateRun) -> String {
     format!(
         "a run of {} IOPS with the capture ({}, whose reader took {} % of a CPU). Mean U2C by the threads alone {}{}",
         iops(run.iops),
@@ -98,7 +98,7 @@ fn capture(run: &LateRun) -> String {
     )
 }
 
-/// What a capture lacks, as words that follow a sentence; empty if it lacks nothing.
+/// Says what a capture lacks, in words that follow a sentence; empty if it lacks nothing.
 fn capture_losses(lost: u64, not_kept: u64) -> String {
     let clause = |ios: u64, what: &str, which: &str| {
         let clause = format!("; {what} {} I/O{}{which}", count(ios), when(ios != 1, "s"));

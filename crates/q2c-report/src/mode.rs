@@ -105,10 +105,10 @@ pub(crate) fn proof_text(proof: &[Evidence]) -> String {
 
 fn name_and_value(evidence: &Evidence) -> (&'static str, String) {
     const SLEPT: &str = "I/Os that slept";
-    let read =
+    let or_unread =
         |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
     let rate = |n: &f64| format!("{n:.3}");
-    let counted = |n: &Option<f64>| n.as_ref().map_or("not counted".to_owned(), rate);
+    let or_uncounted = |n: &Option<f64>| n.as_ref().map_or("not counted".to_owned(), rate);
     match evidence {
         Evidence::Ios(n) => ("I/Os", n.to_string()),
         Evidence::Slept(n) => (SLEPT, n.to_string()),
@@ -116,14 +116,14 @@ fn name_and_value(evidence: &Evidence) -> (&'static str, String) {
             (SLEPT, format!("{slept} of {polled} seen by a probe"))
         }
         Evidence::SleptUnseen(cause) => (SLEPT, format!("not seen: {cause}")),
-        Evidence::Interrupts(count) => ("device interrupts", read(count)),
-        Evidence::Requests(count) => ("device requests", read(count)),
+        Evidence::Interrupts(count) => ("device interrupts", or_unread(count)),
+        Evidence::Requests(count) => ("device requests", or_unread(count)),
         Evidence::RingFlags(text) => ("ring flags", text.clone()),
         Evidence::SwitchesPerWait(n) => ("voluntary switches per slept I/O, or per I/O", rate(n)),
         Evidence::Engine(text) => ("engine", text.clone()),
         Evidence::Through(text) => ("through", text.clone()),
-        Evidence::InterruptsPerIo(n) => ("device_interrupts_per_io", counted(n)),
-        Evidence::RequestsPerIo(n) => ("device_requests_per_io", counted(n)),
+        Evidence::InterruptsPerIo(n) => ("device_interrupts_per_io", or_uncounted(n)),
+        Evidence::RequestsPerIo(n) => ("device_requests_per_io", or_uncounted(n)),
         Evidence::SwitchesPerIo(n) => ("voluntary_switches_per_io", rate(n)),
         Evidence::SleepsPerIo(n) => ("sleeps_per_io", rate(n)),
         Evidence::LeftToInterrupt(n) => ("I/Os left to the interrupt", n.to_string()),

@@ -16,6 +16,7 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
+    /// Good if `is_sure`, else a caution.
     pub(crate) fn good_if(is_sure: bool) -> Self {
         if is_sure { Self::Good } else { Self::Caution }
     }
@@ -98,6 +99,7 @@ impl Note {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReportField {
     pub text: String,
+    /// Further lines below the text; may be empty.
     pub below: String,
 }
 

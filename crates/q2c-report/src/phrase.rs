@@ -34,9 +34,9 @@ pub(crate) fn yes_or_no(is_so: bool) -> &'static str {
 }
 
 /// `1 job`, `4 jobs`.
-pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     let s = when(n != N::from(1), "s");
-    format!("{n} {one}{s}")
+    format!("{n} {noun}{s}")
 }
 
 pub(crate) fn jobs(n: u32) -> String {

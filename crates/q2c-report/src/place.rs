@@ -19,30 +19,30 @@ use q2c_result::place_watch::{
     WatchedTask,
 };
 
-/// The share of the best placement's time by which a slower one is named.
+/// A placement counts as good if it takes at most this share more time than the best one.
 const NEAR_BEST: f64 = 0.02;
 
 impl Reported for PlaceSimResult {
     fn document(&self) -> Document<'_> {
-        let from: &str = match &self.speeds_from {
+        let source: &str = match &self.speeds_from {
             SpeedsFrom::Published => "published figures",
             SpeedsFrom::File(path) => path,
         };
         let starts = counted(self.starts, "start");
-        let about = format!("simulated, {starts} of each balancer, speeds from {from}");
+        let about = format!("simulated, {starts} of each balancer, speeds from {source}");
         Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s)
             .sections(self.setups.iter().flat_map(|setup| {
                 let section = Section::new(setup_title(setup)).notes(setup_notes(setup));
                 [
-                    section.table(policies(setup)),
+                    section.table(policy_table(setup)),
                     Section::new(format!("{}: published", setup_title(setup)))
-                        .table(published(setup)),
+                        .table(published_table(setup)),
                 ]
             }))
             .section(Section::new("").plots(|| plots::place::plots(self)))
-            .section(Section::new("Speed beside a neighbour").table(speeds(&self.speeds)))
+            .section(Section::new("Speed beside a neighbour").table(speed_table(&self.speeds)))
             .warnings(&self.warnings)
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn policy(policy: PolicyName) -> String {
     }
 }
 
-fn policies(setup: &Setup) -> ReportTable {
+fn policy_table(setup: &Setup) -> ReportTable {
     let has_best = setup.c_time.best.is_some();
     let base = if has_best { "best" } else { "alone" };
     let heads = format!(
@@ -85,7 +85,7 @@ fn policies(setup: &Setup) -> ReportTable {
     let figures = setup.policies.iter();
     let figures = figures.map(|p| (p.c_slowdown / setup.c_time_unit, policy_row(setup, p)));
     let mut rows: Vec<(f64, Vec<ReportField>)> = best_and_worst.chain(figures).collect();
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.sort_by(|(a_time, _), (b_time, _)| a_time.total_cmp(b_time));
     ReportTable::new(&heads, rows.into_iter().map(|(_, row)| row))
         .legend(POLICY_LEGEND)
         .without_empty_columns()
@@ -119,7 +119,7 @@ fn ratio(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn gain(gain: Gain) -> String {
+fn gain_text(gain: Gain) -> String {
     let (over_minus_1, one_minus) = (number(gain.t_over_t_minus_1), number(gain.one_minus));
     format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
 }
@@ -130,16 +130,16 @@ fn setup_notes(setup: &Setup) -> Vec<Note> {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
         notes.push(Note::plain("best run time", unit));
     }
-    let over_free = gain(setup.gain_over_free_pct);
+    let over_free = gain_text(setup.gain_over_free_pct);
     notes.push(Note::plain("proposed over free", over_free));
-    let over_worst = setup.gain_over_worst_pct.map(gain);
+    let over_worst = setup.gain_over_worst_pct.map(gain_text);
     notes.extend(Note::plains("proposed over worst", over_worst));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
-        let same = listed_if_any(setup.worst_is.iter().map(|name| policy(*name)));
-        let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
-        let worst = format!("{} ({same})", queues(worst));
+        let names = listed_if_any(setup.worst_is.iter().map(|name| policy(*name)));
+        let names = names.unwrap_or_else(|| "none of the named placements".to_owned());
+        let worst = format!("{} ({names})", queues_text(worst));
         notes.push(Note::plain("worst placement", worst));
-        notes.push(Note::plain("best placement", queues(best)));
+        notes.push(Note::plain("best placement", queues_text(best)));
     }
     if setup.c_time.best.is_some() {
         let proposed = setup.c_time.proposed;
@@ -154,12 +154,12 @@ fn setup_notes(setup: &Setup) -> Vec<Note> {
     notes
 }
 
-fn queues(queues: &Queues) -> String {
+fn queues_text(queues: &Queues) -> String {
     joined(queues.iter().map(|core| core.join("|")), "  ")
 }
 
 /// Published gains beside the simulated ones; an empty table if none was published.
-fn published(setup: &Setup) -> ReportTable {
+fn published_table(setup: &Setup) -> ReportTable {
     let row = |published: &PublishedGain| {
         let (gain, fitted) = (published.simulated, published.fitted);
         row![
@@ -175,7 +175,7 @@ fn published(setup: &Setup) -> ReportTable {
     ReportTable::new(heads, setup.published.iter().map(row)).legend(legend)
 }
 
-fn speeds(s: &Speeds) -> ReportTable {
+fn speed_table(s: &Speeds) -> ReportTable {
     let row = |name: &str, compute, polling| [name.to_owned(), ratio(compute), ratio(polling)];
     let rows = [
         row("C", s.compute_beside_compute, s.compute_beside_polling),
@@ -193,13 +193,13 @@ impl Reported for PlaceRunResult {
             .complete(self.complete)
             .sections(self.classes.iter().map(|class| {
                 let task = match &class.task {
-                    ComputeTask::Own(kind) => work(*kind),
+                    ComputeTask::Own(kind) => work_name(*kind),
                     ComputeTask::Program(command) => format!("`{command}`"),
                 };
                 Section::new(task)
                     .notes(class_notes(class))
-                    .table(placements(self, class))
-                    .table(gains(class))
+                    .table(placement_table(self, class))
+                    .table(gain_table(class))
             }))
             .section(Section::new("How it was measured").notes(run_notes(self)))
             .warnings(&self.warnings)
@@ -213,31 +213,31 @@ fn run_about(result: &PlaceRunResult) -> String {
         PollTask::Engine { engine, bs } => format!("{engine} polling for {bs}"),
         PollTask::Program(command) => format!("`{command}`"),
     };
-    let run = result.classes.iter().flat_map(|class| &class.placements);
+    let runs = result.classes.iter().flat_map(|class| &class.placements);
     format!(
         "{} computing + {} polling ({polls}) on {} CPUs of {} cores · {} of {} each",
         result.compute,
         result.polling,
         result.cpus,
         result.cores,
-        trials(result.trials, run.map(|run| run.c_slowdown.trials)),
+        trials(result.trials, runs.map(|run| run.c_slowdown.trials)),
         seconds(result.trial_s),
     )
 }
 
-fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
+fn placement_table(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
     let alone = result.polling_alone.as_ref();
     let row = |run: &PlacementRun| {
         let (name, slowdown) = (policy(run.policy), &run.c_slowdown);
         let mut row = row![name, median(slowdown, 1.0), range(slowdown, 1.0)];
-        row.extend(polling(run.polls.as_ref(), alone));
+        row.extend(polling_fields(run.polls.as_ref(), alone));
         let moves = run.moves.map(|moves| median(&moves, 1.0));
         row.push(moves.unwrap_or_default().into());
         row
     };
     let of_polling = alone.map(|_| {
         let mut row = row!["P alone", "", ""];
-        row.extend(polling(alone, alone));
+        row.extend(polling_fields(alone, alone));
         row.push(ReportField::default());
         row
     });
@@ -248,7 +248,7 @@ fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
         .without_empty_columns()
 }
 
-fn polling(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportField; 5] {
+fn polling_fields(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportField; 5] {
     let Some(PollFigures { iops, latency, .. }) = polls else {
         return Default::default();
     };
@@ -263,7 +263,7 @@ fn polling(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportF
     .map(ReportField::from)
 }
 
-fn gains(class: &ClassRun) -> ReportTable {
+fn gain_table(class: &ClassRun) -> ReportTable {
     let row = |gain: &PlacementGain| {
         [
             format!("{} over {}", policy(gain.of), policy(gain.over)),
@@ -282,17 +282,15 @@ fn gains(class: &ClassRun) -> ReportTable {
 /// The answer for one kind of C task: how much faster the rules are than the kernel's balancer.
 fn class_notes(class: &ClassRun) -> Vec<Note> {
     let rules = (PolicyName::Proposed, PolicyName::Free);
-    let mut gains = class.gains.iter();
-    let gain = gains
-        .find(|gain| (gain.of, gain.over) == rules)
-        .map(|gain| {
-            let pct = &gain.t_over_t_minus_1_pct;
-            let (weight, what) = gain_verdict(pct);
-            let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
-            let sentence =
-                format!("the proposed placement {what} the kernel's own balancing (free): {times}");
-            Note::new(weight, "gain", sentence.trim_end())
-        });
+    let gain = class.gains.iter().find(|g| (g.of, g.over) == rules);
+    let gain = gain.map(|gain| {
+        let pct = &gain.t_over_t_minus_1_pct;
+        let (weight, verb) = gain_verdict(pct);
+        let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
+        let sentence =
+            format!("the proposed placement {verb} the kernel's own balancing (free): {times}");
+        Note::new(weight, "gain", sentence.trim_end())
+    });
     let failures = class.placements.iter().filter_map(|run| {
         let first = run.failures.first()?;
         let failed = run.failures.len();
@@ -305,9 +303,9 @@ fn class_notes(class: &ClassRun) -> Vec<Note> {
 /// Only an interval that excludes 0 shows a gain or a loss.
 fn gain_verdict(pct: &Interval) -> (Weight, &'static str) {
     match pct {
-        one if one.trials < 2 => (Weight::Plain, "was tried once beside"),
-        all if all.min > 0.0 => (Weight::Good, "lets computing tasks run faster than"),
-        none if none.max < 0.0 => (Weight::Caution, "makes computing tasks slower than"),
+        _ if pct.trials < 2 => (Weight::Plain, "was tried once beside"),
+        _ if pct.min > 0.0 => (Weight::Good, "lets computing tasks run faster than"),
+        _ if pct.max < 0.0 => (Weight::Caution, "makes computing tasks slower than"),
         _ => (Weight::Plain, "cannot be told from"),
     }
 }
@@ -327,7 +325,7 @@ fn run_notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
 
 impl Reported for PlaceWatchResult {
     fn document(&self) -> Document<'_> {
-        let speeds = Section::new("Speed beside a neighbour").table(speeds(&self.speeds));
+        let speeds = Section::new("Speed beside a neighbour").table(speed_table(&self.speeds));
         Document::new("place watch", &self.version, &self.schema)
             .titled("Placement", watch_about(self))
             .started(self.at_unix_s)
@@ -340,23 +338,24 @@ impl Reported for PlaceWatchResult {
 fn watch_about(result: &PlaceWatchResult) -> String {
     let cpus: usize = result.cores.iter().map(|core| core.cpus.len()).sum();
     let functions = &result.detector.functions;
-    let seen = match listed_if_any(functions) {
+    let detected_by = match listed_if_any(functions) {
         None => "by names and hints only".to_owned(),
         Some(functions) => format!("by {functions}, names and hints"),
     };
     let (cores, window) = (result.cores.len(), number(result.window_s));
-    format!("{cpus} CPUs on {cores} cores · the last {window} s · polling seen {seen}")
+    format!("{cpus} CPUs on {cores} cores · the last {window} s · polling seen {detected_by}")
 }
 
 fn cores(result: &PlaceWatchResult) -> ReportTable {
     let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
         core.cpus.iter().enumerate().map(move |(side, cpu)| {
             let tasks = |p| listed(cpu.tasks.iter().filter(|task| task.polls == p).map(task));
+            let [polling, computing] = [true, false].map(tasks);
             [
                 when(side == 0, &format!("{nth}{}", sharing(core))).to_owned(),
                 cpu.cpu.0.to_string(),
-                tasks(true),
-                tasks(false),
+                polling,
+                computing,
                 or_dash(cpu.c_slowdown.map(|times| format!("{times:.2}"))),
             ]
         })
@@ -366,9 +365,10 @@ fn cores(result: &PlaceWatchResult) -> ReportTable {
 }
 
 fn sharing(core: &WatchedCore) -> &'static str {
-    let has = |polls| move |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls == polls);
-    let sides = core.cpus.iter().filter(has(true)).count();
-    match (sides, core.cpus.iter().any(|cpu| has(false)(&cpu))) {
+    let polls = |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls);
+    let computes = |cpu: &WatchedCpu| cpu.tasks.iter().any(|task| !task.polls);
+    let sides = core.cpus.iter().filter(polls).count();
+    match (sides, core.cpus.iter().any(computes)) {
         (0, _) => "",
         (1, _) => " one side",
         (_, true) => " mixed",
@@ -392,18 +392,18 @@ fn advice(result: &PlaceWatchResult) -> Vec<Note> {
     let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
     let polling = tasks().filter(|task| task.polls).count();
     let computing = tasks().count() - polling;
-    let both = format!("{polling} polling and {computing} computing tasks");
+    let task_counts = format!("{polling} polling and {computing} computing tasks");
     const HEADING: &str = "placement";
     let placement = if polling == 0 || computing == 0 {
-        let none = if polling == 0 { "polls" } else { "computes" };
+        let verb = if polling == 0 { "polls" } else { "computes" };
         let counts = format!("{polling} tasks poll, {computing} compute");
-        let sentence = format!("{counts}: nothing {none}, so there is nothing to keep apart");
+        let sentence = format!("{counts}: nothing {verb}, so there is nothing to keep apart");
         Note::plain(HEADING, sentence)
     } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
         let single = "no core has two logical CPUs, and the kernel's own balancing is enough";
-        Note::plain(HEADING, format!("{both}; {single}"))
+        Note::plain(HEADING, format!("{task_counts}; {single}"))
     } else if result.moves.is_empty() {
-        Note::good(HEADING, both + " are placed as well as they may be")
+        Note::good(HEADING, task_counts + " are placed as well as they may be")
     } else {
         let times = result.c_slowdown.zip(result.c_slowdown_after);
         let gain = times.map(|(now, after)| {
@@ -462,8 +462,8 @@ impl Reported for CalibrateResult {
         Document::new("place calibrate", &self.version, &self.schema)
             .titled("Speed beside a neighbour", about)
             .run(self.seed, self.started_unix_s)
-            .section(Section::new("").table(speeds(&self.speeds)))
-            .section(Section::new("Pairs").table(pairs(self)))
+            .section(Section::new("").table(speed_table(&self.speeds)))
+            .section(Section::new("Pairs").table(pair_table(self)))
             .section(Section::new("What it means").notes([answer]))
             .warnings(&self.warnings)
             .targets(&self.target)
@@ -471,7 +471,7 @@ impl Reported for CalibrateResult {
     }
 }
 
-fn work(work: Work) -> String {
+fn work_name(work: Work) -> String {
     match work {
         Work::Float => "floating point".to_owned(),
         Work::PollPause => "polling, PAUSE".to_owned(),
@@ -481,11 +481,11 @@ fn work(work: Work) -> String {
     }
 }
 
-fn pairs(result: &CalibrateResult) -> ReportTable {
+fn pair_table(result: &CalibrateResult) -> ReportTable {
     let row = |pair: &Pair| {
-        let neighbour = pair.neighbour.map_or("nothing".to_owned(), work);
+        let neighbour = pair.neighbour.map_or("nothing".to_owned(), work_name);
         [
-            work(pair.own),
+            work_name(pair.own),
             format!("{neighbour}{}", when(pair.same_cpu, ", same CPU")),
             median(&pair.speed, 100.0),
             range(&pair.speed, 100.0),

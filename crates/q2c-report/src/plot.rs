@@ -8,8 +8,8 @@
 use q2c_model::stats::Interval;
 use serde_json::{Value, json};
 
-/// Writes functions such as `name(value) { field["key"] = expression }`, which take a value and
-/// return it with the field, or an entry of it, set.
+/// Writes a method for each line such as `name(value: Type) { field["key"] = expression }`. It sets
+/// the field, or the entry `key` of the field, to the expression, and returns `self`.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty),*) {
         $field:tt $([$key:literal])* = $set:expr
@@ -253,7 +253,7 @@ const COLOURS: [&str; 9] = [
 const DASHES: [&str; 3] = ["solid", "dash", "dot"];
 const SYMBOLS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "cross"];
 
-/// One style for each of `series` series.
+/// One style for each of `series` series. Those with a named colour have solid lines and circles.
 pub(crate) fn styles(series: usize) -> Vec<Style> {
     let style = |n: usize| match COLOURS.get(n).filter(|_| series <= COLOURS.len()) {
         Some(named) => Style {
@@ -309,7 +309,7 @@ fn texts(texts: &[String]) -> Value {
     texts.iter().map(|raw| text(raw)).collect()
 }
 
-/// The name of x or y axis or colour scale number `n`, counted from 0: `x`, `x2`, `x3`.
+/// The name of an axis or colour scale with the number `n`, counted from 0: `x`, `x2`, `x3`.
 fn axis_name(axis: &str, n: usize) -> String {
     match n {
         0 => axis.to_owned(),

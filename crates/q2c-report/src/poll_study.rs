@@ -26,9 +26,9 @@ impl Reported for PollStudyResult {
             self.cost,
             self.arrival
         );
-        let rules = Section::new("Rules").table(rules(self));
+        let rules = Section::new("Rules").table(rule_table(self));
         Document::new("poll study", &self.version, &self.schema)
-            .titled(extent(&self.patterns), about)
+            .titled(extent_text(&self.patterns), about)
             .run(self.seed, 0)
             .answers([study_answer(self)])
             .section(rules.plots(|| vec![plots::poll_study::plot(self)]))
@@ -40,7 +40,7 @@ impl Reported for PollStudyResult {
 }
 
 /// `3 patterns of 2 sources`.
-fn extent(patterns: &[StudiedPattern]) -> String {
+fn extent_text(patterns: &[StudiedPattern]) -> String {
     let source_count = sources(patterns).len() as u64;
     let patterns = counted(patterns.len() as u64, "pattern");
     format!("{patterns} of {}", counted(source_count, "source"))
@@ -81,20 +81,20 @@ fn pattern_table(result: &PollStudyResult) -> ReportTable {
 }
 
 /// The choice among all rules, then each rule, the least loss on sources left out first.
-fn rules(result: &PollStudyResult) -> ReportTable {
-    let counted = count_ranked(&result.patterns);
+fn rule_table(result: &PollStudyResult) -> ReportTable {
+    let ranked = count_ranked(&result.patterns);
     let row = |score: &RuleScore| {
         let name = match score.rule.as_str() {
             "" => "all rules",
             name => name,
         };
-        let left_out = |losses: Option<&LeftOutLosses>| {
+        let mean_and_worst = |losses: Option<&LeftOutLosses>| {
             let known = losses.filter(|losses| !losses.each.is_empty());
             let shown = known.map(|losses| [losses.mean_loss, losses.worst_loss].map(percent));
             shown.unwrap_or_else(|| [DASH, DASH].map(str::to_owned))
         };
-        let [pattern, worst_pattern] = left_out(Some(&score.patterns_left_out));
-        let [source, worst_source] = left_out(score.sources_left_out.as_ref());
+        let [pattern, worst_pattern] = mean_and_worst(Some(&score.patterns_left_out));
+        let [source, worst_source] = mean_and_worst(score.sources_left_out.as_ref());
         let left_out_losses = score.sources_left_out.as_ref();
         let left_out_losses = left_out_losses.unwrap_or(&score.patterns_left_out);
         let has_losses = !left_out_losses.each.is_empty();
@@ -106,7 +106,7 @@ fn rules(result: &PollStudyResult) -> ReportTable {
             worst_pattern,
             source,
             worst_source,
-            or_dash(has_losses.then(|| format!("{} of {counted}", left_out_losses.kept))),
+            or_dash(has_losses.then(|| format!("{} of {ranked}", left_out_losses.kept))),
         ]
     };
     let heads = "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits";
@@ -136,12 +136,12 @@ fn study_answer(result: &PollStudyResult) -> Note {
         let message = "on no pattern does a configuration keep the limits";
         return Note::caution("no answer", message);
     };
-    let counted = count_ranked(&result.patterns);
+    let ranked = count_ranked(&result.patterns);
     let summary = |scored: &ScoredPolicy| {
         let [mean, worst] = [scored.mean_loss, scored.worst_loss].map(percent);
         let losses = format!("mean loss {mean} %, worst {worst} %");
         let ScoredPolicy { policy, kept, .. } = scored;
-        format!("{policy} ({losses}, keeps the limits on {kept} of {counted})")
+        format!("{policy} ({losses}, keeps the limits on {kept} of {ranked})")
     };
     let left_out = all_rules.sources_left_out.as_ref().map(|left_out| {
         let loss = percent(left_out.mean_loss);
@@ -168,8 +168,8 @@ fn publication_notes(result: &PollStudyResult) -> impl Iterator<Item = Note> {
         ),
     ];
     let not_ranked = reasons.into_iter().filter_map(|(reason, words)| {
-        let rules = result.not_ranked.iter().filter(|not| not.why == reason);
-        let names = listed_if_any(rules.map(|not| &not.rule))?;
+        let rules = result.not_ranked.iter().filter(|it| it.why == reason);
+        let names = listed_if_any(rules.map(|it| &it.rule))?;
         Some(format!("{names}: {words}"))
     });
     std::iter::once(published_note(result)).chain(Note::plains("not ranked", not_ranked))
@@ -208,7 +208,7 @@ fn published_note(result: &PollStudyResult) -> Note {
 impl Reported for PollSearchResult {
     fn document(&self) -> Document<'_> {
         let configurations = count(self.configurations as u64);
-        let patterns = extent(&self.searched);
+        let patterns = extent_text(&self.searched);
         let title = format!("{configurations} configurations on {patterns}");
         let limits: String = self.limits.iter().map(|l| format!(", {l}")).collect();
         let about = format!(
@@ -220,13 +220,13 @@ impl Reported for PollSearchResult {
             self.cost,
             self.arrival
         );
-        let held_out = Section::new("What was held out").table(contenders(self));
+        let held_out = Section::new("What was held out").table(contender_table(self));
         Document::new("poll search", &self.version, &self.schema)
             .titled(title, about)
             .run(self.seed, 0)
             .answers([search_answer(self)])
             .section(held_out.plots(|| vec![plots::poll_study::searched(self)]))
-            .section(Section::new("Families").table(families(self)))
+            .section(Section::new("Families").table(family_table(self)))
             .section(Section::new("Misses and CPU together").table(better_in_both_table(self)))
             .section(Section::new("Finalists and references").notes(comparison_notes(self)))
             .warnings(&self.warnings)
@@ -234,7 +234,7 @@ impl Reported for PollSearchResult {
 }
 
 /// The contenders that were run on the patterns held out, the least loss first.
-fn contenders(result: &PollSearchResult) -> ReportTable {
+fn contender_table(result: &PollSearchResult) -> ReportTable {
     let row = |contender: &Contender| {
         let held_out = &contender.held_out;
         [
@@ -253,7 +253,7 @@ fn contenders(result: &PollSearchResult) -> ReportTable {
     ReportTable::new(heads, sorted.into_iter().map(row)).legend(legend)
 }
 
-fn families(result: &PollSearchResult) -> ReportTable {
+fn family_table(result: &PollSearchResult) -> ReportTable {
     let row = |family: &SearchedFamily| {
         row![
             ReportField::stacked(&family.family, &family.best.policy),
@@ -299,8 +299,8 @@ fn search_answer(result: &PollSearchResult) -> Note {
     if names.is_empty() {
         return Note::plain("no winner", NO_WINNER);
     }
-    let what = "better than every reference on what was held out";
-    Note::good(what, names + "; verify it live (q2c tune --policy)")
+    let heading = "better than every reference on what was held out";
+    Note::good(heading, names + "; verify it live (q2c tune --policy)")
 }
 
 fn comparison_notes(result: &PollSearchResult) -> impl Iterator<Item = Note> {

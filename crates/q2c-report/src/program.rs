@@ -35,23 +35,23 @@ fn program_name(program: &Program) -> String {
 pub(crate) fn program_notes(program: &Program) -> Vec<Note> {
     let mut notes = vec![Note::plain("program", activity(program))];
     notes.extend(program.pattern.kinds.iter().map(|kind| {
-        let what = format!("its {}", direction_name(kind.direction));
-        Note::plain(&what, kind_text(kind, program.pattern.layer))
+        let heading = format!("its {}", direction_name(kind.direction));
+        Note::plain(&heading, kind_text(kind, program.pattern.layer))
     }));
     notes.push(Note::plain("its submitters", submitters(&program.pattern)));
-    notes.extend(Note::plains("left out", left_out(program)));
+    notes.extend(Note::plains("left out", left_out_text(program)));
     notes.push(Note::plain("workload", workload(&program.copied)));
-    let not_copied = program.copied.not_copied.iter().map(missing_part);
+    let not_copied = program.copied.not_copied.iter().map(not_copied_text);
     notes.extend(Note::cautions("not copied", not_copied));
     notes
 }
 
-/// What the answer is worth to the program, with caveats.
+/// Notes on the worth of the answer to the program, with caveats.
 pub(crate) fn worth_notes(program: &Program) -> Vec<Note> {
     let mut notes = Vec::new();
     for worth in &program.worth {
-        let what = format!("worth to the program at {}", worth.bs);
-        notes.push(Note::plain(&what, gain(worth)));
+        let heading = format!("worth to the program at {}", worth.bs);
+        notes.push(Note::plain(&heading, worth_text(worth)));
         notes.extend(Note::cautions("caveat", worth.caveats.iter().map(caveat)));
     }
     notes
@@ -97,12 +97,12 @@ fn figure_row(program: &Program, like: &Likeness, likened: &FigureLikeness) -> V
         LikenedFigure::LatencyP50 => (format!("p50, {layer} beside U2C"), duration),
         LikenedFigure::LatencyP99 => (format!("p99, {layer} beside U2C"), duration),
     };
-    let by = format!("by {}", label::method(&like.by.0));
+    let by_method = format!("by {}", label::method(&like.by.0));
     let verdict = if likened.like { "like" } else { "unlike" };
     row![
         format!("{}: {what}", like.bs),
         show(likened.program),
-        ReportField::stacked(show(likened.workload), by),
+        ReportField::stacked(show(likened.workload), by_method),
         ReportField::stacked(number(likened.ratio()), verdict),
     ]
 }
@@ -128,8 +128,8 @@ fn activity(program: &Program) -> String {
 fn kind_text(kind: &KindOfIo, layer: Layer) -> String {
     const MAX_SIZES: usize = 4;
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
-    let rest = kind.sizes.iter().skip(MAX_SIZES);
-    let others = rest.map(|size| size.ios).sum::<u64>() + kind.other_sizes;
+    let unlisted = kind.sizes.iter().skip(MAX_SIZES);
+    let others = unlisted.map(|size| size.ios).sum::<u64>() + kind.other_sizes;
     let sizes = kind.sizes.iter().take(MAX_SIZES);
     let sizes = sizes.map(|size| format!("{} ({})", size.bytes, share(size.ios)));
     let order = match kind.sequential {
@@ -165,15 +165,15 @@ fn submitters(pattern: &ProgramPattern) -> String {
     )
 }
 
-fn left_out(program: &Program) -> Option<String> {
-    let left = program.pattern.left_out;
+fn left_out_text(program: &Program) -> Option<String> {
+    let counts = program.pattern.left_out;
     counted_if_any(&[
-        (left.other_operations, "flushes, discards and others"),
-        (left.without_end, "without an end"),
-        (left.failed, "failed"),
-        (left.empty, "without data"),
-        (left.other_processes, "of other processes"),
-        (left.other_layer, "of another layer"),
+        (counts.other_operations, "flushes, discards and others"),
+        (counts.without_end, "without an end"),
+        (counts.failed, "failed"),
+        (counts.empty, "without data"),
+        (counts.other_processes, "of other processes"),
+        (counts.other_layer, "of another layer"),
         (program.recording.lost, "lost by the recording"),
     ])
 }
@@ -196,8 +196,8 @@ fn workload(copied: &CopiedWorkload) -> String {
     )
 }
 
-fn missing_part(part: &NotCopied) -> String {
-    match *part {
+fn not_copied_text(difference: &NotCopied) -> String {
+    match *difference {
         NotCopied::ThinkTime { p50_ns, share, why } => format!(
             "think time ({} of the submitters' time, p50 {}): the jobs submit again at once{}",
             percent(share),
@@ -270,15 +270,15 @@ fn missing_part(part: &NotCopied) -> String {
     }
 }
 
-fn gain(worth: &AnswerWorth) -> String {
-    let [method, over] = [&worth.method, &worth.over].map(|name| label::method(&name.0));
+fn worth_text(worth: &AnswerWorth) -> String {
+    let [method, base] = [&worth.method, &worth.over].map(|name| label::method(&name.0));
     let [ios, waits] = [worth.ios_share, worth.wait_share].map(percent);
     let concerns = format!(
         "{ios} of its I/Os are of this kind, and its submitters have them in flight for {waits} of their time"
     );
     if worth.method == worth.over {
         return concerns
-            + &format!(". It is taken to use {over} already, so there is nothing to gain");
+            + &format!(". It is taken to use {base} already, so there is nothing to gain");
     }
     let cpu = worth.cpu.map(|cpu| {
         let unit = match cpu.of {
@@ -288,19 +288,19 @@ fn gain(worth: &AnswerWorth) -> String {
         let (by_method, by_other) = (duration(cpu.method_ns), duration(cpu.over_ns));
         format!(" and {by_method} instead of {by_other} of {unit} per I/O")
     });
-    let points = worth.program_cpu_pct.map(|pct| {
+    let cpu_change = worth.program_cpu_pct.map(|pct| {
         let more = if pct > 0.0 { "more" } else { "less" };
         let pct = number(pct.abs());
         format!(", at its own rate with {pct} % of one CPU {more}")
     });
     format!(
-        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{}. The \
+        "{concerns}. {method} gave the workload {} times the IOPS of {base}, at {} times the mean latency{}. The \
          program would go {} times as fast{}",
         number(worth.iops_times),
         number(worth.latency_times),
         cpu.unwrap_or_default(),
         number(worth.program_times),
-        points.unwrap_or_default()
+        cpu_change.unwrap_or_default()
     )
 }
 

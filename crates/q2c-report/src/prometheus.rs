@@ -53,7 +53,7 @@ impl<T: Default> DeviceMetrics<T> {
 }
 
 /// Totals over all intervals of the kernel's own hybrid polling of a device, as `q2c poll watch
-/// --kernel` shows it; `threads` is that of the last interval.
+/// --kernel` shows it. The number of threads is that of the last interval.
 pub type KernelMetrics = DeviceMetrics<KernelInterval>;
 
 impl Metrics for KernelMetrics {
@@ -102,7 +102,7 @@ pub struct CaptureTotals {
     unqueued: u64,
 }
 
-/// The one stage that is no part of an I/O's time: from the I/O before it to this one.
+/// The stage that is no part of an I/O's time: it lasts from the I/O before to this I/O.
 const BETWEEN_IOS: &str = "Q2Q";
 
 impl Metrics for LiveMetrics {
@@ -114,8 +114,8 @@ impl Metrics for LiveMetrics {
         total.ios += interval.ios;
         total.bytes = total.bytes.saturating_add(interval.bytes);
         total.latency.add(&interval.latency);
-        let parts = interval.stages.iter();
-        for (name, stage) in parts.filter(|(name, _)| *name != BETWEEN_IOS) {
+        let stages = interval.stages.iter();
+        for (name, stage) in stages.filter(|(name, _)| *name != BETWEEN_IOS) {
             let (ios, ns) = total.stages.entry(name.clone()).or_default();
             *ios += stage.n;
             *ns += stage.mean_ns * stage.n as f64;
@@ -215,8 +215,8 @@ impl Metrics for WatchMetrics {
     }
 }
 
-/// log2 (ns) of the starts of the octaves whose starts and middles bound the latency buckets: 512
-/// ns to 17 s.
+/// The octaves of latencies from 512 ns to 17 s, as log2 of their starts in ns. A bucket ends at
+/// each start and at each middle of an octave.
 const OCTAVES: std::ops::RangeInclusive<u32> = 9..=34;
 
 /// A page that is being written. Each metric is written once, with all its samples.

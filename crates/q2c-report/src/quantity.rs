@@ -56,11 +56,11 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
 }
 
 /// The number of trials that ran, out of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`.
-/// `run` has the number of trials of each point; points without a trial do not count.
-pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
-    let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
-    let least = run.iter().copied().min().unwrap_or(0);
-    let most = run.iter().copied().max().unwrap_or(0);
+/// `counts` has the number of trials of each point; points without a trial do not count.
+pub(crate) fn trials(asked: u32, counts: impl IntoIterator<Item = u32>) -> String {
+    let counts: Vec<u32> = counts.into_iter().filter(|n| *n > 0).collect();
+    let least = counts.iter().copied().min().unwrap_or(0);
+    let most = counts.iter().copied().max().unwrap_or(0);
     let span = format!("{least} to ");
     let span = when(least != most, &span);
     if most > asked && least < asked {

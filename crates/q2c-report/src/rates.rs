@@ -42,8 +42,8 @@ impl TrafficRates {
         rates
     }
 
-    /// The rates as headings with a sentence each; none without an I/O. The trace's
-    /// `facts` tell what a user stated instead of the source.
+    /// The rates as headings with a sentence each; none if the trace has no I/O. Its `facts` tell
+    /// which values a user stated because the source did not have them.
     pub(crate) fn sentences(
         &self,
         facts: &BTreeMap<String, String>,

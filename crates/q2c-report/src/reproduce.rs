@@ -73,8 +73,8 @@ fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
     for job in &result.jobs {
         let mut phases: Vec<&String> = job.phases.iter().flatten().collect();
         phases.dedup();
-        let what = format!("job {}", job.name);
-        notes.push(Note::plain(&what, joined(phases, "; then ")));
+        let heading = format!("job {}", job.name);
+        notes.push(Note::plain(&heading, joined(phases, "; then ")));
     }
     notes.extend(result.devices.iter().map(|device| match &device.made {
         Ok(made) => Note::plain("made", format!("{}: {made}", device.name)),
@@ -110,13 +110,13 @@ fn claim_note(claim: &ClaimLine, experiment: &str, figures: Option<String>) -> N
     sentences.extend(Some(claim.why.clone()).filter(|reason| !reason.is_empty()));
     let basis = format!(" ({})", claim.basis.name());
     let basis = when(!claim.measured.is_empty(), &basis);
-    let what = format!("{}{basis}{experiment}", claim.verdict.name());
+    let heading = format!("{}{basis}{experiment}", claim.verdict.name());
     let weight = match claim.verdict {
         ReproduceVerdict::Holds => Weight::Good,
         ReproduceVerdict::DoesNotHold => Weight::Plain,
         ReproduceVerdict::Undecided | ReproduceVerdict::CannotJudge => Weight::Caution,
     };
-    Note::new(weight, &what, sentences.join(". "))
+    Note::new(weight, &heading, sentences.join(". "))
 }
 
 /// The texts joined by semicolons; `None` for no texts.
@@ -130,19 +130,19 @@ fn chart_sections(result: &ReproduceResult) -> Vec<Section<'static>> {
         let unit = unit_of(&chart.figure);
         let ours = chart.ours.iter().flat_map(|curve| &curve.points);
         let published = chart.published.iter().flat_map(|curve| &curve.points);
-        let xs = distinct(ours.map(|(at, _)| at).chain(published.map(|(at, _)| at)));
+        let xs = distinct(ours.map(|(x, _)| x).chain(published.map(|(x, _)| x)));
         let mut head = vec![chart.over.clone()];
         head.extend(chart.ours.iter().map(|curve| curve.name.clone()));
         let published = chart.published.iter();
         head.extend(published.map(|curve| format!("{}\npublished", curve.name)));
-        let row = |at: &String| {
-            let phase = result.phases.iter().find(|phase| phase.name == *at);
-            let mut row = vec![phase.map_or(at, |phase| &phase.label).clone()];
+        let row = |x: &String| {
+            let phase = result.phases.iter().find(|phase| phase.name == *x);
+            let mut row = vec![phase.map_or(x, |phase| &phase.label).clone()];
             let ours = |value: &Interval| divided_interval(value, factor_of(unit));
             let theirs = |value: &f64| number(value / factor_of(unit));
-            row.extend(chart.ours.iter().map(|c| value_at(&c.points, at, ours)));
+            row.extend(chart.ours.iter().map(|c| value_at(&c.points, x, ours)));
             let published = chart.published.iter();
-            row.extend(published.map(|c| value_at(&c.points, at, theirs)));
+            row.extend(published.map(|c| value_at(&c.points, x, theirs)));
             row
         };
         let table = ReportTable::from_rows(head, xs.into_iter().take(MAX_CHART_ROWS).map(row));
@@ -151,8 +151,8 @@ fn chart_sections(result: &ReproduceResult) -> Vec<Section<'static>> {
     sections.collect()
 }
 
-fn value_at<V>(points: &[(String, V)], at: &str, text: impl Fn(&V) -> String) -> String {
-    let point = points.iter().find(|(place, _)| place == at);
+fn value_at<V>(points: &[(String, V)], x: &str, text: impl Fn(&V) -> String) -> String {
+    let point = points.iter().find(|(point_x, _)| point_x == x);
     or_dash(point.map(|(_, value)| text(value)))
 }
 
@@ -218,9 +218,9 @@ fn tally_text(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> Stri
             ReproduceVerdict::Undecided => ("is undecided", "are undecided"),
             ReproduceVerdict::CannotJudge => ("cannot be judged here", "cannot be judged here"),
         };
-        let bases = verdicts.iter().filter(|judged| judged.0 == verdict);
+        let bases = verdicts.iter().filter(|(judged, _)| *judged == verdict);
         let n = bases.clone().count();
-        let predicted = match bases.filter(|judged| judged.1 == Basis::Predicted).count() {
+        let predicted = match bases.filter(|(_, it)| *it == Basis::Predicted).count() {
             0 => String::new(),
             n => format!(" ({n} predicted)"),
         };
@@ -289,7 +289,7 @@ struct JobPhaseFigures {
 
 impl JobPhaseFigures {
     fn add(&mut self, job: &JobSeries) {
-        let sum = |part: fn(&Tick) -> f64| job.ticks.iter().map(part).sum::<f64>();
+        let sum = |get: fn(&Tick) -> f64| job.ticks.iter().map(get).sum::<f64>();
         let (seconds, ios) = (sum(|t| t.seconds), sum(|t| t.ios));
         let missed = sum(|t| t.handled * t.rates.miss_rate);
         self.kiops.push(ios / seconds / 1e3);
@@ -304,7 +304,7 @@ impl JobPhaseFigures {
 
     fn fields(&self) -> [String; 5] {
         let median_text = |values: &[f64], text: fn(f64) -> String| match sorted(values) {
-            none if none.is_empty() => String::new(),
+            values if values.is_empty() => String::new(),
             values => text(median(&values)),
         };
         [
@@ -319,11 +319,11 @@ impl JobPhaseFigures {
 
 fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
     let axes = point.at.iter();
-    let at = joined(axes.map(|(axis, value)| format!("{axis}={value}")), " ");
+    let point_name = joined(axes.map(|(axis, value)| format!("{axis}={value}")), " ");
     if point.trials.is_empty() {
         let failure = point.failures.first();
         let reason = failure.map_or("no trial was finished", String::as_str);
-        return vec![vec![at, format!("not run: {reason}")]];
+        return vec![vec![point_name, format!("not run: {reason}")]];
     }
     let mut figures: BTreeMap<(usize, &str), JobPhaseFigures> = BTreeMap::new();
     for trial in &point.trials {
@@ -336,7 +336,7 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
     let row = |((phase, job), figures): (&(usize, &str), &JobPhaseFigures)| {
         let phase = result.phases.get(*phase);
         let phase = phase.map_or(String::new(), |phase| phase.label.clone());
-        let mut row = vec![at.clone(), phase, (*job).to_owned()];
+        let mut row = vec![point_name.clone(), phase, (*job).to_owned()];
         row.extend(figures.fields());
         row
     };

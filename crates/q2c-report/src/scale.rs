@@ -12,14 +12,14 @@ const MAX_PREDICTED_ROWS: usize = 16;
 
 impl Reported for ScaleResult {
     fn document(&self) -> Document<'_> {
-        let curve = Section::new("Curve").table(curve(self));
+        let curve = Section::new("Curve").table(curve_table(self));
         let document = Document::new("scale predict", &self.version, &self.schema)
             .titled(title(self), about(self))
             .run(self.seed, self.started_unix_s)
             .answers([answer(self)])
             .section(curve.plots(|| vec![plots::over_jobs::scale_plot(self)]))
             .section(Section::new("How sure it is").notes(certainty_notes(self)))
-            .section(Section::new("Parameters").table(parameters(&self.parameters)))
+            .section(Section::new("Parameters").table(parameter_table(&self.parameters)))
             .warnings(&self.warnings);
         match &self.run {
             Some(run) => document.target(&run.target).machine(&run.machine),
@@ -35,7 +35,7 @@ fn title(result: &ScaleResult) -> String {
 }
 
 fn about(result: &ScaleResult) -> String {
-    let from = match (&result.run, &result.parameters_file) {
+    let origin = match (&result.run, &result.parameters_file) {
         (Some(run), None) => format!(
             " · from {} {} depth {} {} {}, measured up to {} jobs on {} physical cores",
             run.engine, run.method, run.depth, run.bs, run.rw, run.fitted_up_to, run.physical_cores
@@ -44,7 +44,7 @@ fn about(result: &ScaleResult) -> String {
         _ => String::new(),
     };
     let (jobs, cores) = (result.jobs, result.cores);
-    format!("predicted up to {jobs} jobs on {cores} cores{from}")
+    format!("predicted up to {jobs} jobs on {cores} cores{origin}")
 }
 
 fn resource_name(resource: Resource) -> &'static str {
@@ -58,8 +58,8 @@ fn resource_name(resource: Resource) -> &'static str {
 }
 
 fn answer(result: &ScaleResult) -> Note {
-    let by = result.resource.map_or("nothing", resource_name);
-    let between = match result.ends_between {
+    let limit = result.resource.map_or("nothing", resource_name);
+    let range = match result.ends_between {
         Some((low, Some(high))) => format!("{low} to {high} jobs"),
         Some((low, None)) => format!("{low} jobs or more"),
         None => String::new(),
@@ -69,13 +69,13 @@ fn answer(result: &ScaleResult) -> Note {
             let falls = result.peak;
             let falls = falls.map(|n| format!("; throughput is predicted to fall beyond {n}"));
             let falls = falls.unwrap_or_default();
-            let message = format!("at {end} jobs ({between}), by {by}{falls}");
+            let message = format!("at {end} jobs ({range}), by {limit}{falls}");
             Note::good("scaling ends", message)
         }
         (Answer::Uncertain, _) => {
-            let finding = format!("{by} shows, but too little of it");
+            let finding = format!("{limit} shows, but too little of it");
             let message =
-                format!("{finding}: scaling may end anywhere from {between}; measure more jobs");
+                format!("{finding}: scaling may end anywhere from {range}; measure more jobs");
             Note::caution("not yet to be told", message)
         }
         (Answer::Beyond, _) => {
@@ -119,7 +119,7 @@ fn certainty_notes(result: &ScaleResult) -> Vec<Note> {
 }
 
 /// The curve, with all measured points and every n-th predicted one if there are many.
-fn curve(result: &ScaleResult) -> ReportTable {
+fn curve_table(result: &ScaleResult) -> ReportTable {
     let predicted = result.curve.iter().filter(|p| !p.measured).count();
     let step = predicted.div_ceil(MAX_PREDICTED_ROWS).max(1);
     let mut nth = 0;
@@ -130,16 +130,16 @@ fn curve(result: &ScaleResult) -> ReportTable {
     });
     let row = |point: &CurvePoint| {
         let is_measured = point.measured;
-        let what = if is_measured { "measured" } else { "predicted" };
+        let kind = if is_measured { "measured" } else { "predicted" };
         let [median, low, high] = [point.iops, point.low, point.high].map(iops);
-        [point.jobs.to_string(), what.to_owned(), median, low, high]
+        [point.jobs.to_string(), kind.to_owned(), median, low, high]
     };
     let legend = "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
          points left out.";
     ReportTable::new("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
 }
 
-fn parameters(parameters: &Parameters) -> ReportTable {
+fn parameter_table(parameters: &Parameters) -> ReportTable {
     let mut rows = vec![
         row("on the core", parameters.cpu_ns, duration),
         row("interrupt, wake-up and other", parameters.rest_ns, duration),
@@ -156,16 +156,16 @@ fn parameters(parameters: &Parameters) -> ReportTable {
         rows.push(row("cache line, each further core", line, duration));
     }
     if let Some((queues, tags)) = parameters.queues.zip(parameters.tags) {
-        let whole = |value: f64| format!("{value:.0}");
+        let whole_number = |value: f64| format!("{value:.0}");
         rows.push(row(
             "hardware queues",
             Parameter::exact(queues.into()),
-            whole,
+            whole_number,
         ));
         rows.push(row(
             "requests of each",
             Parameter::exact(tags.into()),
-            whole,
+            whole_number,
         ));
     }
     ReportTable::new("of each I/O | value | low | high", rows)

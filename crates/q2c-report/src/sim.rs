@@ -45,7 +45,7 @@ pub(crate) fn figure_table(rows: impl IntoIterator<Item = Vec<ReportField>>) -> 
     ReportTable::new(heads, rows).legend(legend)
 }
 
-/// The row of a method that simulated `ios` I/Os. If none counts there are no figures, because some
+/// The row of a method that simulated `ios` I/Os. Without I/Os the row has no figures, because some
 /// would be a division by zero.
 pub(crate) fn figure_row(name: &str, ios: u64, gives: &SimulatedFigures) -> Vec<ReportField> {
     let is_known = |value: f64| ios > 0 && value.is_finite();
@@ -77,8 +77,8 @@ fn best_rule(methods: &[SimMethod]) -> Option<Note> {
         || simulated_methods().filter(|method| !["poll", "oracle"].contains(&&*method.method));
     let by_figure = |a: f64, b: f64| a.total_cmp(&b);
     let sentence = |method: &SimMethod| beside_polling(&method.gives, &poll.gives);
-    let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
-    let best = keeps.max_by(|a, b| by_figure(a.gives.kiops_per_core, b.gives.kiops_per_core));
+    let fast_rules = rules().filter(|method| method.gives.rates.iops >= floor);
+    let best = fast_rules.max_by(|a, b| by_figure(a.gives.kiops_per_core, b.gives.kiops_per_core));
     if let Some(best) = best {
         return Some(Note::good(&best.method, sentence(best)));
     }

@@ -26,7 +26,7 @@ pub(crate) fn runs<'a>(result: &'a BenchResult, section: &BenchSection) -> Vec<C
 
 /// The points of a section by interface and method, in the order in which they were measured.
 pub(crate) fn lines<'a>(points: &[CellStages<'a>]) -> Vec<(String, Vec<CellStages<'a>>)> {
-    grouped(points.iter().map(|point| (name(&point.0.point), *point)))
+    grouped(points.iter().map(|&(c, run)| (name(&c.point), (c, run))))
 }
 
 /// A row for each stage of each point. Only a point's first row has its name.
@@ -61,27 +61,27 @@ fn point_rows((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
 pub(crate) fn stage_notes(result: &BenchResult, section: &BenchSection) -> Vec<Note> {
     let mut notes = Vec::new();
     for (line, points) in lines(&runs(result, section)) {
-        notes.extend(bottleneck(&line, &points));
-        notes.extend(growth(&line, &points));
-        notes.extend(points.iter().flat_map(|point| queues(&line, point)));
-        notes.extend(tag_waits(&line, &points));
-        notes.extend(speed(&line, &points));
-        notes.extend(points.iter().filter_map(|point| losses(&line, point)));
+        notes.extend(bottleneck_note(&line, &points));
+        notes.extend(growth_note(&line, &points));
+        notes.extend(points.iter().flat_map(|point| queue_notes(&line, point)));
+        notes.extend(tag_wait_note(&line, &points));
+        notes.extend(speed_note(&line, &points));
+        notes.extend(points.iter().filter_map(|point| loss_note(&line, point)));
     }
-    notes.extend(unknown_stages(result, section));
+    notes.extend(unknown_stage_notes(result, section));
     notes
 }
 
 /// The bottleneck over the number of jobs: a clause for each stage that is the bottleneck, in the
 /// order of the jobs.
-fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
+fn bottleneck_note(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let points = points.iter();
     let by_jobs =
         points.filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)));
     let mut by_jobs: Vec<(u32, &Bottleneck)> = by_jobs.collect();
     by_jobs.sort_by_key(|(jobs, _)| *jobs);
     let (first, _) = by_jobs.first()?;
-    let over = match by_jobs.len() {
+    let scope = match by_jobs.len() {
         1 => format!(" at {}", jobs(*first)),
         _ => " over the jobs".to_owned(),
     };
@@ -95,11 +95,11 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     }));
     let explained = explained.iter();
     sentences.extend(explained.map(|(stage, reasons)| format!("{stage}: {}", reasons[0])));
-    let what = format!("bottleneck of {line}{over}");
-    Some(Note::plain(&what, joined(sentences, ". ")))
+    let heading = format!("bottleneck of {line}{scope}");
+    Some(Note::plain(&heading, joined(sentences, ". ")))
 }
 
-fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
+fn growth_note(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let by_jobs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
     let growth = StageGrowth::from_points(&by_jobs.collect::<Vec<_>>())?;
     let [first, last] = [growth.q2c_from_ns, growth.q2c_to_ns].map(duration);
@@ -109,12 +109,12 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         None => ": no stage grows".to_owned(),
     };
     let message = format!("Q2C is {first} at {from} and {last} at {to}{most}");
-    let what = format!("growth of {line} over the jobs");
-    Some(Note::plain(&what, message))
+    let heading = format!("growth of {line} over the jobs");
+    Some(Note::plain(&heading, message))
 }
 
 /// Sleeps of tasks that wait for a free request, per I/O, over the number of jobs.
-fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
+fn tag_wait_note(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let mut by_jobs: Vec<String> = Vec::new();
     for (cell, run) in points {
         let waits = match run.tag_waits.as_ref()? {
@@ -158,13 +158,12 @@ fn tag_wait_text(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String 
 /// The numbers of jobs at which one stage is the bottleneck, and its share of Q2C there.
 fn group_text(group: &[(u32, &Bottleneck)]) -> String {
     let at = listed(group.iter().map(|(jobs, _)| jobs));
-    let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
+    let shares = listed(group.iter().map(|(_, it)| number(it.share * 100.0)));
     let (stage, s) = (&group[0].1.stage, when(at != "1", "s"));
     format!("{stage} at {at} job{s} ({shares} % of Q2C)")
 }
 
-/// How the jobs of one point use the hardware queues.
-fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
+fn queue_notes(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
     let at = |what: &str| format!("{line}, {}: {what}", jobs(cell.point.jobs));
     if run.queues.is_empty() {
         let reason = match run.captured_by {
@@ -178,7 +177,7 @@ fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
     notes.collect()
 }
 
-fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
+fn speed_note(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let share = |(cell, run): &CellStages<'_>| run.ios as f64 / run.seconds / cell.iops.median;
     let shares = || points.iter().map(share).filter(|share| share.is_finite());
     let least = percent(shares().reduce(f64::min)?);
@@ -188,13 +187,13 @@ fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
     let reader = number(reader.fold(0.0, f64::max));
     let capture = points.first()?.1.captured_by;
-    let what = format!("{line} with the capture beside it");
+    let heading = format!("{line} with the capture beside it");
     let captured = format!("{range} of the trials' IOPS, captured by {capture}");
     let reads = format!("The thread that reads took up to {reader} % of a CPU");
-    Some(Note::plain(&what, format!("{captured}. {reads}")))
+    Some(Note::plain(&heading, format!("{captured}. {reads}")))
 }
 
-fn losses(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
+fn loss_note(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
     let difference = (run.captured as f64 / run.ios as f64 - 1.0).abs();
     let differs = difference.is_nan() || difference > MAX_EDGE_SHARE;
     let clause = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
@@ -211,8 +210,8 @@ fn losses(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
         clause(run.others, "of others on the disk are left out"),
     ];
     let sentence = joined(clauses.into_iter().flatten(), "; ");
-    let at = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
-    (!sentence.is_empty()).then(|| Note::plain(&at, sentence))
+    let heading = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
+    (!sentence.is_empty()).then(|| Note::plain(&heading, sentence))
 }
 
 /// The number of completed I/Os that lack an earlier event: the queueing, the hand-over to the
@@ -224,7 +223,7 @@ fn partial_ios(run: &StageRun) -> u64 {
 }
 
 /// Notes on a section's points whose stages are not known, grouped by reason.
-fn unknown_stages(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
+fn unknown_stage_notes(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
     let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Unseen(reason)) => Some((late_time::absence(reason), name(&cell.point))),
         _ => None,

@@ -92,8 +92,8 @@ fn result_text(text: &str) -> Result<&str, UnreadableResult> {
         serde_json::from_str::<LiveViewLine>(line).is_ok_and(|parsed| parsed.kind == kind)
     };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next();
-    if !first.is_some_and(|first| has_kind(first, LineKind::Interval)) {
+    let first_line = lines.next();
+    if !first_line.is_some_and(|first_line| has_kind(first_line, LineKind::Interval)) {
         return Ok(text);
     }
     let last = lines.next_back();
@@ -122,8 +122,8 @@ pub fn read(text: &str) -> Result<Box<dyn StoredResult>, UnreadableResult> {
 /// The names of all schemas that this version reads: `a, b or c`.
 fn schemas() -> String {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
-    let (last, rest) = names.split_last().unwrap_or((&"", &[]));
-    format!("{} or {last}", rest.join(", "))
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", others.join(", "))
 }
 
 /// A result of any type that has a report and JSON.
@@ -256,8 +256,8 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
     let has_trials = table.figures.iter().any(|figure| figure.over_trials);
     let trials = has_trials.then(|| "trials".to_owned());
     let figures = table.figures.iter().flat_map(|figure| {
-        let ends = ["", "_min", "_max"].into_iter().take(numbers_of(figure));
-        ends.map(move |end| format!("{}{end}", figure.column()))
+        let suffixes = ["", "_min", "_max"].into_iter().take(numbers_of(figure));
+        suffixes.map(move |suffix| format!("{}{suffix}", figure.column()))
     });
     let keys = table.keys.iter().map(|key| key.to_string());
     writer.write_record(keys.chain(trials).chain(figures))?;
@@ -269,9 +269,9 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
         let trials = has_trials.then(|| trials.unwrap_or(0).to_string());
         let fields = values().flat_map(|(figure, value)| {
             let numbers = [value.median, value.min, value.max].into_iter();
-            let known = move |number: &f64| value.trials > 0 && number.is_finite();
+            let is_known = move |number: &f64| value.trials > 0 && number.is_finite();
             let shown = numbers.take(numbers_of(figure));
-            shown.map(move |number| Some(number).filter(known).map(|n| n.to_string()))
+            shown.map(move |number| Some(number).filter(is_known).map(|n| n.to_string()))
         });
         let fields = fields.map(Option::unwrap_or_default);
         writer.write_record(row.keys.iter().cloned().chain(trials).chain(fields))?;

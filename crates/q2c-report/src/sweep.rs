@@ -141,8 +141,8 @@ fn about_input(result: &SweepResult, index: usize) -> String {
 /// best rule within the limits, the rules with the most KIOPS/core and the most IOPS, and what
 /// limits them.
 fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Note> {
-    let mut notes: Vec<Note> = polling_wins(result, answer).into_iter().collect();
-    notes.push(best_or_nearest(result, answer));
+    let mut notes: Vec<Note> = polling_wins_note(result, answer).into_iter().collect();
+    notes.push(best_or_nearest_note(result, answer));
     let best = answer.best.and_then(|best| result.cells.get(best));
     notes.extend(best.into_iter().flat_map(|cell| reason_notes(cell, answer)));
     let caveats = validity::caveats(&result.warnings);
@@ -179,7 +179,7 @@ fn overall_notes(result: &SweepResult) -> Vec<Note> {
 }
 
 /// A note that polling wins, if no rule has more KIOPS/core.
-fn polling_wins(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
+fn polling_wins_note(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     let ratio = number(most / poll);
@@ -192,12 +192,12 @@ fn polling_wins(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
     (most <= poll).then(|| Note::caution("use classic polling", sentence))
 }
 
-fn best_or_nearest(result: &SweepResult, answer: &SweepAnswer) -> Note {
+fn best_or_nearest_note(result: &SweepResult, answer: &SweepAnswer) -> Note {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
         let goal = label::objective(&result.objective);
-        let what = format!("best by {goal} within the limits");
+        let heading = format!("best by {goal} within the limits");
         let polling = beside_polling(&cell.gives, &answer.poll);
-        return Note::good(&what, format!("{}, {polling}", cell.policy));
+        return Note::good(&heading, format!("{}, {polling}", cell.policy));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
     let nearest = nearest.map(|cell| {
@@ -220,8 +220,8 @@ fn reason_notes(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = No
     let reasons = [
         ("chosen", Some(tie_reason)),
         ("interrupts", interrupt),
-        ("oracle", Some(by_oracle(answer.of_oracle, &cell.gives))),
-        ("Linux's rule", Some(by_linux(answer, &cell.gives))),
+        ("oracle", Some(oracle_text(answer.of_oracle, &cell.gives))),
+        ("Linux's rule", Some(linux_text(answer, &cell.gives))),
     ];
     let reasons = reasons.into_iter();
     reasons.filter_map(|(heading, text)| Some(Note::plain(heading, text?)))
@@ -280,7 +280,7 @@ fn compared_with(
 
 /// The CPU that the best configuration saves, as a share of the oracle's saving. A rule that sleeps
 /// past the completions saves more than the oracle, and pays with latency.
-fn by_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
+fn oracle_text(share: Option<f64>, gives: &SimulatedFigures) -> String {
     match share {
         None => "The oracle saves no CPU here".to_owned(),
         Some(share) if share < 0.0 => "It takes more CPU than classic polling".to_owned(),
@@ -295,7 +295,7 @@ fn by_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
     }
 }
 
-fn by_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
+fn linux_text(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {
         Some(times) => format!(
@@ -315,7 +315,7 @@ fn by_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
 pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     let cells = || result.cells.iter();
     let trace_cells = cells().filter(|cell| cell.input == answer.input);
-    let first = cells().position(|c| c.input == answer.input).unwrap_or(0);
+    let offset = cells().position(|c| c.input == answer.input).unwrap_or(0);
     let cell = |cell: &SimCell| SweepCell {
         rule: cell.rule.clone(),
         policy: cell.policy.clone(),
@@ -328,8 +328,8 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
         bs: input.sizes.last().copied().unwrap_or_default(),
         ios: input.ios,
         cells: trace_cells.map(cell).collect(),
-        pareto: answer.pareto.iter().map(|i| i - first).collect(),
-        best: answer.best.map(|i| i - first),
+        pareto: answer.pareto.iter().map(|i| i - offset).collect(),
+        best: answer.best.map(|i| i - offset),
         oracle: answer.oracle.into(),
         poll: answer.poll.into(),
         floor: answer.floor.clone(),
@@ -344,8 +344,7 @@ fn neighbour_note(answer: &SweepAnswer) -> Option<Note> {
         let outside = when(!n.keeps_limits, " (out of limits)");
         format!("{} {change:+.1} %{outside}", n.policy)
     });
-    let is_some = !answer.neighbours.is_empty();
-    is_some.then(|| Note::plain("one step off", joined(steps, "; ")))
+    (!answer.neighbours.is_empty()).then(|| Note::plain("one step off", joined(steps, "; ")))
 }
 
 /// The largest number of cells at which all are shown.
@@ -353,29 +352,29 @@ const FULL_LIST: usize = 40;
 
 /// Indices of the shown cells of one trace, best first, and the number of hidden ones. All cells
 /// are shown if there are few. Else each rule has one: the answer if it is of this rule, or the
-/// best by the objective, preferably within the limits. Cells that the conclusions name are too.
+/// best by the objective, preferably within the limits; cells that conclusions name are shown, too.
 fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
-    let of_trace = result.cells.iter().enumerate();
-    let of_trace = of_trace.filter(|(_, cell)| cell.input == answer.input);
-    let mut shown: Vec<(usize, &SimCell)> = of_trace.collect();
+    let cells = result.cells.iter().enumerate();
+    let trace_cells = cells.filter(|(_, cell)| cell.input == answer.input);
+    let mut shown: Vec<(usize, &SimCell)> = trace_cells.collect();
     let total = shown.len();
     let key = |cell: &SimCell| (keeps_limits(cell, answer), score(result, cell));
     if total > FULL_LIST {
         let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
         for &(index, cell) in &shown {
-            let best_so_far = best.entry(&cell.rule).or_insert((index, cell));
+            let (best_index, best_cell) = best.entry(&cell.rule).or_insert((index, cell));
             let is_answer = |index| answer.best == Some(index);
-            if is_answer(index) || (!is_answer(best_so_far.0) && key(cell) > key(best_so_far.1)) {
-                *best_so_far = (index, cell);
+            if is_answer(index) || (!is_answer(*best_index) && key(cell) > key(best_cell)) {
+                (*best_index, *best_cell) = (index, cell);
             }
         }
         let named_cells = [answer.best, answer.most_kiops_per_core, answer.most_iops];
         let is_named = |index| named_cells.contains(&Some(index)) || answer.nearest == Some(index);
         shown.retain(|(index, cell)| best[&*cell.rule].0 == *index || is_named(*index));
     }
-    shown.sort_by(|a, b| {
-        let (a, b) = (key(a.1), key(b.1));
-        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    shown.sort_by(|(_, a), (_, b)| {
+        let ((a_keeps, a_score), (b_keeps, b_score)) = (key(a), key(b));
+        b_keeps.cmp(&a_keeps).then(b_score.total_cmp(&a_score))
     });
     let hidden = (total - shown.len()) as u64;
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
@@ -392,7 +391,7 @@ fn order_remark(result: &SweepResult, is_shortened: bool) -> String {
     format!("Rules that keep the limits stand above those that do not; {order} in both.{which}")
 }
 
-/// True if a cell keeps the limits. Without that fact, only the IOPS floor decides.
+/// True if a cell keeps the limits. If the result does not tell, only the IOPS floor decides.
 fn keeps_limits(cell: &SimCell, answer: &SweepAnswer) -> bool {
     let floor = cell.gives.rates.iops >= answer.floor_iops;
     cell.keeps_limits.unwrap_or(floor)
@@ -417,7 +416,7 @@ mod tests {
     fn more_than_the_oracle_is_no_share_of_it() {
         let mut gives = SimulatedFigures::default();
         gives.rates.miss_rate = 0.987;
-        let sentence = |share| by_oracle(share, &gives);
+        let sentence = |share| oracle_text(share, &gives);
         let half = sentence(Some(0.5));
         assert_eq!(half, "It saves 50.0 % of the CPU that the oracle saves");
         let more = sentence(Some(8.177));

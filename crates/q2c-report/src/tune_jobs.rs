@@ -194,7 +194,7 @@ fn cautions(result: &TuneJobsResult) -> Vec<Note> {
     notes.extend(gather(result, |run| {
         Note::many(Weight::Bad, "effective mode", label::fallbacks(run))
     }));
-    let unavailable = |none: &Unavailable| format!("{}: {}", none.method, none.reason);
+    let unavailable = |it: &Unavailable| format!("{}: {}", it.method, it.reason);
     notes.extend(gather(result, |run| {
         Note::plains("not available", run.unavailable.iter().map(unavailable))
     }));

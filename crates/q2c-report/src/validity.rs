@@ -1,4 +1,4 @@
-//! What the doctor's checks invalidate, and what disturbed the trials.
+//! Sentences on what the doctor's checks invalidate, and on what disturbed the trials.
 
 use crate::note::Note;
 use crate::phrase::{listed, listed_if_any};
@@ -24,10 +24,11 @@ pub(crate) fn invalid_columns(check: &Check) -> String {
 pub(crate) fn check_note(check: &Check) -> Note {
     let others = check.columns.iter().filter(|column| **column != check.id);
     let others: Vec<&String> = others.collect();
-    let effect = match (others.len() == check.columns.len(), others.is_empty()) {
-        (true, _) => format!("invalidates {}", invalid_columns(check)),
-        (false, true) => "not available".to_owned(),
-        (false, false) => format!("not available, nor {}", listed(others)),
+    let names_itself = others.len() < check.columns.len();
+    let effect = match (names_itself, others.is_empty()) {
+        (false, _) => format!("invalidates {}", invalid_columns(check)),
+        (true, true) => "not available".to_owned(),
+        (true, false) => format!("not available, nor {}", listed(others)),
     };
     let heading = format!("doctor {}", check.id);
     Note::bad(&heading, format!("{effect}: {}", check.found))

@@ -22,10 +22,10 @@ fn texts<'a, const N: usize>(row: &'a CsvRow, names: [&str; N]) -> [&'a str; N] 
 }
 
 /// Asserts that columns have these numbers, within a relative error.
-fn assert_numbers(row: &CsvRow, share: f64, expected: &[(&str, f64)]) {
+fn assert_numbers(row: &CsvRow, error: f64, expected: &[(&str, f64)]) {
     for (name, expected) in expected {
         let number: f64 = row[*name].parse().expect(name);
-        assert!((number / expected - 1.0).abs() < share, "{name}: {number}");
+        assert!((number / expected - 1.0).abs() < error, "{name}: {number}");
     }
 }
 

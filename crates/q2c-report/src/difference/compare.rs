@@ -54,10 +54,10 @@ fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpai
 pub(crate) fn compare(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
-    let several = a.value.trials > 1 && b.value.trials > 1 && a.value.min > 0.0;
+    let has_interval = a.value.trials > 1 && b.value.trials > 1 && a.value.min > 0.0;
     // The smallest and the largest ratio between two trials. They enclose that of the medians.
     let ends = (b.value.min / a.value.max, b.value.max / a.value.min);
-    let interval = ratio.filter(|_| several).map(|_| ends);
+    let interval = ratio.filter(|_| has_interval).map(|_| ends);
     let are_disjoint = a.value.is_above(&b.value) || b.value.is_above(&a.value);
     let better = a.figure.better;
     ComparedFigure {

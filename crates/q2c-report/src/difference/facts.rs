@@ -28,7 +28,6 @@ const FACT_PARTS: [&str; 11] = [
 /// Suffixes of the names of measured values, which differ between any two runs.
 const MEASURED_SUFFIXES: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
-/// The settings and facts of a result by their paths: `machine.kernel` is `6.12.1`.
 pub(crate) fn facts_of(result: &Value) -> NamedFacts {
     let mut facts = NamedFacts::new();
     for part in FACT_PARTS {
@@ -108,10 +107,10 @@ const CONDITIONS: [Condition; 2] = [
     ),
 ];
 
-/// The largest difference in busy CPUs before a run at which two runs count as equally loaded.
+/// Two runs count as equally loaded if the CPUs busy before them differ by at most this number.
 const MAX_EQUAL_LOAD_CPUS: f64 = 0.2;
 
-/// The conditions that differ between two results: by the facts that changed, and by the load.
+/// A warning of each condition that differs between two results.
 pub(crate) fn other_conditions(
     changed: &[ChangedFact],
     a: &NamedFacts,
@@ -122,12 +121,12 @@ pub(crate) fn other_conditions(
         let mut names = facts.map(|fact| fact.name.trim_start_matches("runs.0."));
         names.any(|name| name.starts_with(**prefix))
     };
-    let settings = CONDITIONS.iter().filter_map(|(id, what, prefixes)| {
+    let by_facts = CONDITIONS.iter().filter_map(|(id, what, prefixes)| {
         let prefixes: Vec<&str> = prefixes.iter().filter(differs).copied().collect();
         (!prefixes.is_empty())
             .then(|| condition(id, format!("other {what}: {}", prefixes.join(", "))))
     });
-    settings.chain(other_load(a, b)).collect()
+    by_facts.chain(other_load(a, b)).collect()
 }
 
 fn other_load(a: &NamedFacts, b: &NamedFacts) -> Option<Warning> {

@@ -24,14 +24,13 @@ pub struct Limit {
     pub(crate) sure: bool,
 }
 
-/// What a figure is compared with.
+/// The value with which a figure is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
     /// A multiple of another result's figure.
     Ratio(f64),
     /// A time, ns.
     Time(f64),
-    /// A percentage.
     Percent(f64),
     /// A number without a unit.
     Number(f64),
@@ -67,9 +66,9 @@ impl FromStr for Limit {
 fn ratio_bound(change: &str, above: bool) -> Option<Bound> {
     let percent: f64 = change.strip_suffix('%')?.trim().parse().ok()?;
     // Even an unchanged figure would break `p99>-5%`.
-    let fits =
+    let is_valid =
         percent.is_finite() && percent > -100.0 && (percent == 0.0 || (percent > 0.0) == above);
-    fits.then_some(Bound::Ratio(1.0 + percent / 100.0))
+    is_valid.then_some(Bound::Ratio(1.0 + percent / 100.0))
 }
 
 fn value_bound(text: &str) -> Option<Bound> {
@@ -131,7 +130,7 @@ impl Limit {
         if self.is_of_change() || self.value_in(unit).is_some() {
             return Ok(());
         }
-        let (what, bound) = match unit {
+        let (what, value) = match unit {
             FigureUnit::PerSecond => ("a number per second", "50000"),
             FigureUnit::ThousandPerSecond => ("thousands per second", "50"),
             FigureUnit::Nanoseconds => ("a time", "200us"),
@@ -144,7 +143,7 @@ impl Limit {
         let (figure, sign) = (&self.figure, if self.above { '>' } else { '<' });
         let change = if self.above { "+5%" } else { "-5%" };
         Err(self.fault(format!(
-            "expected {what}, as in {figure}{sign}{bound}, or a change, as in {figure}{sign}{change}, \
+            "expected {what}, as in {figure}{sign}{value}, or a change, as in {figure}{sign}{change}, \
              found another unit"
         )))
     }
@@ -181,12 +180,12 @@ impl Limit {
 
     /// Judges a limit on values. A figure breaks it if all its trials lie beyond the bound.
     fn judge_values(&self, result: &ComparableResult) -> Result<JudgedLimit, LimitFault> {
-        let named: Vec<&NamedFigure> = self.matching_figures(result).collect();
-        if named.is_empty() {
+        let matching: Vec<&NamedFigure> = self.matching_figures(result).collect();
+        if matching.is_empty() {
             return Err(self.missing_figure("the result", figure_names(&result.figures)));
         }
         let mut broken = Vec::new();
-        for figure in &named {
+        for figure in &matching {
             self.check_unit(figure.figure.unit)?;
             let nearest = self.nearest_end((figure.value.min, figure.value.max));
             let bound = self.value_in(figure.figure.unit);
@@ -194,7 +193,7 @@ impl Limit {
                 broken.push(figure.breach(None));
             }
         }
-        Ok(self.judgement(named.len(), broken))
+        Ok(self.judgement(matching.len(), broken))
     }
 
     /// Judges a limit on changes. A figure of several trials breaks it only if they show a change.
@@ -205,8 +204,8 @@ impl Limit {
         baseline: Option<&ComparableResult>,
     ) -> Result<JudgedLimit, LimitFault> {
         let baseline = baseline.ok_or_else(|| self.no_baseline())?;
-        let named = self.matching_figures(result);
-        let pairs = named.filter_map(|b| Some((find(baseline, b)?, b)));
+        let matching = self.matching_figures(result);
+        let pairs = matching.filter_map(|b| Some((find(baseline, b)?, b)));
         let pairs: Vec<(&NamedFigure, &NamedFigure)> = pairs.collect();
         if pairs.is_empty() {
             let in_both = result.figures.iter();
@@ -260,17 +259,17 @@ impl Limit {
     }
 }
 
-/// Checks limits before any measurement, against the figures that results of their kind can have.
-/// `has_baseline` says whether there is a result to compare with.
+/// Checks limits before any measurement, against the figures that are `declared` for results of
+/// their kind. `has_baseline` says whether there is a result to compare with.
 ///
 /// # Errors
 /// Returns a fault if no such result has the figure of a limit, if its unit is not the figure's, or
 /// if it is on a change without a baseline.
-pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
+pub fn check(limits: &[Limit], declared: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
     for limit in limits {
-        let figure = kinds.iter().find(|kind| kind.name == limit.figure);
-        let compared = kinds.iter().filter(|kind| kind.compared);
-        let names = compared.map(|kind| kind.name.as_ref());
+        let figure = declared.iter().find(|it| it.name == limit.figure);
+        let compared = declared.iter().filter(|it| it.compared);
+        let names = compared.map(|it| it.name.as_ref());
         let figure = figure.ok_or_else(|| limit.missing_figure("such a run", names))?;
         limit.check_unit(figure.unit)?;
         if limit.is_of_change() && !has_baseline {
@@ -437,8 +436,8 @@ mod tests {
 
     #[test]
     fn limits_are_checked_before_there_is_a_result() {
-        let kinds = &declared_figures(tune::SCHEMA);
-        let checked = |asked: &str, has_baseline| check(&limits(&[asked]), kinds, has_baseline);
+        let declared = &declared_figures(tune::SCHEMA);
+        let checked = |asked: &str, has_baseline| check(&limits(&[asked]), declared, has_baseline);
         for good in ["p99>200us", "iops<5e4", "miss_rate>5%", "cpu>80%"] {
             assert_eq!(checked(good, false), Ok(()), "{good}");
         }

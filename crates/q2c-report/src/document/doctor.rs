@@ -30,8 +30,8 @@ fn no_disk_note(report: &DoctorReport) -> Option<Note> {
     is_missing.then(|| Note::caution("disk", message))
 }
 
-/// The section of one use: whether the machine is ready for it, its own checks, and the checks of
-/// other uses that concern it.
+/// The section of one use of the machine: in the title its readiness, then its own checks and the
+/// checks of other uses that concern it.
 fn use_section(report: &DoctorReport, state: &UseState) -> Section<'static> {
     let title = format!("{}: {}", used_for(state.of), readiness(report, state));
     let is_own = |check: &&Check| check.uses.first() == Some(&state.of);
@@ -98,8 +98,8 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
         Ready::Ready => format!("ready{improve}"),
         Ready::Limited => {
             let limiting = report.checks.iter().filter(|c| state.by.contains(&c.id));
-            let lost = listed(distinct(limiting.flat_map(|check| &check.columns)));
-            format!("ready but for {lost}{reasons}{improve}")
+            let lost_columns = listed(distinct(limiting.flat_map(|check| &check.columns)));
+            format!("ready but for {lost_columns}{reasons}{improve}")
         }
         Ready::Unknown => format!("not known{reasons}{improve}"),
         Ready::NotReady => format!("not ready{reasons}{improve}"),
@@ -143,8 +143,8 @@ fn readiness_note(report: &DoctorReport) -> Option<Note> {
     });
     let sentence = joined(groups, "; ");
     let is_ready = report.uses.iter().all(|state| state.ready == Ready::Ready);
-    let what = format!("{} uses", report.uses.len());
-    (!sentence.is_empty()).then(|| Note::new(Weight::good_if(is_ready), &what, sentence))
+    let heading = format!("{} uses", report.uses.len());
+    (!sentence.is_empty()).then(|| Note::new(Weight::good_if(is_ready), &heading, sentence))
 }
 
 fn fix_section(report: &DoctorReport) -> Section<'static> {
@@ -158,11 +158,11 @@ impl Reported for DoctorFix {
     fn document(&self) -> Document<'_> {
         let document = Document::new("doctor --fix", env!("CARGO_PKG_VERSION"), &self.schema);
         if self.dry_run {
-            let left = Section::new("Left as it is");
+            let left_section = Section::new("Left as it is");
             document
                 .titled(planned_title(self), "")
                 .section(change_table(self))
-                .section(self.left.iter().fold(left, unchanged_finding))
+                .section(self.left.iter().fold(left_section, unchanged_finding))
         } else {
             let changed = self.changes.len() - self.refused().count();
             let groups = similar_changes(self);

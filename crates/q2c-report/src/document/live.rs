@@ -14,12 +14,12 @@ use q2c_result::watch::{WatchMethod, WatchResult};
 impl Reported for WatchResult {
     fn document(&self) -> Document<'_> {
         let mut medians = self.methods.iter().filter_map(|method| method.median);
-        let background = medians.any(|numbers| numbers.background_iops.is_some());
+        let has_background = medians.any(|numbers| numbers.background_iops.is_some());
         let mut head = vec!["method, and what it was"];
         head.extend(GAUGES.iter().map(|gauge| gauge.name));
-        head.extend(background.then_some("behind"));
+        head.extend(has_background.then_some("behind"));
         head.push("intervals");
-        let rows = self.methods.iter().map(|m| method_row(m, background));
+        let rows = self.methods.iter().map(|m| method_row(m, has_background));
         let table = ReportTable::from_rows(head, rows);
         const MEDIANS: &str = "medians over settled intervals, which are no independent trials: q2c tune compares methods";
         Document::new("poll watch", &self.version, &self.schema)
@@ -38,11 +38,11 @@ fn method_row(method: &WatchMethod, with_background: bool) -> Vec<ReportField> {
     let text = |gauge: &Gauge| or_dash(median.map(|median| gauge.show(median)));
     let background = median.and_then(|median| median.background_iops);
     let background = with_background.then(|| or_dash(background.map(iops)));
-    let counted = match method.settling {
+    let settled = match method.settling {
         0 => method.intervals.to_string(),
         settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
-    let numbers = GAUGES.iter().map(text).chain(background).chain([counted]);
+    let numbers = GAUGES.iter().map(text).chain(background).chain([settled]);
     let mut row = vec![name];
     row.extend(numbers.map(ReportField::from));
     row
@@ -51,10 +51,10 @@ fn method_row(method: &WatchMethod, with_background: bool) -> Vec<ReportField> {
 fn notes(result: &WatchResult) -> Vec<Note> {
     let late = result.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
-        let what = format!("late time of {}", method_title(method));
+        let heading = format!("late time of {}", method_title(method));
         let sentences =
             std::iter::once(late_time::parts(&numbers)).chain(late_time::unmatched_ios(&numbers));
-        Some(Note::plain(&what, joined(sentences, "; ")))
+        Some(Note::plain(&heading, joined(sentences, "; ")))
     });
     let captured = Note::plains("late time", result.late.as_ref().map(late_time::watch));
     let not_kept = result.not_kept;
@@ -83,11 +83,11 @@ impl Reported for KernelWatchResult {
         let total = self.total.iter().map(|i| row("all".to_owned(), i));
         let table = ReportTable::from_rows(head, intervals.chain(total));
         let not_kept = self.not_kept;
-        let lost = (not_kept > 0).then(|| format!("{not_kept} intervals were not kept"));
-        let lost = Note::plains("left out", lost);
+        let older = (not_kept > 0).then(|| format!("{not_kept} intervals were not kept"));
+        let older = Note::plains("left out", older);
         Document::new("poll watch", &self.version, &self.schema)
             .titled(self.device.name.clone(), "the kernel's own hybrid polling")
-            .section(Section::new("Intervals").table(table).notes(lost))
+            .section(Section::new("Intervals").table(table).notes(older))
             .machine(&self.machine)
     }
 }
@@ -127,14 +127,14 @@ impl Reported for RamDevices {
     fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
         let heads = "device | by | size | block | queues | depth | service times | state";
-        let table = ReportTable::new(heads, self.devices.iter().map(device));
+        let table = ReportTable::new(heads, self.devices.iter().map(device_row));
         Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("RAM devices", about)
             .section(Section::new("").table(table))
     }
 }
 
-fn device(device: &RamDevice) -> Vec<ReportField> {
+fn device_row(device: &RamDevice) -> Vec<ReportField> {
     let queues = match device.poll_queues {
         0 => device.queues.to_string(),
         polled => format!("{} + {polled} poll", device.queues),
@@ -151,11 +151,11 @@ fn device(device: &RamDevice) -> Vec<ReportField> {
         queues,
         device.depth.to_string(),
         device.service.as_deref().unwrap_or("none"),
-        state(device),
+        state_text(device),
     ]
 }
 
-fn state(device: &RamDevice) -> String {
+fn state_text(device: &RamDevice) -> String {
     match (device.state, device.server) {
         (State::Served, Some(pid)) => format!("served by process {pid}"),
         (State::Served, None) => "served by the kernel".to_owned(),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn each_state_says_what_can_be_done() {
         let label = |state_of, server| {
-            state(&RamDevice {
+            state_text(&RamDevice {
                 name: "ublkb0".into(),
                 via: RamDeviceServer::Ublk,
                 size: Bytes(64 << 20),

@@ -66,8 +66,8 @@ fn table(table: &ReportTable) -> String {
     let row = |fields: Vec<String>| format!("| {} |\n", fields.join(" | "));
     let head = table.head.iter();
     let head = head.map(|head| escape(&head.replace('\n', " ")));
-    let marks = (0..table.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
-    let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
+    let alignment = (0..table.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
+    let mut text = format!("\n{}{}", row(head.collect()), row(alignment.collect()));
     let field = |field: &ReportField| {
         let below = field.below.lines();
         let below: String = below.map(|line| format!("<br>{}", escape(line))).collect();

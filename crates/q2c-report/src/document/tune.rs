@@ -38,7 +38,7 @@ impl Reported for TuneResult {
             .sections(sections(methods_section))
             .section(trust_section(self))
             .section(Section::new("Not available here").notes(unavailable))
-            .sections(sections(knowledge_section))
+            .sections(sections(calibration_section))
             .warnings(&self.warnings)
             .target(&self.target)
             .machine(&self.machine)
@@ -76,7 +76,7 @@ fn answer_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let relative = |cell: &Cell| cell.relative.unwrap_or_default();
     let per_core = shown.iter();
     let per_core = per_core.map(|cell| relative(cell).kiops_per_core.median);
-    let most = per_core.fold(0.0, f64::max);
+    let max_ratio = per_core.fold(0.0, f64::max);
     let row = |cell: &&Cell| {
         let over_polling = relative(cell);
         [
@@ -84,7 +84,7 @@ fn answer_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
             median(&over_polling.iops, 100.0),
             median(&cell.measured.rates.cpu_pct, 1.0),
             median(&over_polling.kiops_per_core, 1.0),
-            crate::terminal::bar(over_polling.kiops_per_core.median / most, BAR_CHARS),
+            crate::terminal::bar(over_polling.kiops_per_core.median / max_ratio, BAR_CHARS),
         ]
     };
     let weight = |cell: &&Cell| {
@@ -94,12 +94,12 @@ fn answer_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     };
     let goal = label::objective(&result.job.objective);
     let floor = number(floor * 100.0);
-    let chosen = format!("Chosen by {goal} among what keeps {floor} % of polling's IOPS.");
+    let remark = format!("Chosen by {goal} among what keeps {floor} % of polling's IOPS.");
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
     let table = ReportTable::new(heads, shown.iter().map(row));
     section
         .weighted(table, shown.iter().map(weight))
-        .remark(chosen)
+        .remark(remark)
         .plots(move || plots::tune::answer(result, bs))
 }
 
@@ -161,7 +161,7 @@ fn trust_section(result: &TuneResult) -> Section<'static> {
     };
     let weight = Weight::Caution.only_if(result.fidelity.cells == 0);
     let drift = number(result.fidelity.drift_pct);
-    let floor = format!(
+    let harness = format!(
         "{} of CPU per I/O are q2c's own (null engine, recording on; {} with nothing kept)",
         duration(result.harness_floor_ns),
         duration(result.harness_bare_ns)
@@ -176,13 +176,13 @@ fn trust_section(result: &TuneResult) -> Section<'static> {
         .notes(result.fidelity.by_block_size.iter().map(fidelity_at))
         .notes([
             Note::plain("device drift", drift),
-            Note::plain("harness floor", floor),
+            Note::plain("harness floor", harness),
         ])
         .notes(Note::plains("late time", late))
         .folded()
 }
 
-/// What the fidelity covers over all block sizes, and which calibration it used.
+/// Says which cells and errors the fidelity covers, and if its calibration is an earlier one.
 fn fidelity(result: &TuneResult) -> String {
     const EARLIER: &str =
         "; the calibration was that of an earlier run (--recalibrate makes it anew)";
@@ -192,13 +192,13 @@ fn fidelity(result: &TuneResult) -> String {
         return format!("no sleeping cell was measured, so predictions are unchecked{earlier}");
     }
     let drift = number(fidelity.drift_pct);
-    let awake = match fidelity.never_slept {
+    let not_counted = match fidelity.never_slept {
         0 => String::new(),
         n => format!("; {n} more never left the CPU in their sleeps and are not counted"),
     };
     format!(
         "predicted against measured, median / 90th percentile / worst sleeping cell, before its \
-         own trials corrected the costs; the device drifted by {drift} %{awake}{earlier}"
+         own trials corrected the costs; the device drifted by {drift} %{not_counted}{earlier}"
     )
 }
 
@@ -220,10 +220,10 @@ fn fidelity_at(fidelity: &SizeFidelity) -> Note {
     Note::plain(&what, format!("IOPS {iops}, CPU {cpu}, miss rate {missed}"))
 }
 
-fn knowledge_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
+fn calibration_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|c| c.bs == bs);
     Section::new(format!("Calibration and prediction, {bs}"))
-        .plots(move || plots::tune::knowledge(result, bs))
+        .plots(move || plots::tune::calibration_and_fidelity(result, bs))
         .notes(calibration.into_iter().flat_map(facts::calibration))
         .folded()
 }

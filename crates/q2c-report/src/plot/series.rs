@@ -29,7 +29,7 @@ pub(crate) enum PlotPlaces {
 }
 
 impl<T: Into<Value>> FromIterator<T> for PlotPlaces {
-    /// The places are numbers if all are; else all are names.
+    /// The places are numbers if all of them are numbers; else all become names.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
         let places: Vec<Value> = places.into_iter().map(Into::into).collect();
         let name = |place: &Value| match place {
@@ -91,7 +91,7 @@ pub(crate) fn grid<'a, X, Y, T>(
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlotSeries {
     shape: SeriesShape,
-    /// All of plotly's trace but the pen's part and the panel.
+    /// Plotly's trace, to which `PlotSeries::trace` adds what the other fields say.
     trace: Value,
     /// Empty for a colour of plotly's choice, which no other series of the view has.
     colour: String,
@@ -103,8 +103,8 @@ pub(crate) struct PlotSeries {
     edge: Value,
     opacity: f64,
     panel: usize,
-    /// True if all digits count. Five digits are finer than a pixel and keep a page small, but they
-    /// would merge I/Os late in a trace.
+    /// True if numbers keep all digits. Five digits are finer than a pixel and keep a page small,
+    /// but they would merge I/Os late in a trace.
     exact: bool,
 }
 
@@ -201,7 +201,7 @@ impl PlotSeries {
         hover(template: impl AsRef<str>) {
             trace["hovertemplate"] = text(template.as_ref()).replace('{', "%{")
         }
-        /// As `hover`, without the name of the series.
+        /// Like `hover`, but without the name of the series beside the text.
         hover_alone(template: impl AsRef<str>) {
             trace["hovertemplate"] = text(template.as_ref()).replace('{', "%{") + "<extra></extra>"
         }

@@ -27,15 +27,14 @@ fn delay(calibration: &Calibration) -> Plot {
         points("p50", &sleeps, |p| p.delay_p50_ns).colour("@a"),
         points("p99", &sleeps, |p| p.delay_p99_ns).colour("@b"),
     ];
-    // The model of a hit's delay takes the sleep minus the latency; the curve uses the median
-    // latency.
-    let latency = polled_wait(calibration).unwrap_or(0.0);
+    // The model of a hit's delay takes the sleep minus the wait; the curve uses the median wait.
+    let wait = polled_wait(calibration).unwrap_or(0.0);
     let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
-    for (kind, wake, less, dash) in [("clear", clear, 0.0, "solid"), ("hit", hit, latency, "dot")] {
+    for (kind, wake, minus, dash) in [("clear", clear, 0.0, "solid"), ("hit", hit, wait, "dot")] {
         for (name, quantile, colour) in [("p50", 0.5, "@a"), ("p99", 0.99, "@b")] {
             let name = format!("{name}, model, {kind}");
-            let late = |sleep| wake_delay_ns(wake, sleep - less, quantile);
-            series.push(curve(&name, calibration, late).colour(colour).dash(dash));
+            let delay = |sleep| wake_delay_ns(wake, sleep - minus, quantile);
+            series.push(curve(&name, calibration, delay).colour(colour).dash(dash));
         }
     }
     plot("wake-delay", "Calibration: wake-up delay", "wake-up delay, us", series).note(

@@ -100,8 +100,8 @@ fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
 fn line_name(axis: &BenchAxis, point: &BenchPoint, cells: &[&BenchCell]) -> String {
     let varies = |get: &dyn Fn(&BenchPoint) -> String| {
         let value = get(point);
-        let is_elsewhere = |cell: &&BenchCell| get(&cell.point) != value;
-        cells.iter().any(is_elsewhere).then_some(value)
+        let differs = |cell: &&BenchCell| get(&cell.point) != value;
+        cells.iter().any(differs).then_some(value)
     };
     let mut parts = vec![name(point)];
     parts.extend(varies(&|p| p.bs.to_string()).filter(|_| axis.name != BLOCK_SIZE));

@@ -22,7 +22,7 @@ use q2c_result::tune::{Cell, TuneResult};
 use q2c_result::tune_jobs::TuneJobsResult;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The views of the plot. Knee and collapse are those of the first, and marked in it.
+/// The views of the plot. The first one marks knee and collapse, which are those of its IOPS.
 pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.iops),
     Quantity::new("p50", "median latency, us", 1e-3, |c| c.lat_ns.p50),
@@ -45,12 +45,12 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
         let mut view = quantity.view(PlotAxis::from_zero("jobs").ticks(jobs.iter().copied()));
         for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
             let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
-            let was = cells.iter();
-            let was = was.map(|cell| mode::label(&cell.effective_mode.mode));
-            let series = quantity.medians(line, points).style(style).texts(was);
+            let modes = cells.iter();
+            let modes = modes.map(|cell| mode::label(&cell.effective_mode.mode));
+            let series = quantity.medians(line, points).style(style).texts(modes);
             let series = series.size(7.0).hover("{y} at {x} jobs; was {text}");
             view = view.series([series]);
-            let is_own = |c: &&ThroughputCurve| name(&c.first) == *line && section.holds(&c.first);
+            let is_own = |c: &&ThroughputCurve| name(&c.first) == *line && section.covers(&c.first);
             let curve = result.scaling.iter().find(is_own).filter(|_| n == 0);
             let curve = curve.into_iter();
             view = view.series(curve.flat_map(|curve| marks(curve, style, cells)));
@@ -128,7 +128,7 @@ fn stage_times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
 fn stage_times(name: &str, points: &[CellStages<'_>]) -> Plot {
     const TITLE: &str = "Where does the time between Q and C go, over the number of jobs?";
     let nothing = BTreeMap::new();
-    let slices = points.iter().map(|(cell, run)| {
+    let stacks = points.iter().map(|(cell, run)| {
         let (q2c, bottleneck) = (run.stages.get("Q2C"), run.bottleneck.as_ref());
         StageStack {
             place: cell.point.jobs.to_string().into(),
@@ -142,7 +142,7 @@ fn stage_times(name: &str, points: &[CellStages<'_>]) -> Plot {
              each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
              not add up."
         ))
-        .view(stacked("mean", PlotAxis::names("jobs"), slices).bar_gap(0.3))
+        .view(stacked("mean", PlotAxis::names("jobs"), stacks).bar_gap(0.3))
         .view(percentile("p50", points, |stats| stats.p50_ns))
         .view(percentile("p99", points, |stats| stats.p99_ns))
 }

@@ -95,11 +95,11 @@ fn without_gaps(figures: &[f64]) -> Vec<Option<f64>> {
 const PART_COLOURS: [&str; 6] = ["@a", "@poll", "@b", "@chosen", "@f", "@c"];
 
 pub(crate) fn late_time(lines: &[CellLine<'_>]) -> Vec<Plot> {
-    let seen = lines.iter().filter_map(|line| match &line.cell.late {
+    let captured = lines.iter().filter_map(|line| match &line.cell.late {
         Some(late @ LateTime::Seen(run)) => Some((line, late, run)),
         _ => None,
     });
-    let plots = seen.enumerate().map(|(n, (line, late, run))| {
+    let plots = captured.enumerate().map(|(n, (line, late, run))| {
         let view = View::new("parts", PlotAxis::from_zero("time, s"), PlotAxis::from_zero("U2C, us"));
         let view = view.with_lower(PlotAxis::from_zero("lateness, us"));
         Plot::new(format!("late-time-{n}"), "Late time", 460)
@@ -203,7 +203,7 @@ const PHASE_QUANTITIES: [Quantity<Slice>; 4] = [
 /// A plot for each block size, pattern and depth whose trials have phases.
 pub(crate) fn phase_plots(result: &BenchResult) -> Vec<Plot> {
     let cells = result.cells.iter().filter(|cell| !cell.courses.is_empty());
-    let places = cells.map(|cell| ((cell.point.bs, &*cell.point.rw, cell.point.depth), cell));
+    let groups = cells.map(|cell| ((cell.point.bs, &*cell.point.rw, cell.point.depth), cell));
     let plot = |(n, ((bs, rw, depth), cells)): (usize, ((_, &str, _), Vec<&BenchCell>))| {
         let trials = shown_trials(&cells);
         let slice = trials.first().and_then(|trial| trial.slices().next());
@@ -216,11 +216,11 @@ pub(crate) fn phase_plots(result: &BenchResult) -> Vec<Plot> {
         let plot = Plot::new(format!("phases-{n}"), "Through the phases of a trial", 460);
         plot.note(note).views(phase_views(&trials))
     };
-    grouped(places).into_iter().enumerate().map(plot).collect()
+    grouped(groups).into_iter().enumerate().map(plot).collect()
 }
 
-/// The shown trial of each point of a place. A point has a cell for each phase; these differ only
-/// in the background and follow each other.
+/// The shown trial of each point. A point has a cell for each phase; these cells differ only in the
+/// background and follow each other.
 fn shown_trials<'a>(cells: &[&'a BenchCell]) -> Vec<PlottedTrial<'a>> {
     let without_background = |cell: &BenchCell| {
         let mut point = cell.point.clone();
@@ -297,8 +297,8 @@ impl PlottedTrial<'_> {
     fn marks(&self) -> Vec<PlotMark> {
         let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
             let name = Some(*background).filter(|name| !name.is_empty());
-            let (x, name) = (slices.first()?.begin_s, name.unwrap_or("alone"));
-            Some(PlotMark::phase_start(x, name, n == 0, false))
+            let (x, name, is_upright) = (slices.first()?.begin_s, name.unwrap_or("alone"), false);
+            Some(PlotMark::phase_start(x, name, n == 0, is_upright))
         };
         self.phases.iter().enumerate().filter_map(begin).collect()
     }

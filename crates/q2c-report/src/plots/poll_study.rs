@@ -61,7 +61,7 @@ fn view(
         .series([map.texts(texts).hover_alone("{text}")])
 }
 
-/// The colour and the text of a rule on a pattern; a gap if the pattern does not count.
+/// The number that colours a rule's cell, and the cell's text; a gap if the pattern does not count.
 fn loss_cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, String) {
     if pattern.own_best.is_none() {
         return (None, String::new());
@@ -74,8 +74,8 @@ fn loss_cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>
     (Some(loss.unwrap_or(1.0) * 100.0), text)
 }
 
-/// The contenders as dots. On the dashed line a rule keeps, on what was held out, the promise of
-/// the search.
+/// The contenders as dots. A rule on the dashed line loses as much on the patterns held out as on
+/// those that were searched.
 pub(crate) fn searched(result: &PollSearchResult) -> Plot {
     let roles = [
         (ContenderRole::Finalist, "finalists", "@chosen"),

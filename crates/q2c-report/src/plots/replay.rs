@@ -87,9 +87,9 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
         }))
     };
     let is_compared = lines.iter().all(|line| !line.is_alone);
-    let which = when(is_compared, ", in each device's trial with the median sum");
+    let scope = when(is_compared, ", in each device's trial with the median sum");
     let mut note = format!(
-        "Share of the requests that took at most so long{which}. Solid: U2C, from just before the submission to the reaping."
+        "Share of the requests that took at most so long{scope}. Solid: U2C, from just before the submission to the reaping."
     );
     let has = |stroke: &str| spreads.clone().any(|(_, (_, dash, _))| dash == stroke);
     let dashed = " Dashed: from the time that the trace asks for; what lies between is lateness.";

@@ -17,7 +17,7 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
 const SECONDS_LABEL: &str = "seconds since the start";
 
 fn plot(n: usize, chart: &Chart, result: &ReproduceResult) -> Plot {
-    let (x, begins) = match chart.over.as_str() {
+    let (x, starts) = match chart.over.as_str() {
         "time" => (PlotAxis::over_time(SECONDS_LABEL), phase_starts(result)),
         other => (PlotAxis::new(other), Vec::new()),
     };
@@ -27,7 +27,7 @@ fn plot(n: usize, chart: &Chart, result: &ReproduceResult) -> Plot {
     let view = View::new("all", x, PlotAxis::from_zero(unit_of(&chart.figure)))
         .series(ours.map(|(curve, style)| our_series(style, curve, chart)))
         .series(published.map(|curve| published_series(curve, chart, result.scale)))
-        .marks(begins);
+        .marks(starts);
     Plot::new(format!("reproduce-{n}"), &chart.title, 420)
         .note(format!(
             "{} over {}. Lines: here, the median over the trials with [min, max].{}",
@@ -52,7 +52,8 @@ fn phase_starts(result: &ReproduceResult) -> Vec<PlotMark> {
     let phases = trial.into_iter().flat_map(|trial| &trial.phases);
     let phases = phases.zip(&result.phases).skip(1);
     let phase_start = |(phase, described): (&PhaseTrial, &PhaseAsRun)| {
-        PlotMark::phase_start(phase.begin_s, &described.label, false, true)
+        let (is_first, is_upright) = (false, true);
+        PlotMark::phase_start(phase.begin_s, &described.label, is_first, is_upright)
     };
     phases.map(phase_start).collect()
 }

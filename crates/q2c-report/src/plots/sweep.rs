@@ -54,12 +54,12 @@ fn series(timeline: &Timeline) -> [PlotSeries; 4] {
         let dots = PlotSeries::dots(name, chosen.map(|(pair, _)| pair));
         dots.size(4.0).hover("{y} us at {x} ms")
     };
-    let asked = format!("sleep asked: {}", timeline.policy);
+    let asked_name = format!("sleep asked: {}", timeline.policy);
     let reaped = PlotSeries::dots("reaped, simulated", over_time(&timeline.woke_ns));
     [
         latencies("latency, in time", false).colour("@muted"),
         latencies("latency, missed", true).colour("#e5484d"),
-        PlotSeries::steps(asked, over_time(&timeline.asked_ns)).pen("@chosen", 1.5),
+        PlotSeries::steps(asked_name, over_time(&timeline.asked_ns)).pen("@chosen", 1.5),
         reaped.lower().size(3.0).colour("@ink"),
     ]
 }
@@ -221,7 +221,7 @@ pub(crate) fn heat_map(sweep: &Sweep) -> Plot {
 
 fn rule_map<'a>(sweep: &'a Sweep, rule: &'static str) -> Option<RuleMap<'a>> {
     let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
-    let cells: Vec<HeatMapCell<'_>> = cells.filter_map(on_map).collect();
+    let cells: Vec<HeatMapCell<'_>> = cells.filter_map(map_cell).collect();
     let distinct = |get: fn(&HeatMapCell<'_>) -> f64| {
         let mut values: Vec<f64> = cells.iter().map(get).collect();
         values.sort_by(f64::total_cmp);
@@ -237,7 +237,7 @@ fn rule_map<'a>(sweep: &'a Sweep, rule: &'static str) -> Option<RuleMap<'a>> {
     })
 }
 
-fn on_map(cell: &SweepCell) -> Option<HeatMapCell<'_>> {
+fn map_cell(cell: &SweepCell) -> Option<HeatMapCell<'_>> {
     let params = &cell.params;
     Some(HeatMapCell {
         ratio: *params.get("ratio")?,
@@ -261,7 +261,7 @@ fn map_view(sweep: &Sweep, maps: &[RuleMap<'_>], quantity: &Quantity<Prediction>
         .side_by_side(panels.collect())
         .colours(Colours::new(quantity.axis).spanning(colour_span(sweep, maps, quantity)))
         .series(maps_by_panel().flat_map(|(panel, map): (_, &RuleMap<'_>)| {
-            let ring = best.filter(|best| best.rule == map.rule).and_then(on_map);
+            let ring = best.filter(|best| best.rule == map.rule).and_then(map_cell);
             let marks = out_of_limits(map, sweep.floor_iops).into_iter();
             let marks = marks.chain(ring.map(|best| ring_dot(&best)));
             let series = std::iter::once(colour_map(map, quantity)).chain(marks);
@@ -270,14 +270,14 @@ fn map_view(sweep: &Sweep, maps: &[RuleMap<'_>], quantity: &Quantity<Prediction>
         .marks(headings)
 }
 
-/// True if a cell keeps the limits. Without that fact, only the IOPS floor decides.
+/// True if a cell keeps the limits. If the result does not tell, only the IOPS floor decides.
 fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
     let floor = cell.gives.rates.iops >= floor_iops;
     cell.keeps_limits.unwrap_or(floor)
 }
 
-/// The range of the colours: the cells that may be chosen, if there are any. Others could be so far
-/// off that these would look alike.
+/// The least and the largest figure of the cells that may be chosen, if there are any. The colours
+/// span only these, because beside a cell that is far off they would look alike.
 type ColourSpan = Option<(f64, f64)>;
 
 fn colour_span(sweep: &Sweep, maps: &[RuleMap<'_>], quantity: &Quantity<Prediction>) -> ColourSpan {
@@ -291,9 +291,9 @@ fn colour_span(sweep: &Sweep, maps: &[RuleMap<'_>], quantity: &Quantity<Predicti
 /// The axis of ratios, with half a step of room at both ends.
 fn ratio_axis(map: &RuleMap<'_>, title: &str) -> PlotAxis {
     let ratios: Vec<f64> = map.ratios.iter().map(|ratio| ratio * 100.0).collect();
-    let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
-    let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
-    let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
+    let half_step = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
+    let low = ratios.first().copied().unwrap_or(0.0) - half_step(ratios.windows(2).next());
+    let high = ratios.last().copied().unwrap_or(0.0) + half_step(ratios.windows(2).next_back());
     PlotAxis::new(title).without_grid().range(low, high)
 }
 

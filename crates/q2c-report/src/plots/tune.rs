@@ -18,7 +18,7 @@ pub(crate) fn answer(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     with_data([plot], &suffix(bs))
 }
 
-/// The plots of what the cells did over time, and of the sweep's way to its best cell.
+/// The plots of the cells over time, of their latencies, and of the sweep over two parameters.
 pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let lines = cell_lines(result, bs);
     let mut plots = vec![over_time::throughput(&lines), over_time::sleep(&lines)];
@@ -29,7 +29,7 @@ pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
 }
 
 /// The plots of how well a block size is known: its calibration, and its predictions.
-pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
+pub(crate) fn calibration_and_fidelity(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let calibration = result.calibration.iter().find(|costs| costs.bs == bs);
     let calibrations = calibration.into_iter().flat_map(calibration::plots);
     let fidelities = calibration::fidelity_plots(&cell_lines(result, bs));

@@ -1,5 +1,5 @@
-//! What a valid trial kept of the recording, and its requests in flight compared with the
-//! recording's, in words.
+//! Sentences on what a valid trial kept of the recording, and on its requests in flight beside
+//! those of the recording.
 
 use super::job::squeezed_share;
 use super::trial::trial_reasons;
@@ -11,12 +11,12 @@ use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 
-/// The largest error of the number in flight, as a share, at which an outstanding replay kept it.
+/// An outstanding replay kept the recorded number in flight if it was off by at most this share.
 const MAX_KEPT_ERROR: f64 = 0.1;
 /// The share by which one mean in flight must exceed another to count as different.
 const MIN_DIFFERENCE: f64 = 0.1;
-/// A capture is compared with the recording only if at most this share of the requests has not
-/// exactly one I/O in it.
+/// A capture is compared with the recording only if at most this share of the requests has no I/O
+/// or several I/Os in it.
 const MAX_OTHER_IOS_SHARE: f64 = 0.02;
 
 /// Says that a trial can be compared with others, and what it kept of the recording; or why not.
@@ -171,12 +171,12 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
     let Some(error) = trial.in_flight.error else {
         return over_time;
     };
-    let (replayed, recorded) = match trace.layer {
+    let (by_user, by_block) = match trace.layer {
         Some(Layer::Block) => (by_latency(Some(Layer::User)), by_latency(trace.layer)),
         _ => Default::default(),
     };
     let compared =
-        format!("the number{replayed} before each request with that{recorded} in the recording");
+        format!("the number{by_user} before each request with that{by_block} in the recording");
     let off = format!("{}, comparing {compared}", error_text(error));
     match job.mode {
         Mode::Outstanding { .. } => format!("{off}. Over the whole time {over_time}"),
@@ -189,7 +189,7 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
 fn over_time_text(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let in_flight = &trial.in_flight;
     let user = Some(Layer::User);
-    let recorded = match trace.layer {
+    let by_recorded = match trace.layer {
         Some(Layer::Block) => by_latency(trace.layer),
         _ => String::new(),
     };
@@ -197,9 +197,9 @@ fn over_time_text(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> S
         format!(", {} of whose time nothing is in flight", percent(share))
     });
     let load = InFlightLoad::replayed(trace, trial);
-    let other = if load.kind == user { &*recorded } else { "" };
+    let mean_suffix = if load.kind == user { &*by_recorded } else { "" };
     let recorded_mean = in_flight.recorded_mean.map_or(String::new(), |mean| {
-        format!(" ({}{other} in the recording{idle})", number(mean))
+        format!(" ({}{mean_suffix} in the recording{idle})", number(mean))
     });
     let mean = number(in_flight.mean);
     let (by_load, by_user) = (by_latency(load.kind), by_latency(user));
@@ -211,7 +211,7 @@ fn over_time_text(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> S
         }
     };
     let most = in_flight.recorded_most.map_or(String::new(), |most| {
-        format!(" ({}{recorded} in the recording)", count(most))
+        format!(" ({}{by_recorded} in the recording)", count(most))
     });
     let device = when(trace.devices.len() > 1, " on one device");
     format!("{means}, {} at most{device}{most}", count(in_flight.most))

@@ -46,8 +46,8 @@ pub(super) fn squeezed_share(job: &ReplayJob, trace: &TraceFacts) -> Option<f64>
     trace.idle_share.filter(|share| is_squeezed && *share > 0.0)
 }
 
-/// What a mode keeps that leaves out the idle time of a trace, and which option keeps the rest;
-/// `None` if the idle time is kept or there is none.
+/// A caution that the mode leaves out the idle time of the trace, and which options keep it; `None`
+/// if the idle time is kept or there is none.
 pub(crate) fn idle_caution(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
     let share = percent(squeezed_share(job, trace)?);
     Some(format!(
@@ -85,7 +85,7 @@ fn trace_text(trace: &TraceFacts) -> String {
         let ended = count(trace.completed);
         text += &format!("; {ended} requests have a completion");
     }
-    text += &load(trace);
+    text += &load_text(trace);
     if trace.back_in_time > 0 {
         let back = count(trace.back_in_time);
         text += &format!("; {back} requests lie before the one in front of them");
@@ -93,7 +93,7 @@ fn trace_text(trace: &TraceFacts) -> String {
     text
 }
 
-fn load(trace: &TraceFacts) -> String {
+fn load_text(trace: &TraceFacts) -> String {
     let idle = trace.idle_share;
     let idle = idle.map(|share| format!("; idle {} of its time", percent(share)));
     let of_kind = |layer| format!("{} adds", latency_name(layer));
@@ -165,10 +165,10 @@ pub(super) fn sums(result: &ReplayResult) -> ReportTable {
     let several = result.trials.len() > 1;
     let row = |name: &str, get: fn(&ReplayTrial) -> Option<f64>| {
         let values: Vec<f64> = valid.iter().filter_map(|t| get(t)).collect();
-        let over =
+        let medians =
             (several && !values.is_empty()).then(|| interval(&Interval::from_samples(&values)));
         let shown = get(&result.trial).map_or_else(|| NOT_CAPTURED_FIELD.to_owned(), length);
-        row![name, shown, over.unwrap_or_default()]
+        row![name, shown, medians.unwrap_or_default()]
     };
     let mut rows = vec![
         row("completion time", |t| Some(t.completion_s)),

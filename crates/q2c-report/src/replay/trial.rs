@@ -12,14 +12,14 @@ use q2c_result::replay::{CapturedBy, Flaw, ReplayJob, ReplayTrial, TraceFacts};
 pub(crate) fn trial_notes(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Note> {
     let mut notes = vec![validity(job, trace, trial)];
     notes.extend(saturation_note(trial));
-    notes.push(Note::plain("issued", issued(trace, trial)));
+    notes.push(Note::plain("issued", issued_text(trace, trial)));
     notes.extend(failure_note(trial));
     notes.extend(Note::plains("changed", changed_requests(trial)));
     notes.extend(q2c_note(trial));
     notes.extend(drift_note(job, trial));
     notes.push(Note::plain("in flight", in_flight(job, trace, trial)));
     notes.extend(order_note(trial));
-    notes.push(Note::plain("replayer", replayer(trial)));
+    notes.push(Note::plain("replayer", replayer_text(trial)));
     notes
 }
 
@@ -27,8 +27,8 @@ pub(crate) fn trial_notes(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTri
 /// which counts from 1.
 pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Note> {
     let message = |(at, trial): (usize, &ReplayTrial)| {
-        let what = format!("{whose}trial {} is invalid", at + 1);
-        (!trial.valid).then(|| Note::bad(&what, trial_reasons(trial)))
+        let heading = format!("{whose}trial {} is invalid", at + 1);
+        (!trial.valid).then(|| Note::bad(&heading, trial_reasons(trial)))
     };
     trials.iter().enumerate().filter_map(message).collect()
 }
@@ -69,12 +69,12 @@ pub(super) fn invalid_reason(reason: &Flaw) -> String {
             spin,
             busy_cpus,
         } => {
-            let (whose, first) = late_replayer(*busy_cpus);
+            let (cause, advice_start) = late_replayer(*busy_cpus);
             let (late, allowed) = (duration(*p99_ns), trim_zeros(&duration(allowed.0 as f64)));
             let limit =
                 format!("{late} at the 99th percentile, where --max-lateness allows {allowed}");
-            let against = lateness_advice(*spare_cpus, *spin);
-            format!("{whose}: {limit}. {first} {against}, or allow more")
+            let advice = lateness_advice(*spare_cpus, *spin);
+            format!("{cause}: {limit}. {advice_start} {advice}, or allow more")
         }
         Flaw::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
     }
@@ -105,19 +105,19 @@ fn lateness_advice(spare_cpus: bool, spin: bool) -> &'static str {
 }
 
 fn saturation_note(trial: &ReplayTrial) -> Option<Note> {
-    let (stalled, waited) = (count(trial.stalled), duration(trial.stalled_s * 1e9));
-    let waited = format!("{stalled} requests waited in all {waited} for a free place");
+    let (stalled, wait) = (count(trial.stalled), duration(trial.stalled_s * 1e9));
+    let waited = format!("{stalled} requests waited in all {wait} for a free place");
     if !trial.saturated {
         return (trial.stalled > 0).then(|| Note::plain("stalls", waited));
     }
-    let [submissions, whole] = [trial.submission_s, trial.completion_s].map(|s| duration(s * 1e9));
-    let behind = format!("it was behind the trace: submissions took {submissions} of {whole}");
+    let [submissions, total] = [trial.submission_s, trial.completion_s].map(|s| duration(s * 1e9));
+    let behind = format!("it was behind the trace: submissions took {submissions} of {total}");
     let finding = if trial.stalled > 0 { waited } else { behind };
     let message = format!("{finding}; a finding, not a fault");
     Some(Note::caution("device saturated", message))
 }
 
-fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
+fn issued_text(trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let [issued, requests] = [trial.issued, trace.requests].map(count);
     let bytes = Bytes(trial.bytes).in_short();
     let mut text = format!("{issued} requests of the trace's {requests}, {bytes}");
@@ -211,7 +211,7 @@ fn order_note(trial: &ReplayTrial) -> Option<Note> {
     (trial.order_inversions > 0).then(|| Note::caution("order", message))
 }
 
-fn replayer(trial: &ReplayTrial) -> String {
+fn replayer_text(trial: &ReplayTrial) -> String {
     let [submitting, reading] =
         [trial.submitter_cpu_s, trial.reader_cpu_s].map(|s| duration(s * 1e9));
     let mut text = format!("{submitting} CPU submitting");

@@ -18,8 +18,8 @@ pub(crate) fn metric(metric: CompareMetric) -> &'static str {
 }
 
 pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
-    let reads = |finding: &CompareFinding| matches!(finding, CompareFinding::ReadsOnly { .. });
-    let scope = when(findings.iter().any(reads), " (reads only)");
+    let only_reads = |finding: &CompareFinding| matches!(finding, CompareFinding::ReadsOnly { .. });
+    let scope = when(findings.iter().any(only_reads), " (reads only)");
     let sentence = |finding| finding_sentence(finding, scope);
     findings.iter().map(sentence).collect()
 }

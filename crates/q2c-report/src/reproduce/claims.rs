@@ -75,11 +75,11 @@ pub(super) fn trials_judged(claim: &JudgedClaim) -> Option<String> {
         .all(|pair| pair[0].trials == pair[1].trials);
     let sentence = |expected: &&Expectation| {
         let trials = &expected.trials;
-        let of_one = format!(" for `{}`", expected.text);
-        let of_one = when(!same_trials, &of_one);
+        let of_comparison = format!(" for `{}`", expected.text);
+        let of_comparison = when(!same_trials, &of_comparison);
         let left_out = left_out_text(&trials.left_out);
         let (judged, asked) = (trials.judged, trials.asked);
-        format!("{judged} of {asked} trials{of_one}{left_out}")
+        format!("{judged} of {asked} trials{of_comparison}{left_out}")
     };
     let fewer = measured.iter().filter(|e| e.trials.judged < e.trials.asked);
     let mut sentences: Vec<String> = fewer.map(sentence).collect();

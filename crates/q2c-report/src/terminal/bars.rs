@@ -17,7 +17,7 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     // `width` may be 0.
     let eighths = eighths.max(min_eighths).min(width * 8);
     let mut bar = "█".repeat(eighths / 8);
-    bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
+    bar.extend((eighths % 8).checked_sub(1).map(|index| EIGHTHS[index]));
     bar
 }
 
@@ -46,10 +46,10 @@ pub fn latency_bars(
     }
     let rows = latency.rows(height - 1);
     let most = rows.iter().map(|row| row.ios).max().unwrap_or(0);
-    let room = width.saturating_sub(HISTOGRAM_NUMBER_COLUMNS);
+    let bar_columns = width.saturating_sub(HISTOGRAM_NUMBER_COLUMNS);
     for row in rows {
         let share = quantity::percent(row.ios as f64 / latency.ios as f64);
-        let bar = bar(row.ios as f64 / most as f64, room);
+        let bar = bar(row.ios as f64 / most as f64, bar_columns);
         let from = quantity::duration(row.from_ns as f64);
         lines.push(line(&from, &quantity::count(row.ios), &share, &bar));
     }

@@ -46,11 +46,11 @@ fn overhead(result: &AnalyzeResult) -> String {
         let shown = shares.iter().flatten();
         shown.map(|(name, share)| write(name, **share)).collect()
     };
-    let rule = "-".repeat(11);
+    let dashes = "-".repeat(11);
     heading("Device Overhead")
         + &format!("{:>10} ", "ALL")
         + &columns(|name, _| format!("| {name:>9} "))
-        + &format!("\n{rule}")
+        + &format!("\n{dashes}")
         + &columns(|_, _| "+-----------".to_owned())
         + &format!("\n{:>10} ", "Overall")
         + &columns(|_, share| format!("| {:>8.4}% ", share * 100.0))

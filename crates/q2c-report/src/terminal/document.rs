@@ -141,6 +141,6 @@ fn has_no_numbers(content: &ReportTable, column: usize) -> bool {
 }
 
 fn terminal_field(field: &ReportField, tone: Tone) -> TerminalField {
-    let feed = when(!field.below.is_empty(), "\n");
-    TerminalField::new(tone, &format!("{}{feed}{}", field.text, field.below))
+    let line_break = when(!field.below.is_empty(), "\n");
+    TerminalField::new(tone, &format!("{}{line_break}{}", field.text, field.below))
 }

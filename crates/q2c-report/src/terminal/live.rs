@@ -26,9 +26,9 @@ pub fn live_head() -> String {
 /// An interval as a line. The columns of times show Q2C.
 #[must_use]
 pub fn live_line(interval: &LiveInterval) -> String {
-    let whole = interval.stages.get(WHOLE);
+    let q2c = interval.stages.get(WHOLE);
     let stage_time =
-        |get: fn(&StageStats) -> f64| whole.map_or(DASH.to_owned(), |s| duration(get(s)));
+        |get: fn(&StageStats) -> f64| q2c.map_or(DASH.to_owned(), |s| duration(get(s)));
     let columns = format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
         quantity::seconds(interval.end_s),
@@ -68,18 +68,18 @@ const GAP_COLUMNS: usize = 2;
 /// `intervals` is shown, those before it are its history; `title` names the captured disks.
 #[must_use]
 pub fn live(title: &str, intervals: &[LiveInterval], screen: Screen, height: u16) -> String {
-    let room = usize::from(height).saturating_sub(1);
+    let view_lines = usize::from(height).saturating_sub(1);
     let width = usize::from(screen.width);
     let Some(last) = intervals.last() else {
         return cut(title, width) + "\n";
     };
     let mut lines = load_lines(title, last, screen);
     let ending = ending_lines(last, screen);
-    let max_lines = room.saturating_sub(lines.len() + ending.len());
-    lines.extend(stage_and_process_lines(last, width, max_lines, room));
+    let max_lines = view_lines.saturating_sub(lines.len() + ending.len());
+    lines.extend(stage_and_process_lines(last, width, max_lines, view_lines));
     lines.extend(ending);
 
-    let remaining = |lines: &Vec<String>| room.saturating_sub(lines.len());
+    let remaining = |lines: &Vec<String>| view_lines.saturating_sub(lines.len());
     let rows = match remaining(&lines) {
         16.. => 6,
         5.. => 5,
@@ -88,15 +88,15 @@ pub fn live(title: &str, intervals: &[LiveInterval], screen: Screen, height: u16
     lines.extend(history_lines(intervals, width, rows));
     let rows = remaining(&lines).min(MAX_HISTOGRAM_LINES);
     lines.extend(latency_bars(WHOLE, &last.latency, width, rows));
-    lines.truncate(room);
+    lines.truncate(view_lines);
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
 fn styled_line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
-    let whole = cut(&format!("{head} {text}"), usize::from(screen.width));
-    match whole.strip_prefix(&printable(head)) {
-        Some(rest) => screen.paint(tone, head) + rest,
-        None => whole,
+    let line = cut(&format!("{head} {text}"), usize::from(screen.width));
+    match line.strip_prefix(&printable(head)) {
+        Some(remainder) => screen.paint(tone, head) + remainder,
+        None => line,
     }
 }
 
@@ -110,8 +110,8 @@ fn load_lines(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
         count(last.in_flight_now)
     );
     // The time stays visible however long the title is.
-    let place = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
-    let heads = [(cut(title, place), until), ("load:".to_owned(), load)];
+    let columns = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
+    let heads = [(cut(title, columns), until), ("load:".to_owned(), load)];
     Vec::from(heads.map(|(head, text)| styled_line(screen, Tone::Strong, &head, &text)))
 }
 
@@ -121,7 +121,7 @@ fn stage_and_process_lines(
     last: &LiveInterval,
     width: usize,
     max_lines: usize,
-    room: usize,
+    view_lines: usize,
 ) -> Vec<String> {
     let stages = stage_lines(last);
     if width < MIN_WIDTH_OF_TWO_COLUMNS {
@@ -130,7 +130,7 @@ fn stage_and_process_lines(
         let lines = stages.iter().chain(processes).take(max_lines);
         return lines.map(|line| cut(line, width)).collect();
     }
-    let height = stages.len() + room.saturating_sub(SHORT_SCREEN_LINES) / 2;
+    let height = stages.len() + view_lines.saturating_sub(SHORT_SCREEN_LINES) / 2;
     let processes = process_lines(
         last,
         width - STAGE_COLUMNS - GAP_COLUMNS,
@@ -171,9 +171,9 @@ fn two_lines(head: &str, text: &str, screen: Screen) -> Vec<String> {
     let mut lines = wrap(&printable(&format!("{head} {text}")), width, "", "  ").into_iter();
     let first = lines.next().unwrap_or_default();
     let first = first.strip_prefix(head).unwrap_or(&first).trim_start();
-    let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
+    let others: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
     let mut shown = vec![styled_line(screen, Tone::Strong, head, first)];
-    shown.extend((!rest.is_empty()).then(|| cut(&format!("  {}", rest.join(" ")), width)));
+    shown.extend((!others.is_empty()).then(|| cut(&format!("  {}", others.join(" ")), width)));
     shown
 }
 
@@ -185,14 +185,14 @@ fn stage_lines(interval: &LiveInterval) -> Vec<String> {
         let [name, ios, mean, p50, p99, max] = fields;
         format!("{name:<5}{ios:>9}{mean:>8}{p50:>8}{p99:>8}{max:>8}")
     };
-    let whole = interval.stages.get(WHOLE).map(|stats| (WHOLE, stats));
+    let q2c = interval.stages.get(WHOLE).map(|stats| (WHOLE, stats));
     let row = |(name, stats): (&str, &StageStats)| {
         let [mean, p50, p99] = &[stats.mean_ns, stats.p50_ns, stats.p99_ns].map(duration);
         let (n, max) = (count(stats.n), duration(stats.max_ns as f64));
         line([name, &n, mean, p50, p99, &max])
     };
     let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
-    lines.extend(stages_within(interval).chain(whole).map(row));
+    lines.extend(stages_within(interval).chain(q2c).map(row));
     lines
 }
 
@@ -200,19 +200,19 @@ fn stage_lines(interval: &LiveInterval) -> Vec<String> {
 /// processes that are not listed.
 fn process_lines(interval: &LiveInterval, width: usize, height: usize) -> Vec<String> {
     let line = |pid: &str, ios: &str, comm: &str| cut(&format!("{pid:>7} {ios:>7}  {comm}"), width);
-    let seen = interval.processes_seen as usize;
-    let room = height.saturating_sub(1);
-    let listed = match seen.min(interval.processes.len()) {
-        total if total == seen && total <= room => total,
-        some => some.min(room.saturating_sub(1)),
+    let total = interval.processes_seen as usize;
+    let max_rows = height.saturating_sub(1);
+    let shown = match total.min(interval.processes.len()) {
+        stored if stored == total && stored <= max_rows => stored,
+        stored => stored.min(max_rows.saturating_sub(1)),
     };
     let row = |process: &ProcessIos| {
         let ios = quantity::iops(process.ios as f64);
         line(&pid_text(process), &ios, &process.comm)
     };
     let mut lines = vec![line("pid", "I/Os", "process")];
-    lines.extend(interval.processes.iter().take(listed).map(row));
-    lines.extend((seen > listed).then(|| line("", "", &format!("and {} more", seen - listed))));
+    lines.extend(interval.processes.iter().take(shown).map(row));
+    lines.extend((total > shown).then(|| line("", "", &format!("and {} more", total - shown))));
     lines.truncate(height);
     lines
 }
@@ -248,10 +248,10 @@ const SCALE_COLUMNS: usize = 19;
 
 /// A head, then a row for each number over the last intervals, in at most `height` lines.
 fn history_lines(intervals: &[LiveInterval], width: usize, height: usize) -> Vec<String> {
-    let room = width.saturating_sub(HISTORY_NUMBER_COLUMNS + SCALE_COLUMNS);
-    let shown = &intervals[intervals.len().saturating_sub(room)..];
+    let value_columns = width.saturating_sub(HISTORY_NUMBER_COLUMNS + SCALE_COLUMNS);
+    let shown = &intervals[intervals.len().saturating_sub(value_columns)..];
     let line = |name: &str, now: &str, sparkline: &str, scale: &str| {
-        let sparkline = pad(sparkline, room);
+        let sparkline = pad(sparkline, value_columns);
         let line = format!("{name:<10}{now:>8}  {sparkline}{scale:>SCALE_COLUMNS$}");
         cut(line.trim_end(), width)
     };
@@ -261,7 +261,7 @@ fn history_lines(intervals: &[LiveInterval], width: usize, height: usize) -> Vec
         let values: Vec<Option<f64>> = shown.iter().map(value).collect();
         let now = or_dash(values.last().copied().flatten().map(text));
         let scale = least_most(&values, *text);
-        line(name, &now, &sparkline(&values, room), &scale)
+        line(name, &now, &sparkline(&values, value_columns), &scale)
     }));
     lines.truncate(height);
     lines

@@ -1,5 +1,5 @@
-//! Where a text may be broken: between words, after a comma in a long name, after a slash in a
-//! path. Also texts that are cut to fit their room.
+//! Breaks texts into lines: between words, after a comma in a long name, after a slash in a path.
+//! Also cuts texts to fit a width.
 
 use super::screen::printable;
 use textwrap::core::{Word, display_width};
@@ -30,17 +30,17 @@ pub(super) fn widest_piece_columns(text: &str) -> usize {
 }
 
 fn pieces(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let (mut rest, mut in_path) = (line, false);
+    let (mut unread, mut in_path) = (line, false);
     Box::new(std::iter::from_fn(move || {
-        in_path |= rest.trim_start().starts_with('/');
-        let (piece, remainder) = rest.split_at(end_of_piece(rest, in_path)?);
+        in_path |= unread.trim_start().starts_with('/');
+        let (piece, remainder) = unread.split_at(end_of_piece(unread, in_path)?);
         in_path &= !piece.ends_with(' ');
-        rest = remainder;
+        unread = remainder;
         Some(Word::from(piece))
     }))
 }
 
-/// Where the first piece of a text ends, with the blanks that follow it; `None` for an empty text.
+/// The end of the first piece of a text, with the blanks that follow it; `None` for an empty text.
 /// `in_path` says whether the text is part of a path.
 fn end_of_piece(text: &str, in_path: bool) -> Option<usize> {
     let (mut has_text, mut may_break) = (false, false);

@@ -24,9 +24,9 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
     };
     // Each column is followed by a blank of padding and a blank of the table.
     let used_columns: usize = (0..3).map(|column| width(column) + 2).sum();
-    let room = screen.columns().saturating_sub(used_columns + 1);
-    let text = match room {
-        MIN_SENTENCE_COLUMNS.. => side_by_side(result, rows, room, screen),
+    let sentence_columns = screen.columns().saturating_sub(used_columns + 1);
+    let text = match sentence_columns {
+        MIN_SENTENCE_COLUMNS.. => side_by_side(result, rows, sentence_columns, screen),
         _ => stacked(result, &rows, screen),
     };
     text + &screen.note(Tone::Strong, "in all:", &summary(result))

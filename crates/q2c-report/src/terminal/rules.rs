@@ -64,21 +64,21 @@ mod tests {
     /// Examples stand on a line of their own, so that a user can copy them.
     #[test]
     fn every_rule_and_parameter_is_named_at_every_width() {
-        let pressed = |text: &str| text.split_whitespace().collect::<String>();
+        let packed = |text: &str| text.split_whitespace().collect::<String>();
         for width in [60, 80, 120] {
             let text = rules(Screen::new(width, false));
-            let whole = pressed(&text);
+            let whole = packed(&text);
             for rule in RULES {
-                let head = pressed(&format!("{}: {}", rule.name, rule.summary));
+                let head = packed(&format!("{}: {}", rule.name, rule.summary));
                 let example = format!("    {}\n", rule.example);
                 assert!(whole.contains(&head) && text.contains(&example), "{text}");
                 for p in rule.params {
-                    assert!(whole.contains(&pressed(&param(p))), "{}: {text}", p.name);
+                    assert!(whole.contains(&packed(&param(p))), "{}: {text}", p.name);
                 }
             }
             let wide = |line: &&str| line.chars().count() > width.into();
-            let copied = |line: &&str| line.starts_with("    q2c ");
-            let wide: Vec<&str> = text.lines().filter(wide).filter(|l| !copied(l)).collect();
+            let to_copy = |line: &&str| line.starts_with("    q2c ");
+            let wide: Vec<&str> = text.lines().filter(wide).filter(|l| !to_copy(l)).collect();
             assert!(wide.is_empty(), "{width}: {wide:?}");
         }
     }

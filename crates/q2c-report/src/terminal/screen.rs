@@ -9,9 +9,9 @@ use anstyle::{AnsiColor, Style};
 pub struct Screen {
     /// Width in columns. Reports use at least 60, even if the terminal is narrower.
     pub width: u16,
-    /// Whether to write escape sequences for colours; false for files and pipes.
+    /// True to write escape sequences for colours; false for files and pipes.
     pub colour: bool,
-    /// Whether to show the details behind the answers as well.
+    /// True to show the details behind the answers as well.
     pub verbose: bool,
 }
 
@@ -40,7 +40,7 @@ impl Tone {
 }
 
 impl Screen {
-    /// A screen that shows answers with their details.
+    /// A screen that shows answers without the details behind them.
     #[must_use]
     pub const fn new(width: u16, colour: bool) -> Self {
         Screen {
@@ -66,7 +66,7 @@ impl Screen {
         format!("{style}{text}{style:#}")
     }
 
-    /// Wraps text that is harmless already between words; further lines start with `hang`.
+    /// Breaks a text, which must be harmless already, into lines; further lines start with `hang`.
     pub(super) fn wrap(self, text: &str, hang: &str) -> String {
         pieces::wrap(text, self.columns(), "", hang).join("\n")
     }
@@ -107,9 +107,9 @@ impl Screen {
     }
 
     /// Breaks a text only between words, because it may contain a name or a command to copy.
-    fn wrap_at_blanks(self, text: &str, first: &str, hang: &str) -> String {
+    fn wrap_at_blanks(self, text: &str, indent: &str, hang: &str) -> String {
         let options = textwrap::Options::new(self.columns())
-            .initial_indent(first)
+            .initial_indent(indent)
             .subsequent_indent(hang)
             .break_words(false)
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
@@ -121,11 +121,11 @@ impl Screen {
     /// screen; further lines are indented by two.
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
         let head = printable(head);
-        let whole = format!("{head} {}", printable(text));
-        let whole = self.wrap(whole.trim_end(), "  ");
-        match whole.strip_prefix(&head) {
-            Some(rest) => self.paint(tone, &head) + rest + "\n",
-            None => whole + "\n",
+        let lines = format!("{head} {}", printable(text));
+        let lines = self.wrap(lines.trim_end(), "  ");
+        match lines.strip_prefix(&head) {
+            Some(further_text) => self.paint(tone, &head) + further_text + "\n",
+            None => lines + "\n",
         }
     }
 }

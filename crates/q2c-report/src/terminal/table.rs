@@ -138,9 +138,9 @@ struct TableFit {
     /// True if names stand on lines of their own.
     pub stacked: bool,
     /// The tables. Each has its columns after the name, as (index, width).
-    pub parts: Vec<Vec<(usize, usize)>>,
+    pub tables: Vec<Vec<(usize, usize)>>,
     /// Width of the name's column.
-    pub names: usize,
+    pub name_width: usize,
     /// The columns that were left out.
     pub left_out: Vec<usize>,
 }
@@ -155,12 +155,10 @@ fn fit_widths(table: &TerminalTable, widths: &[Width], room: usize) -> TableFit 
     let mut shown: Vec<usize> = (0..widths.len()).collect();
     let mut left_out = Vec::new();
     loop {
-        let wide = || side_by_side(widths, &shown, room, 2, true).filter(|_| left_out.is_empty());
-        let fit = wide()
-            .or_else(|| side_by_side(widths, &shown, room, 1, true))
-            .or_else(|| side_by_side(widths, &shown, room, 1, false))
-            .or_else(|| stacked(widths, &shown, room));
-        if let Some(fit) = fit {
+        let unstacked = |gap, natural| side_by_side(widths, &shown, room, gap, natural);
+        let wide = unstacked(2, true).filter(|_| left_out.is_empty());
+        let fit = wide.or_else(|| unstacked(1, true).or_else(|| unstacked(1, false)));
+        if let Some(fit) = fit.or_else(|| stacked(widths, &shown, room)) {
             return TableFit { left_out, ..fit };
         }
         let optional = |at: &&usize| table.columns[**at].optional;
@@ -179,8 +177,8 @@ fn fit_widths(table: &TerminalTable, widths: &[Width], room: usize) -> TableFit 
 /// The smallest width of a screen at which no column is left out.
 fn width_for_all_columns(table: &TerminalTable, from: usize) -> usize {
     let widths = widths(table);
-    let whole = |room: &usize| fit_widths(table, &widths, *room).left_out.is_empty();
-    (from..).find(whole).unwrap_or(from)
+    let is_complete = |room: &usize| fit_widths(table, &widths, *room).left_out.is_empty();
+    (from..).find(is_complete).unwrap_or(from)
 }
 
 fn widths(table: &TerminalTable) -> Vec<Width> {
@@ -219,8 +217,8 @@ fn side_by_side(
     let mut columns = shown.iter().copied().zip(shares);
     Some(TableFit {
         gap,
-        names: columns.next().map_or(0, |(_, width)| width),
-        parts: vec![columns.collect()],
+        name_width: columns.next().map_or(0, |(_, width)| width),
+        tables: vec![columns.collect()],
         ..TableFit::default()
     })
 }
@@ -236,8 +234,8 @@ fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     Some(TableFit {
         gap,
         stacked: true,
-        parts: vec![others.iter().copied().zip(shares).collect()],
-        names: room,
+        tables: vec![others.iter().copied().zip(shares).collect()],
+        name_width: room,
         ..TableFit::default()
     })
 }
@@ -245,21 +243,21 @@ fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
 /// Several tables, each with the names and as many other columns as fit.
 fn split(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
     let mut others = shown.iter().map(|&at| (at, widths[at].least));
-    let names = others.next().map_or(0, |(_, least)| least.min(room / 2));
-    let (mut parts, mut part, mut used) = (Vec::new(), Vec::new(), names);
+    let name_width = others.next().map_or(0, |(_, least)| least.min(room / 2));
+    let (mut tables, mut table, mut used_width) = (Vec::new(), Vec::new(), name_width);
     for (at, least) in others {
-        if used + 1 + least > room && !part.is_empty() {
-            parts.push(std::mem::take(&mut part));
-            used = names;
+        if used_width + 1 + least > room && !table.is_empty() {
+            tables.push(std::mem::take(&mut table));
+            used_width = name_width;
         }
-        used += 1 + least;
-        part.push((at, least));
+        used_width += 1 + least;
+        table.push((at, least));
     }
-    parts.push(part);
+    tables.push(table);
     TableFit {
         gap: 1,
-        parts,
-        names,
+        tables,
+        name_width,
         ..TableFit::default()
     }
 }
@@ -280,13 +278,13 @@ fn share(columns: &[Width], room: usize, gap: usize, natural: bool) -> Option<Ve
 }
 
 fn draw(table: &TerminalTable, fit: &TableFit, screen: Screen) -> String {
-    let pen = |part| Pen {
+    let pen = |columns| Pen {
         table,
         fit,
-        part,
+        columns,
         screen,
     };
-    let mut text = joined(fit.parts.iter().map(|part| pen(part).text()), "\n");
+    let mut text = joined(fit.tables.iter().map(|columns| pen(columns).text()), "\n");
     let head = |&at: &usize| table.columns[at].head.trim().replace('\n', " ");
     if let Some(heads) = listed_if_any(fit.left_out.iter().map(head)) {
         let wide = width_for_all_columns(table, screen.columns());
@@ -299,48 +297,48 @@ fn draw(table: &TerminalTable, fit: &TableFit, screen: Screen) -> String {
 struct Pen<'a> {
     table: &'a TerminalTable,
     fit: &'a TableFit,
-    part: &'a [(usize, usize)],
+    columns: &'a [(usize, usize)],
     screen: Screen,
 }
 
 impl Pen<'_> {
     fn text(&self) -> String {
         let gap = self.fit.gap;
-        let columns: usize = self.part.iter().map(|(_, width)| width + gap).sum();
+        let columns_width: usize = self.columns.iter().map(|(_, width)| width + gap).sum();
         let width = if self.fit.stacked {
-            INDENT + columns.saturating_sub(gap)
+            INDENT + columns_width.saturating_sub(gap)
         } else {
-            self.fit.names + columns
+            self.fit.name_width + columns_width
         };
-        let rule = "─".repeat(width) + "\n";
+        let line = "─".repeat(width) + "\n";
         let heads = self.table.columns.iter();
         let heads = heads.map(|column| TerminalField::new(Tone::Strong, &column.head));
-        let mut text = self.row(&heads.collect::<Vec<_>>(), None) + &rule;
-        let mut before = None;
+        let mut text = self.row(&heads.collect::<Vec<_>>(), None) + &line;
+        let mut name_above = None;
         for row in &self.table.rows {
-            text += &self.row(row, before);
-            before = row.first();
+            text += &self.row(row, name_above);
+            name_above = row.first();
         }
-        text + &rule
+        text + &line
     }
 
-    /// A row. A name on a line of its own is left out below the same name.
-    fn row(&self, row: &[TerminalField], before: Option<&TerminalField>) -> String {
+    /// A row. If names stand on lines of their own, a name that equals `name_above` is left out.
+    fn row(&self, row: &[TerminalField], name_above: Option<&TerminalField>) -> String {
         let Some(name) = row.first() else {
             return String::new();
         };
         if !self.fit.stacked {
-            let columns = [&[(0, self.fit.names)][..], self.part].concat();
+            let columns = [&[(0, self.fit.name_width)][..], self.columns].concat();
             return self.lines(row, &columns, 0);
         }
         let mut text = String::new();
-        if before != Some(name) {
-            for line in wrap(name, self.fit.names) {
+        if name_above != Some(name) {
+            for line in wrap(name, self.fit.name_width) {
                 text += &(self.screen.paint(name.tone, line.trim_end()) + "\n");
             }
         }
-        if self.part.iter().any(|&(at, _)| !row[at].text.is_empty()) {
-            text += &self.lines(row, self.part, INDENT);
+        if self.columns.iter().any(|&(at, _)| !row[at].text.is_empty()) {
+            text += &self.lines(row, self.columns, INDENT);
         }
         text
     }
@@ -363,10 +361,10 @@ impl Pen<'_> {
                     continue;
                 }
                 let free = width.saturating_sub(display_width(piece));
-                let before = free * usize::from(self.table.columns[at].right);
-                text += &" ".repeat(blanks + before);
+                let blanks_before = free * usize::from(self.table.columns[at].right);
+                text += &" ".repeat(blanks + blanks_before);
                 text += &self.screen.paint(row[at].tone, piece);
-                blanks = free - before + self.fit.gap;
+                blanks = free - blanks_before + self.fit.gap;
             }
             text += "\n";
         }

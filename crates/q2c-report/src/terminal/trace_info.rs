@@ -21,8 +21,8 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
     let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
-    let counted = record_facts(info).chain(latencies_and_losses(info));
-    property_lines(&head, counted.chain(facts), screen)
+    let properties = record_facts(info).chain(latencies_and_losses(info));
+    property_lines(&head, properties.chain(facts), screen)
 }
 
 /// Describes a folder that has a trace for each device, in the form of [`trace_info`].
@@ -82,13 +82,13 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
     // The line of lost events has their reasons already.
     let has_losses = losses(meta).is_some();
     let is_not_listed = |reason: &str| !has_losses || !Losses::is_loss(reason);
-    let rest = [
+    let counts = [
         ("failed", summary.failed.to_string()),
         ("lost by the source", lost_text(meta)),
         ("left out", left_out_counts(&meta.unmatched, is_not_listed)),
     ];
     let file = meta.file.iter().map(|file| ("file", file.clone()));
-    latencies.chain(slept).chain(rest).chain(file)
+    latencies.chain(slept).chain(counts).chain(file)
 }
 
 /// Why a recording by q2c lost I/Os or events; `None` if nothing was lost, or if another program
@@ -146,10 +146,10 @@ fn latency_text(latency: &TraceLatency) -> String {
 /// Describes the columns of a trace, and the fields that a CSV file may have.
 #[must_use]
 pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
-    let what = "a Parquet file with one row for each request. Times are from the trace's start. \
+    let help = "a Parquet file with one row for each request. Times are from the trace's start. \
                 Cells are null where the source does not tell the value; columns with * always \
                 have one.";
-    let mut text = screen.note(Tone::Strong, "columns of a trace:", what);
+    let mut text = screen.note(Tone::Strong, "columns of a trace:", help);
     text += &(column_table(&list.columns).text(screen) + "\n");
     let title = "fields of trace import --format csv:";
     text += &screen.note(Tone::Strong, title, &field_help(list));

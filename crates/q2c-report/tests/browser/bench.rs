@@ -116,13 +116,13 @@ fn without_stages_and_phases_there_are_no_charts_of_them() {
 fn the_axis_that_varies_is_the_one_that_is_drawn() {
     let mut result = fixture::bench();
     result.scaling.clear();
-    let mut one = result.cells[0].clone();
+    let mut cell = result.cells[0].clone();
     result.cells.clear();
     for (depth, iops, p99) in [(1, 1e4, 90e3), (4, 3e4, 120e3), (16, 4e4, 400e3)] {
-        one.point.depth = depth;
-        one.iops.median = iops;
-        one.lat_ns.p99.median = p99;
-        result.cells.push(one.clone());
+        cell.point.depth = depth;
+        cell.iops.median = iops;
+        cell.lat_ns.p99.median = p99;
+        result.cells.push(cell.clone());
     }
     let mut page = open!(result);
     let over_jobs = page.evaluate("document.querySelector('[data-chart^=jobs]')");

@@ -20,7 +20,7 @@ impl Chromium {
     /// # Panics
     /// If Chromium is missing although `CI` is `true`, or if it does not start.
     pub(crate) fn start() -> Option<Self> {
-        let Some(program) = found() else {
+        let Some(program) = find_program() else {
             assert!(
                 std::env::var("CI").as_deref() != Ok("true"),
                 "no Chromium on the path: {INSTALL}"
@@ -81,7 +81,7 @@ impl Drop for Chromium {
     }
 }
 
-fn found() -> Option<PathBuf> {
+fn find_program() -> Option<PathBuf> {
     let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     let candidates = NAMES
         .iter()

@@ -55,7 +55,7 @@ const CHARTS: [(&str, u64); 12] = [
 #[test]
 fn every_chart_is_drawn() {
     let mut page = open!(fixture::tune());
-    assert!(page.drawn() < 2 * CHARTS.len(), "folded charts wait");
+    assert!(page.count_drawn() < 2 * CHARTS.len(), "folded charts wait");
     page.unfold();
     for size in ["4096", "65536"] {
         for (chart, traces) in CHARTS {
@@ -63,7 +63,7 @@ fn every_chart_is_drawn() {
             assert!(plot["marks"].as_u64() >= Some(traces), "{chart}: {plot}");
         }
     }
-    assert_eq!(page.drawn(), 2 * CHARTS.len());
+    assert_eq!(page.count_drawn(), 2 * CHARTS.len());
 }
 
 #[test]
@@ -125,11 +125,11 @@ fn the_dark_scheme_reaches_the_charts() {
         return [p.layout.font.color, getComputedStyle(document.body).color,
                 p.data.find((t) => t.name === 'poll').marker.color]; })()";
     // The colours are `--ink` and `--poll` of the style sheet in both schemes.
-    let [ink, paper] = ["rgb(28, 36, 48)", "rgb(228, 232, 238)"];
+    let [ink, pale] = ["rgb(28, 36, 48)", "rgb(228, 232, 238)"];
     let light = json!([ink, ink, "rgb(212, 88, 10)"]);
     page.wait_for_value(colours, &light);
     page.prefer_scheme("dark");
-    page.wait_for_value(colours, &json!([paper, paper, "rgb(255, 154, 82)"]));
+    page.wait_for_value(colours, &json!([pale, pale, "rgb(255, 154, 82)"]));
     page.click("#scheme");
     page.wait_for_value(colours, &light);
 }
@@ -150,7 +150,7 @@ fn strings_from_outside_are_text() {
     }
 }
 
-/// What qualifies the numbers of these results is in the kept text of the page.
+/// The words that qualify the numbers of these results are in the kept text of the page.
 #[test]
 fn no_string_is_obeyed() {
     open!(fixture::bench()).assert_says(&[fixture::RAN]);

@@ -26,12 +26,12 @@ const CENSUS: &str = "(id) => {
   };
 }";
 
-/// An open report. Dropping it stops the browser. Before that, it asserts that the page loaded only
-/// itself and, unless the test did so, that the browser reported no error.
+/// An open report. Dropping it stops the browser. If the test has not read the complaints, dropping
+/// it also asserts that the page loaded only itself and that the browser reported no error.
 pub(crate) struct BrowserPage {
     tools: DevTools,
     url: String,
-    is_judged: bool,
+    has_read_complaints: bool,
     _browser: Chromium,
 }
 
@@ -56,15 +56,15 @@ impl BrowserPage {
         Some(BrowserPage {
             tools,
             url,
-            is_judged: false,
+            has_read_complaints: false,
             _browser: browser,
         })
     }
 
     /// The value of an expression in the page; promises are waited for.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
-        let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let mut answer = self.tools.call("Runtime.evaluate", &how);
+        let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let mut answer = self.tools.call("Runtime.evaluate", &params);
         assert!(
             answer["exceptionDetails"].is_null(),
             "{expression}: {answer}"
@@ -142,8 +142,8 @@ impl BrowserPage {
             "document.querySelectorAll('.warnings').forEach((of) => { of.open = true; }), document.body.innerText",
         );
         let text = text.as_str().expect("the page's text");
-        for said in words {
-            assert!(text.contains(said), "{said}: {text}");
+        for sentence in words {
+            assert!(text.contains(sentence), "{sentence}: {text}");
         }
         assert_eq!(self.evaluate("window.ran === undefined"), json!(true));
         assert_eq!(self.evaluate("document.scripts.length"), json!(3));
@@ -160,7 +160,7 @@ impl BrowserPage {
     }
 
     /// The number of charts that are drawn so far.
-    pub(crate) fn drawn(&mut self) -> usize {
+    pub(crate) fn count_drawn(&mut self) -> usize {
         let drawn = self.evaluate("document.querySelectorAll('[data-state=drawn]').length");
         usize::try_from(drawn.as_u64().expect("a count")).expect("a small count")
     }
@@ -204,8 +204,8 @@ impl BrowserPage {
         let Some(folder) = std::env::var_os("Q2C_SCREENSHOTS") else {
             return;
         };
-        let how = json!({"format": "png", "captureBeyondViewport": true});
-        let picture = self.tools.call("Page.captureScreenshot", &how);
+        let params = json!({"format": "png", "captureBeyondViewport": true});
+        let picture = self.tools.call("Page.captureScreenshot", &params);
         let data = picture["data"].as_str().expect("a picture");
         let bytes = base64::engine::general_purpose::STANDARD.decode(data);
         let path = std::path::Path::new(&folder).join(format!("{name}.png"));
@@ -215,7 +215,7 @@ impl BrowserPage {
     /// Everything that the browser has reported so far: exceptions, dialogs, and errors and
     /// warnings of console and log.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
-        self.is_judged = true;
+        self.has_read_complaints = true;
         // One more round trip, so that late events arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
         let events = self.tools.events.iter().filter(|event| is_complaint(event));
@@ -225,7 +225,7 @@ impl BrowserPage {
 
 impl Drop for BrowserPage {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.is_judged {
+        if std::thread::panicking() || self.has_read_complaints {
             return;
         }
         let complaints = self.complaints();

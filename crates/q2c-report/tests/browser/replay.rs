@@ -29,7 +29,7 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
         ("iops", Some(0), 1),
     ];
     page.assert_charts(&charts);
-    assert_eq!(page.drawn(), 3);
+    assert_eq!(page.count_drawn(), 3);
 }
 
 /// U2C and Q2C of two devices for two traces in two modes, and no chart over time.
@@ -38,7 +38,7 @@ fn several_comparisons_are_drawn_by_their_latencies() {
     let mut page = open!(fixture::compare_published());
     let latency = page.show_view("latency", 0);
     assert_eq!(latency["traces"], json!(16), "{latency}");
-    assert_eq!(page.drawn(), 1);
+    assert_eq!(page.count_drawn(), 1);
 }
 
 #[test]

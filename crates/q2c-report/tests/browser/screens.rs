@@ -11,8 +11,8 @@ use serde_json::json;
 
 /// Width and height of the window on a desktop and on a phone, in CSS pixels.
 const SCREENS: [(u32, u32); 2] = [(1280, 900), (400, 800)];
-/// The page of `q2c tune` is not longer than this on a phone.
-const MOST_TALL: u64 = 8_000;
+/// The page of `q2c tune` is at most this high on a phone, in CSS pixels.
+const MAX_TUNE_HEIGHT: u64 = 8_000;
 
 /// Lists what a reader cannot read: parts outside the page, text that is cut off or broken within a
 /// badge or a word, chart labels that overlap, and tables that are cut off without a hint.
@@ -64,7 +64,7 @@ const FIRST_CHART: &str = "(() => {
   return Math.min(1, (window.innerHeight - box.top) / box.height);
 })()";
 /// The smallest share of that chart that the first screen of a desktop must show.
-const SEEN_AT_ONCE: f64 = 0.25;
+const MIN_FIRST_CHART_SHARE: f64 = 0.25;
 
 /// Draws every chart of every tab, as for paper.
 const EVERYTHING: &str = "(async () => {
@@ -97,20 +97,20 @@ fn assert_readable(name: &str, result: &impl Reported) {
             page.picture(&format!("{name}-{width}-{scheme}"));
         }
         let seen = page.evaluate(FIRST_CHART).as_f64();
-        if (width, height) == SCREENS[0] && seen.is_none_or(|seen| seen < SEEN_AT_ONCE) {
+        if (width, height) == SCREENS[0] && seen.is_none_or(|seen| seen < MIN_FIRST_CHART_SHARE) {
             faults.push(format!("the first screen has {seen:?} of the first chart"));
         }
         let tall = page.evaluate("document.documentElement.scrollHeight");
-        if name == "tune" && tall.as_u64() > Some(MOST_TALL) {
+        if name == "tune" && tall.as_u64() > Some(MAX_TUNE_HEIGHT) {
             faults.push(format!(
-                "{width}: {tall} tall, at most {MOST_TALL} are allowed"
+                "{width}: {tall} tall, at most {MAX_TUNE_HEIGHT} are allowed"
             ));
         }
     }
     assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
 }
 
-/// Defines tests of pages, each with the names and the results of some.
+/// Defines tests, each of which asserts that some pages are readable: their names and results.
 macro_rules! readable {
     ($($test:ident: $($name:literal $result:expr),+;)+) => {
         $(

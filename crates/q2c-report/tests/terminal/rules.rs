@@ -39,15 +39,15 @@ fn a_sweep_without_an_answer_concludes() {
     });
     let page = result.document().page().expect("make the page");
     let lines = result.document().text(PIPE);
-    for said in [
+    for sentence in [
         "every rule loses to it. The best has 0.80 times its IOPS per core, the fastest",
         "no configuration keeps the limits",
         "most KIOPS/core",
         "most IOPS",
         "asked for: p99 at most 10 us",
     ] {
-        assert!(lines.contains(said), "{said}: {lines}");
-        assert!(page.contains(said), "{said} is not in the page");
+        assert!(lines.contains(sentence), "{sentence}: {lines}");
+        assert!(page.contains(sentence), "{sentence} is not in the page");
     }
     result.answers[0].poll.kiops_per_core = 15.0;
     let gains = result.document().text(PIPE);

@@ -166,7 +166,7 @@ fn one_trial_has_no_interval() {
         let text = result.document().text(Screen { width: 400, ..PIPE });
         text.split("times the IOPS per core of Linux's rule")
             .nth(1)
-            .map(|rest| rest[..40].to_owned())
+            .map(|tail| tail[..40].to_owned())
     };
     let several = after_ratio(1.4, 1.6).expect("the sentence on Linux's rule");
     assert!(
@@ -183,7 +183,7 @@ fn of_first_size(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// What the trials leave open is in the short verdict, and in a caveat each.
+/// The short verdict tells that trials leave something open; a caveat tells each open question.
 #[test]
 fn what_is_undecided_is_told_first() {
     let report = |undecided: Vec<OpenQuestion>| {
@@ -336,10 +336,10 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
     }
     let expected = "Classic polling: 12310 IOPS, KIOPS/core unknown";
     let text = tune.document().text(PIPE);
-    for said in [text, tune.document().page().expect("make the page")] {
+    for report in [text, tune.document().page().expect("make the page")] {
         assert!(
-            said.contains(expected) && !said.contains(" 0 KIOPS/core"),
-            "{said}"
+            report.contains(expected) && !report.contains(" 0 KIOPS/core"),
+            "{report}"
         );
     }
     let mut bench = fixture::bench();

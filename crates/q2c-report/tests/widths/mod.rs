@@ -41,9 +41,9 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 fn lines_fit(text: &str, width: u16) {
     for line in text.lines().filter(|line| !line.starts_with("    ")) {
         let columns = line.chars().count();
-        let alone = line.trim().split(' ').count() == 1;
+        let is_one_word = line.trim().split(' ').count() == 1;
         assert!(
-            columns <= usize::from(width) || alone,
+            columns <= usize::from(width) || is_one_word,
             "{columns} columns of {width}: {line}\n{text}"
         );
     }

@@ -35,9 +35,9 @@ const FEW_IOS: u64 = 1000;
 
 /// The plots of an analysis, in reading order; a plot without data is left out.
 pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
-    let loads = [latency, in_flight, throughput];
+    let plots_over_time = [latency, in_flight, throughput];
     let mut plots = vec![time_by_stage(result)];
-    plots.extend(loads.map(|plot| plot(result)));
+    plots.extend(plots_over_time.map(|plot| plot(result)));
     plots.extend(offsets::plots(result));
     plots.push(percentiles(result));
     plots.push(queues(result));
@@ -127,16 +127,16 @@ fn time_by_stage(result: &AnalyzeResult) -> Plot {
 }
 
 fn stages_over_time(bottleneck: &Bottleneck) -> View {
-    let slices = bottleneck.over_time.iter().map(|window| StageStack {
+    let stacks = bottleneck.over_time.iter().map(|window| StageStack {
         place: middle_s(window.start_ns, window.length_ns).into(),
         mean_ns: window.mean_q2c_ns,
         shares: &window.shares,
     });
-    stacked("over time", PlotAxis::over_time("time, s"), slices)
+    stacked("over time", PlotAxis::over_time("time, s"), stacks)
 }
 
 fn stages_over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
-    let slices = bottleneck.over_load.iter().map(|load| StageStack {
+    let stacks = bottleneck.over_load.iter().map(|load| StageStack {
         place: match load_range(load, most) {
             (from, to) if from == to => from.to_string().into(),
             (from, to) => format!("{from} to {to}").into(),
@@ -145,23 +145,23 @@ fn stages_over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
         shares: &load.shares,
     });
     let axis = PlotAxis::names("I/Os in flight when queued, itself included");
-    stacked("over load", axis, slices)
+    stacked("over load", axis, stacks)
 }
 
 /// Bars of the mean time in each stage, stacked on each other.
 pub(crate) fn stacked<'a>(
     label: &'static str,
     axis: PlotAxis,
-    slices: impl Iterator<Item = StageStack<'a>>,
+    stacks: impl Iterator<Item = StageStack<'a>>,
 ) -> View {
-    let slices: Vec<StageStack<'_>> = slices.collect();
+    let stacks: Vec<StageStack<'_>> = stacks.collect();
     let bars = |(stage, colour): &(&str, &'static str)| {
-        let time = |slice: &StageStack<'_>| Some(slice.shares.get(*stage)? * slice.mean_ns);
-        let times: Vec<Option<f64>> = slices.iter().map(time).collect();
-        let us = |(slice, time): (&StageStack<'_>, &Option<f64>)| {
-            (slice.place.clone(), time.unwrap_or(0.0) * NS_TO_US)
+        let time = |stack: &StageStack<'_>| Some(stack.shares.get(*stage)? * stack.mean_ns);
+        let times: Vec<Option<f64>> = stacks.iter().map(time).collect();
+        let us = |(stack, time): (&StageStack<'_>, &Option<f64>)| {
+            (stack.place.clone(), time.unwrap_or(0.0) * NS_TO_US)
         };
-        let bars = PlotSeries::stacked_bars(*stage, slices.iter().zip(&times).map(us));
+        let bars = PlotSeries::stacked_bars(*stage, stacks.iter().zip(&times).map(us));
         let has_stage = times.iter().any(Option::is_some);
         has_stage.then(|| bars.colour(*colour).unit("us"))
     };
@@ -222,8 +222,8 @@ fn over_time(loads: &[Load], get: fn(&Load) -> f64) -> impl Iterator<Item = (f64
 fn latency(result: &AnalyzeResult) -> Plot {
     let loads = &result.over_time;
     let latencies = loads.iter().flat_map(|load| &load.latencies);
-    let seen: BTreeSet<u64> = latencies.map(|(end, _)| *end).collect();
-    let range = seen.first().zip(seen.last());
+    let lower_ends: BTreeSet<u64> = latencies.map(|(end, _)| *end).collect();
+    let range = lower_ends.first().zip(lower_ends.last());
     let map = range.map(|(first, last)| heat_map(loads, &classes(*first, *last)));
     let colours = Colours::new("I/Os\nper s").ticks((0..).map(f64::from).zip(POWER_TICKS));
     let view = View::over_time("heat map", PlotAxis::logarithmic_us("latency"));
@@ -371,12 +371,12 @@ fn excerpt_view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): Excerpt
 /// that is free at its start.
 fn lane_rows(
     ios: &[ExcerptIo],
-    get: fn(&ExcerptIo) -> Option<u32>,
+    lane_of: fn(&ExcerptIo) -> Option<u32>,
 ) -> (Vec<usize>, BTreeMap<Option<u32>, usize>) {
     let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
     let mut row_in_lane = Vec::new();
     for io in ios {
-        let rows = lanes.entry(get(io)).or_default();
+        let rows = lanes.entry(lane_of(io)).or_default();
         let (from, to) = first_and_last_ns(io);
         let free = rows.iter().position(|busy_until| *busy_until <= from);
         let row = free.unwrap_or_else(|| {
@@ -386,13 +386,13 @@ fn lane_rows(
         rows[row] = to;
         row_in_lane.push(row);
     }
-    let (mut lowest, mut next) = (BTreeMap::new(), 0);
+    let (mut lowest, mut next_row) = (BTreeMap::new(), 0);
     for (lane, rows) in lanes {
-        lowest.insert(lane, next);
-        next += rows.len() + 1;
+        lowest.insert(lane, next_row);
+        next_row += rows.len() + 1;
     }
     let rows = ios.iter().zip(row_in_lane);
-    let rows = rows.map(|(io, row)| lowest[&get(io)] + row).collect();
+    let rows = rows.map(|(io, row)| lowest[&lane_of(io)] + row).collect();
     (rows, lowest)
 }
 

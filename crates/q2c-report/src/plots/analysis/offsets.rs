@@ -1,5 +1,5 @@
-//! Where on a device reads and writes start, over time: a dot for each I/O if there are few, else a
-//! map of their number.
+//! The offsets on a device at which I/Os start, over time: a dot for each I/O if they are few, else
+//! a map of their number.
 
 use super::{READS, WRITES, first_and_last_ns};
 use crate::phrase::{grouped, listed_if_any};
@@ -24,16 +24,16 @@ pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
 
 /// All I/Os of the trace, if the excerpt of the start has them all.
 fn complete_excerpt(result: &AnalyzeResult) -> Option<&[ExcerptIo]> {
-    let start = result.excerpts.iter().find(|part| part.what == "start")?;
+    let start = result.excerpts.iter().find(|it| it.what == "start")?;
     (start.ios.len() as u64 == result.requests).then_some(&start.ios)
 }
 
-/// The devices with most I/Os, most first, and the names of the other devices, which get no plot.
+/// The devices with most I/Os in descending order, and a sentence on the others, which get no plot.
 /// A device is its name, its number of I/Os and its content.
 fn most_active<T>(mut devices: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
-    devices.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let rest = devices.split_off(devices.len().min(MAX_DEVICES));
-    let names = listed_if_any(rest.into_iter().map(|(device, ..)| device));
+    devices.sort_by(|(a, a_ios, _), (b, b_ios, _)| b_ios.cmp(a_ios).then_with(|| a.cmp(b)));
+    let others = devices.split_off(devices.len().min(MAX_DEVICES));
+    let names = listed_if_any(others.into_iter().map(|(device, ..)| device));
     let left_out = names.map(|names| format!(" Without a chart: {names}."));
     let chosen = devices.into_iter();
     let chosen = chosen.map(|(device, _, content)| (device, content));
@@ -46,13 +46,14 @@ fn device_plot(n: usize, device: &str, note: String, view: View) -> Plot {
     plot.note(note).view(view)
 }
 
+/// The name of a unit, and its length in bytes.
 type ByteUnit = (&'static str, f64);
 
 /// The unit in which offsets up to `max_offset` bytes are short numbers.
 fn short_unit(max_offset: f64) -> ByteUnit {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let units = units.map(|(name, bits)| (name, 2f64.powi(bits)));
-    let short = units.into_iter().find(|unit| max_offset < 4096.0 * unit.1);
+    let short = units.into_iter().find(|(_, len)| max_offset < 4096.0 * len);
     short.unwrap_or(units[3])
 }
 
@@ -177,7 +178,7 @@ impl OffsetGrid {
         // The first window may be shorter than the others.
         let window_ns = windows().map(|w| w.length_ns).max().unwrap_or(1).max(1);
         let first_end_ns = ends().min().unwrap_or(0);
-        let last = (ends().max().unwrap_or(0) - first_end_ns) / window_ns;
+        let last_window = (ends().max().unwrap_or(0) - first_end_ns) / window_ns;
         let ranges = || windows().flat_map(|w| w.reads.iter().chain(&w.writes));
         let numbers = || ranges().map(|(number, _)| *number);
         let (low, high) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
@@ -186,11 +187,11 @@ impl OffsetGrid {
             let fitting = bits.find(|n| (to >> n) - (from >> n) < max_cells as u64);
             fitting.unwrap_or(0)
         };
-        let column_bits = join_bits(0, last, max_columns);
+        let column_bits = join_bits(0, last_window, max_columns);
         let row_bits = join_bits(low, high, max_rows);
         let first_range = low >> row_bits;
         let rows = ((high >> row_bits) - first_range) as usize + 1;
-        let columns = (last >> column_bits) as usize + 1;
+        let columns = (last_window >> column_bits) as usize + 1;
         let counts = |get: fn(&OffsetWindow) -> &Vec<(u64, u64)>| {
             let mut counts: OffsetCounts = vec![vec![None; columns]; rows];
             let mut has_ios = false;
