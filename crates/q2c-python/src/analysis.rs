@@ -28,11 +28,11 @@ pub(crate) fn analyze(
     let window = window
         .map(|(from, to)| time_range(&from, &to))
         .transpose()?;
-    let given = PythonOptions::new(options)?;
+    let keywords = PythonOptions::new(options)?;
     let result = match Source::from_object(source)? {
         Source::Path(path) => {
-            let Recording { format, import } = Recording::from_options(&given)?;
-            given.refuse_others("analyze")?;
+            let Recording { format, import } = Recording::from_options(&keywords)?;
+            keywords.refuse_remaining("analyze")?;
             let options = Options {
                 format,
                 import,
@@ -42,7 +42,7 @@ pub(crate) fn analyze(
             interruptible(py, |stop| Ok(recording(&path, &options, stop)?))?
         }
         Source::Table(table) => {
-            given.refuse_others("analyze of a table")?;
+            keywords.refuse_remaining("analyze of a table")?;
             let path = Path::new(name);
             interruptible(py, |stop| {
                 let mut analysis = RecordingAnalysis::new(path, window, stop);
@@ -68,12 +68,13 @@ fn time_range(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<
 /// The analysis of a part of a recording, which the Python class `q2c.AnalysisState` wraps.
 #[pyclass(module = "q2c._native")]
 pub(crate) struct AnalysisState {
-    /// `None` after an update that was interrupted.
+    /// `None` after an update that failed or was interrupted, since it took in only some I/Os.
     state: Option<State>,
 }
 
 #[pymethods]
 impl AnalysisState {
+    // `later` is true if the recording has a part before this one.
     #[new]
     fn new(layer: Option<&str>, later: bool) -> PyResult<Self> {
         let parse = |name: &str| match name {
@@ -169,8 +170,8 @@ impl AnalysisState {
         join: fn(State, State) -> Result<State, Fault>,
     ) -> PyResult<Self> {
         let (first, second) = (self.complete_state()?, other.complete_state()?);
-        let both = py.detach(|| join(first.clone(), second.clone()));
-        Ok(both.map_err(Failure::from)?.into())
+        let joined = py.detach(|| join(first.clone(), second.clone()));
+        Ok(joined.map_err(Failure::from)?.into())
     }
 }
 
@@ -181,7 +182,7 @@ fn incomplete_error() -> PyErr {
 
 type Feed = Box<dyn FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError> + Send>;
 
-/// Returns what passes the records of a source on; a table is called `name`.
+/// Returns a function that passes a source's records to a sink. Messages call a table `name`.
 fn feed_of(source: Source, name: PathBuf) -> PyResult<Feed> {
     match source {
         Source::Path(path) => Ok(Box::new(move |sink| {

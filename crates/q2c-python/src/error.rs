@@ -73,7 +73,7 @@ impl From<Failure> for PyErr {
             Exit::Input => InputError::new_err(text),
             Exit::Environment => MachineError::new_err(text),
             Exit::Device => DeviceError::new_err(text),
-            // Nothing here has a target or a requirement, and a signal raises its own exception.
+            // No function has a target or a requirement, and a signal raises its own exception.
             Exit::Done | Exit::Target | Exit::Requirements | Exit::Interrupted => {
                 Q2cError::new_err(text)
             }

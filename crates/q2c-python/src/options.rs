@@ -1,5 +1,5 @@
-//! Options that several functions share: reading, selection, length and costs. They are given by
-//! name, as on the program's command line.
+//! Options that several functions share: reading, selection, length and costs. A caller names them
+//! as on the program's command line.
 
 use crate::error::Failure;
 use pyo3::conversion::FromPyObjectOwned;
@@ -25,32 +25,32 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn from_options(given: &PythonOptions<'_>) -> PyResult<Self> {
-        let sort = given.take_value::<bool>("sort")?.unwrap_or(false);
-        let columns = given.take_value::<BTreeMap<String, String>>("columns")?;
+    pub(crate) fn from_options(keywords: &PythonOptions<'_>) -> PyResult<Self> {
+        let sort = keywords.take_value::<bool>("sort")?.unwrap_or(false);
+        let columns = keywords.take_value::<BTreeMap<String, String>>("columns")?;
         let columns = columns.unwrap_or_default().into_iter();
         let columns = columns.map(|(field, header)| ColumnMap { field, header });
         Ok(Recording {
-            format: given.take_value("format")?,
+            format: keywords.take_value("format")?,
             import: ImportOptions {
-                unit: given.take_parsed("unit")?,
-                op: given.take_parsed("op")?,
-                bytes: given.take_size("bs")?,
-                offset_unit: given.take_size("offset_unit")?,
-                read_flag: take_read_flag(given)?,
+                unit: keywords.take_parsed("unit")?,
+                op: keywords.take_parsed("op")?,
+                bytes: keywords.take_size("bs")?,
+                offset_unit: keywords.take_size("offset_unit")?,
+                read_flag: take_read_flag(keywords)?,
                 sort: sort.then(temporary_folder),
                 columns: columns.collect(),
-                delimiter: take_delimiter(given)?,
-                blkparse_format: given.take_value("blkparse_format")?,
-                skip_bad: given.take_value("skip_bad")?.unwrap_or(false),
+                delimiter: take_delimiter(keywords)?,
+                blkparse_format: keywords.take_value("blkparse_format")?,
+                skip_bad: keywords.take_value("skip_bad")?.unwrap_or(false),
                 ..ImportOptions::default()
             },
         })
     }
 }
 
-fn take_read_flag(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
-    match given.take_value::<i64>("read_flag")? {
+fn take_read_flag(keywords: &PythonOptions<'_>) -> PyResult<Option<u8>> {
+    match keywords.take_value::<i64>("read_flag")? {
         None => Ok(None),
         Some(bit @ 0..=1) => Ok(Some(bit as u8)),
         Some(other) => Err(option_error(
@@ -61,8 +61,8 @@ fn take_read_flag(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
     }
 }
 
-fn take_delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
-    let text = given.take_value::<String>("delimiter")?;
+fn take_delimiter(keywords: &PythonOptions<'_>) -> PyResult<Option<u8>> {
+    let text = keywords.take_value::<String>("delimiter")?;
     let byte = |text: String| match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err(option_error(
@@ -88,30 +88,30 @@ pub(crate) struct SimulationOptions {
 }
 
 impl SimulationOptions {
-    pub(crate) fn from_options(given: &PythonOptions<'_>) -> PyResult<Self> {
-        let Recording { format, import } = Recording::from_options(given)?;
+    pub(crate) fn from_options(keywords: &PythonOptions<'_>) -> PyResult<Self> {
+        let Recording { format, import } = Recording::from_options(keywords)?;
         let millis = Nanos::from_millis;
         Ok(SimulationOptions {
             source: SourceOptions {
                 format,
                 import,
                 trace: TraceOptions {
-                    latency: given.take_parsed("latency")?,
-                    lanes: given.take_parsed("lanes")?,
-                    device: given.take_parsed("device")?,
+                    latency: keywords.take_parsed("latency")?,
+                    lanes: keywords.take_parsed("lanes")?,
+                    device: keywords.take_parsed("device")?,
                 },
                 storage: hold_in_memory(),
             },
             timing: Timing {
-                warm_up: given.take_duration("warm_up")?.unwrap_or(millis(400)),
-                measure: given.take_duration("measure")?,
-                seed: given.take_value("seed")?.unwrap_or(1),
+                warm_up: keywords.take_duration("warm_up")?.unwrap_or(millis(400)),
+                measure: keywords.take_duration("measure")?,
+                seed: keywords.take_value("seed")?.unwrap_or(1),
             },
-            arrival: match given.take_value::<bool>("open")? {
+            arrival: match keywords.take_value::<bool>("open")? {
                 Some(true) => Arrival::Recorded,
                 _ => Arrival::Think,
             },
-            costs: take_costs(given)?,
+            costs: take_costs(keywords)?,
         })
     }
 
@@ -135,9 +135,9 @@ impl SimulationOptions {
     }
 }
 
-fn take_costs(given: &PythonOptions<'_>) -> PyResult<Option<Costs>> {
-    let delay = given.take_duration("wake_delay")?;
-    let path = given.take_value::<PathBuf>("cost")?;
+fn take_costs(keywords: &PythonOptions<'_>) -> PyResult<Option<Costs>> {
+    let delay = keywords.take_duration("wake_delay")?;
+    let path = keywords.take_value::<PathBuf>("cost")?;
     Ok(match (delay, path) {
         (Some(_), Some(path)) => {
             let reason = "expected it without wake_delay, which says all costs";
@@ -154,9 +154,9 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
 }
 
-/// The disturbances of the run that the file `costs` belongs to.
-fn read_disturbances(costs: &Path) -> Result<Vec<Warning>, Failure> {
-    let Some(path) = Costs::result_file(costs) else {
+/// The disturbances of the run to which the file of costs belongs.
+fn read_disturbances(costs_path: &Path) -> Result<Vec<Warning>, Failure> {
+    let Some(path) = Costs::result_file(costs_path) else {
         return Ok(Vec::new());
     };
     Ok(Costs::disturbances(&path, &read_text(&path)?)?)
@@ -179,19 +179,19 @@ fn hold_in_memory() -> LaneStorage {
     }
 }
 
-/// Options by name. Each is taken once; whatever is left at the end is unknown.
+/// Options by name. A function takes each option out once; options that remain then are unknown.
 pub(crate) struct PythonOptions<'py>(Bound<'py, PyDict>);
 
 impl<'py> PythonOptions<'py> {
     /// The options in `options`, without those whose value is None.
     pub(crate) fn new(options: &Bound<'py, PyDict>) -> PyResult<Self> {
-        let given = options.copy()?;
+        let keywords = options.copy()?;
         for (name, value) in options {
             if value.is_none() {
-                given.del_item(name)?;
+                keywords.del_item(name)?;
             }
         }
-        Ok(PythonOptions(given))
+        Ok(PythonOptions(keywords))
     }
 
     fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -235,7 +235,7 @@ impl<'py> PythonOptions<'py> {
         self.take(name)?.map(size).transpose()
     }
 
-    pub(crate) fn refuse_others(self, function: &str) -> PyResult<()> {
+    pub(crate) fn refuse_remaining(self, function: &str) -> PyResult<()> {
         self.0.keys().iter().next().map_or(Ok(()), |name| {
             let text = format!("{function}() got an unexpected keyword argument '{name}'");
             Err(PyTypeError::new_err(text))

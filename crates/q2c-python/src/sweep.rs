@@ -35,7 +35,7 @@ struct SweepRequest {
     objective: Objective,
     limits: Limits,
     follow: Option<PolicySpec>,
-    long: bool,
+    allows_long: bool,
     simulated: SimulationOptions,
 }
 
@@ -48,17 +48,17 @@ pub(crate) fn sweep(
     name: &str,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<NativeResult> {
-    let given = PythonOptions::new(options)?;
-    let follow = given.take_value::<Bound<'_, PyAny>>("follow")?;
+    let keywords = PythonOptions::new(options)?;
+    let follow = keywords.take_value::<Bound<'_, PyAny>>("follow")?;
     let request = SweepRequest {
         families: policies.iter().map(parse_family).collect::<PyResult<_>>()?,
-        objective: take_objective(&given)?,
-        limits: take_limits(&given)?,
+        objective: take_objective(&keywords)?,
+        limits: take_limits(&keywords)?,
         follow: follow.as_ref().map(parse_rule).transpose()?,
-        long: given.take_value("long")?.unwrap_or(false),
-        simulated: SimulationOptions::from_options(&given)?,
+        allows_long: keywords.take_value("long")?.unwrap_or(false),
+        simulated: SimulationOptions::from_options(&keywords)?,
     };
-    given.refuse_others("sweep")?;
+    keywords.refuse_remaining("sweep")?;
     let sources = sources.iter().map(Source::from_object);
     let sources: Vec<Source> = sources.collect::<PyResult<_>>()?;
     let result = interruptible(py, |stop| {
@@ -97,28 +97,28 @@ fn run_sweep(
         own: &[],
         p50: Nanos(traces[0].input.latency_ns[2] as u64),
     };
-    swept.check_extent(&study, request.long)?;
+    swept.check_extent(&study, request.allows_long)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let mut result = study.run(&mut CellProgress::new(stop, &mut |_| {}))?;
+    let mut result = study.run(&mut CellProgress::new(stop, &mut |_done| {}))?;
     result.warnings.splice(0..0, costs.doubt);
     Ok(result)
 }
 
-fn take_objective(given: &PythonOptions<'_>) -> PyResult<Objective> {
-    let objective = given.take_parsed("objective")?;
+fn take_objective(keywords: &PythonOptions<'_>) -> PyResult<Objective> {
+    let objective = keywords.take_parsed("objective")?;
     Ok(objective.unwrap_or(Objective::KiopsPerCore))
 }
 
-fn take_limits(given: &PythonOptions<'_>) -> PyResult<Limits> {
-    let max_cpu = given.take_value::<f64>("max_cpu")?;
+fn take_limits(keywords: &PythonOptions<'_>) -> PyResult<Limits> {
+    let max_cpu = keywords.take_value::<f64>("max_cpu")?;
     if let Some(percent) = max_cpu.filter(|percent| !(*percent > 0.0 && *percent <= 1e6)) {
         let reason = "expected a percentage above 0";
         return Err(option_error("max_cpu", &percent.to_string(), reason));
     }
     Ok(Limits {
-        min_iops: given.take_parsed("min_iops")?,
-        max_p99_ns: given.take_duration("max_p99")?.map(|p99| p99.0 as f64),
+        min_iops: keywords.take_parsed("min_iops")?,
+        max_p99_ns: keywords.take_duration("max_p99")?.map(|p99| p99.0 as f64),
         max_cpu_pct: max_cpu,
     })
 }
@@ -131,9 +131,9 @@ pub(crate) struct SweepState(State);
 impl SweepState {
     #[new]
     fn new(volume: &str, policies: PyObjects<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let given = PythonOptions::new(options)?;
-        let simulated = SimulationOptions::from_options(&given)?;
-        given.refuse_others("SweepState")?;
+        let keywords = PythonOptions::new(options)?;
+        let simulated = SimulationOptions::from_options(&keywords)?;
+        keywords.refuse_remaining("SweepState")?;
         let families: Vec<Family> = policies.iter().map(parse_family).collect::<PyResult<_>>()?;
         let spelled_out: Result<Vec<_>, _> = families.iter().map(Family::spell_out).collect();
         let policies: Vec<PolicySpec> = spelled_out.or_exit(Exit::Usage)?.concat();
@@ -160,9 +160,9 @@ impl SweepState {
         name: &str,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
-        let given = PythonOptions::new(options)?;
-        let simulated = SimulationOptions::from_options(&given)?;
-        given.refuse_others("update")?;
+        let keywords = PythonOptions::new(options)?;
+        let simulated = SimulationOptions::from_options(&keywords)?;
+        keywords.refuse_remaining("update")?;
         if simulated.arrival != Arrival::Think {
             let reason = "expected a closed loop, which is all that goes in parts";
             return Err(option_error("open", "true", reason));
@@ -244,9 +244,9 @@ pub(crate) fn choose(
     states: Vec<PyRef<'_, SweepState>>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<NativeResult> {
-    let given = PythonOptions::new(options)?;
-    let (objective, limits) = (take_objective(&given)?, take_limits(&given)?);
-    given.refuse_others("choose")?;
+    let keywords = PythonOptions::new(options)?;
+    let (objective, limits) = (take_objective(&keywords)?, take_limits(&keywords)?);
+    keywords.refuse_remaining("choose")?;
     let states: Vec<State> = states.iter().map(|state| state.0.clone()).collect();
     let chosen = py.detach(|| choose_over(&states, objective, &limits));
     Ok(NativeResult::new(chosen.map_err(Failure::from)?))
@@ -272,9 +272,9 @@ pub(crate) fn simulate(
     name: &str,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<NativeResult> {
-    let given = PythonOptions::new(options)?;
-    let simulated = SimulationOptions::from_options(&given)?;
-    given.refuse_others("simulate")?;
+    let keywords = PythonOptions::new(options)?;
+    let simulated = SimulationOptions::from_options(&keywords)?;
+    keywords.refuse_remaining("simulate")?;
     let policies: Vec<_> = rules.iter().map(parse_rule).collect::<PyResult<_>>()?;
     let source = Source::from_object(source)?;
     let result = interruptible(py, |stop| {

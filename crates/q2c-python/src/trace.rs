@@ -33,7 +33,6 @@ use std::path::{Path, PathBuf};
 /// description, by which `q2c.analyze` of a `pyarrow` table gives what it gives for the file.
 #[pyclass(frozen, module = "q2c")]
 pub(crate) struct Trace {
-    /// The path as it was given.
     pub path: PathBuf,
     reader: TraceReader,
     scan: Scan,
@@ -67,9 +66,9 @@ pub(crate) fn import_(
     out: PathBuf,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Trace> {
-    let given = PythonOptions::new(options)?;
-    let Recording { format, import } = Recording::from_options(&given)?;
-    given.refuse_others("import_")?;
+    let keywords = PythonOptions::new(options)?;
+    let Recording { format, import } = Recording::from_options(&keywords)?;
+    keywords.refuse_remaining("import_")?;
     let format = format.as_deref();
     interruptible(py, |stop| {
         Ok(to_trace(&recordings, format, &import, &out, stop)?)
@@ -239,7 +238,7 @@ pub(crate) fn latencies_error() -> PyErr {
 type TraceResult = Result<TraceMeta, TraceError>;
 
 impl Table {
-    /// Passes the records on; messages call the table `name`. Returns its description.
+    /// Passes the records on. Messages call the table `name`. Returns the table's description.
     pub(crate) fn read(self, name: &Path, sink: &mut dyn RecordSink) -> TraceResult {
         let frame = Frame::new(name, &self.0.schema())?;
         let to_error = TraceError::io("read trace", name);

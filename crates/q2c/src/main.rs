@@ -38,8 +38,8 @@ fn clean_up_on_signal(message: &str) {
     output::say(message);
 }
 
-/// Runs the command and returns the exit code. If the command ran another program in its place, it
-/// is that program's code.
+/// Runs the command and returns the exit code: that of another program if the command ran one in
+/// its place.
 fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
     output::set_verbose(cli.verbose);
     let stop = signals.stop();

@@ -1,6 +1,6 @@
 //! The output of the program: results go to stdout, messages to stderr.
 
-use crate::progress::above_line;
+use crate::progress::write_above_line;
 use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
@@ -25,7 +25,7 @@ const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Prints a message to stderr; a closed stderr is ignored. Messages contain names and texts from
 /// files, so control characters are made visible and not sent to the terminal.
 pub(crate) fn say(line: &str) {
-    above_line(|| {
+    write_above_line(|| {
         writeln!(stderr(), "{}", fit_terminal(printable(line))).ok();
     });
 }
@@ -38,8 +38,8 @@ pub(crate) fn say_fault(fault: &Fault) -> ExitCode {
     ExitCode::from(fault.exit().code())
 }
 
-/// Breaks a message into lines that fit the terminal on stderr. For a file or a pipe it stays as it
-/// is, because programs read it by lines.
+/// Breaks a message into lines that fit the terminal on stderr. If stderr is a file or a pipe, the
+/// message stays one line, because programs read it by lines.
 pub(crate) fn fit_terminal(message: String) -> String {
     if !stderr().is_terminal() {
         return message;
@@ -63,15 +63,15 @@ fn visible(text: impl Iterator<Item = char>) -> String {
     with_escapes(text, &['\n', '\t'], |c| c.escape_unicode().to_string())
 }
 
-/// Replaces the hidden characters of a text by escapes, except for those in `kept`.
+/// Replaces the hidden characters of a text by escapes, except for those in `allowed`.
 fn with_escapes(
     text: impl Iterator<Item = char>,
-    kept: &[char],
+    allowed: &[char],
     escape: impl Fn(char) -> String,
 ) -> String {
     let mut escaped = String::new();
     for c in text {
-        if is_hidden(c) && !kept.contains(&c) {
+        if is_hidden(c) && !allowed.contains(&c) {
             escaped += &escape(c);
         } else {
             escaped.push(c);
@@ -111,10 +111,10 @@ pub(crate) fn print_while_read(text: &str) -> Result<bool, Fault> {
     check_written(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
-/// Prints a line of a live view; `aside` sends it to stderr, if stdout is reserved for the result.
-/// Returns false if the reader has closed the pipe.
-pub(crate) fn print_line(line: &str, aside: bool) -> Result<bool, Fault> {
-    if aside {
+/// Prints a line of a live view, `to_stderr` if stdout is reserved for the result. Returns false if
+/// the reader has closed the pipe.
+pub(crate) fn print_line(line: &str, to_stderr: bool) -> Result<bool, Fault> {
+    if to_stderr {
         say(line);
         return Ok(true);
     }
@@ -124,19 +124,19 @@ pub(crate) fn print_line(line: &str, aside: bool) -> Result<bool, Fault> {
 /// A text that replaces its predecessor on a terminal; elsewhere the texts follow each other.
 #[derive(Default)]
 pub(crate) struct Redrawn {
-    lines: usize,
+    shown_lines: usize,
 }
 
 impl Redrawn {
-    /// Shows a text. Returns false if the reader has closed the pipe.
+    /// Shows a text in place of the last one. Returns false if the reader has closed the pipe.
     pub(crate) fn show(&mut self, text: &str) -> Result<bool, Fault> {
         let text = text.trim_end();
-        let mut wipe = String::new();
-        if self.lines > 0 && stdout().is_terminal() {
-            wipe = format!("\x1b[{}F\x1b[J", self.lines);
+        let mut clear_last = String::new();
+        if self.shown_lines > 0 && stdout().is_terminal() {
+            clear_last = format!("\x1b[{}F\x1b[J", self.shown_lines);
         }
-        self.lines = text.lines().count();
-        print_while_read(&(wipe + text))
+        self.shown_lines = text.lines().count();
+        print_while_read(&(clear_last + text))
     }
 }
 
@@ -206,8 +206,8 @@ pub(crate) fn screen() -> Screen {
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn set_verbose(is_asked: bool) {
-    VERBOSE.store(is_asked, Relaxed);
+pub(crate) fn set_verbose(is_verbose: bool) {
+    VERBOSE.store(is_verbose, Relaxed);
 }
 
 /// The width of lines for an output: `COLUMNS`, else the width of its terminal, else 120 columns.
@@ -215,12 +215,12 @@ fn width_of(output: impl AsFd) -> u16 {
     terminal_size("COLUMNS", output, |size| size.ws_col, 120)
 }
 
-/// The value of a variable, else the terminal's own size, else the default.
-fn terminal_size(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
-    let named = std::env::var(variable).ok();
-    let named = named.and_then(|text| text.parse().ok());
+/// The value of an environment variable, else the terminal's width or height, else the default.
+fn terminal_size(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, default: u16) -> u16 {
+    let value = std::env::var(variable).ok();
+    let value = value.and_then(|text| text.parse().ok());
     let size = rustix::termios::tcgetwinsize(output).map_or(0, side);
-    named.unwrap_or(if size > 0 { size } else { usual })
+    value.unwrap_or(if size > 0 { size } else { default })
 }
 
 /// The present Unix time in seconds, for the start of a result.
@@ -243,9 +243,9 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     NewFile::create(path)?.write(bytes)
 }
 
-/// A new file, created before the work whose result it will hold. So an existing name or a missing
-/// folder does not cost the result. The file has a hidden name until it is complete, however the
-/// program ends. Dropped without [`write`](NewFile::write), it is removed.
+/// A new file, created before the work whose result it will hold, so that an existing name or a
+/// missing folder stops the work before it starts. Until the file is complete it has a hidden name.
+/// If the value is dropped without [`write`](NewFile::write), the file is removed.
 pub(crate) struct NewFile {
     path: PathBuf,
     file: UnfinishedFile,
@@ -291,8 +291,8 @@ impl NewFile {
         let written = written.and_then(|()| self.file.as_file().sync_all());
         written.map_err(|error| write_fault(Exit::Device, &self.path, &error.to_string()))?;
         self.file.name_or_keep(&self.path).map_err(|(error, kept)| {
-            let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
-            let reason = format!("{error}{}", kept.unwrap_or_default());
+            let note = kept.map(|path| format!("; the file is kept whole as {}", path.display()));
+            let reason = format!("{error}{}", note.unwrap_or_default());
             write_fault(Exit::from_output_error(&error), &self.path, &reason)
         })
     }
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A terminal shows neither character, and a JSON parser gets the original name.
+    /// A terminal acts on none of the characters, and a JSON parser gets the original name.
     #[test]
     fn hidden_characters_are_shown_and_kept() {
         let name = "a\u{202e}b\u{9b}31mc\u{7}";
@@ -336,14 +336,14 @@ mod tests {
         let (_, kept) = refused.message().split_once("whole as ").unwrap();
         assert_eq!(fs::read(kept).unwrap(), b"other");
         fs::remove_file(kept).unwrap();
-        let refused = |path: &Path| NewFile::create(path).err().map(|failure| failure.exit());
-        assert_eq!(refused(&path), Some(Exit::Usage));
+        let refusal = |path: &Path| NewFile::create(path).err().map(|failure| failure.exit());
+        assert_eq!(refusal(&path), Some(Exit::Usage));
         assert_eq!(count(), 1);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(write_new(&path, b"other").unwrap_err().exit(), Exit::Usage);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         let nowhere = folder.path().join("none/page.html");
-        assert_eq!(refused(&nowhere), Some(Exit::Usage));
+        assert_eq!(refusal(&nowhere), Some(Exit::Usage));
     }
 
     #[test]

@@ -23,7 +23,8 @@ const MIN_SHOWN_LENGTH: Duration = Duration::from_secs(1);
 pub(crate) struct Line(ProgressBar);
 
 impl Line {
-    /// A line that says what is done. It is drawn once, for work that a thread would disturb.
+    /// A line that says what is done. It is drawn once, since a drawing thread would disturb work
+    /// that measures.
     pub(crate) fn with_message(what: &str) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{wide_msg}");
         line.0.set_message(what.to_owned());
@@ -39,8 +40,7 @@ impl Line {
         Line::with_text(move || format!("{what}, {} so far", took()))
     }
 
-    /// A line that says how much of the files has been read. A path in `paths` that is not a file
-    /// counts as size 0.
+    /// A line that says how much of the files has been read. A path that is no file has size 0.
     pub(crate) fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let (mut names, mut size) = (Vec::new(), 0);
         for path in paths {
@@ -51,9 +51,9 @@ impl Line {
             [one] => format!("reading {one}"),
             several => format!("reading {} files", several.len()),
         };
-        let (begun, before) = (Instant::now(), q2c_trace::bytes_read());
+        let (begun, bytes_before) = (Instant::now(), q2c_trace::bytes_read());
         Line::with_text(move || {
-            let read = q2c_trace::bytes_read().saturating_sub(before);
+            let read = q2c_trace::bytes_read().saturating_sub(bytes_before);
             reading_text(&what, read, size, begun.elapsed())
         })
     }
@@ -132,7 +132,7 @@ pub(crate) fn trial_progress() -> Box<dyn Progress> {
 
 /// Calls `write`, which writes to the terminal, while the line is hidden. A signal may call this at
 /// any time, so it never waits.
-pub(crate) fn above_line(write: impl FnOnce()) {
+pub(crate) fn write_above_line(write: impl FnOnce()) {
     let shown = SHOWN.try_lock().ok().and_then(|shown| shown.clone());
     match shown {
         Some(bar) => bar.suspend(write),
@@ -140,8 +140,8 @@ pub(crate) fn above_line(write: impl FnOnce()) {
     }
 }
 
-/// How much of a file has been read, and how long the rest takes at the present speed. Streams have
-/// an unknown size (0), and some of blktrace's files are not named.
+/// The text of how much has been read, with the time left at the present speed. There is no time
+/// left if `size` is unknown (0 for a stream) or too small: blktrace has files that nobody names.
 fn reading_text(what: &str, read: u64, size: u64, took: Duration) -> String {
     let done = Bytes(read >> 20 << 20);
     if read == 0 || size == 0 || read > size {
@@ -188,7 +188,7 @@ mod tests {
         }
         let line = Line::with_message("watching");
         let bar = line.0.clone();
-        above_line(|| {});
+        write_above_line(|| {});
         drop(line);
         assert!(bar.is_finished());
     }

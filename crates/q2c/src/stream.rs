@@ -37,8 +37,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 const PAGE_PATH: &str = "/metrics";
 
-/// Listens for clients of metrics if an address is named, and prints it on stderr. They wait until
-/// [`MetricsStream::open`]. An unusable address thus fails before the run.
+/// Listens for clients of metrics if an address is named, and prints the address on stderr. An
+/// unusable address thus fails before the run. Clients wait until [`MetricsStream::open`].
 pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     let endpoint = address.map(Endpoint::bind).transpose();
     let endpoint = endpoint.or_exit(Exit::Environment)?;
@@ -57,16 +57,16 @@ pub(crate) struct MetricsStream<M: Metrics> {
 }
 
 impl<M: Metrics> MetricsStream<M> {
-    /// Starts to serve `metrics` if there is an endpoint. `begin` is called in the serving thread.
-    /// With a `schema` there are lines of JSON.
+    /// Starts to serve `metrics` if there is an endpoint. The serving thread first calls
+    /// `prepare`. With a `schema` there are lines of JSON.
     pub(crate) fn open(
         device: &str,
         schema: Option<&'static str>,
         endpoint: Option<Endpoint>,
         metrics: M,
-        begin: impl FnOnce() + Send + 'static,
+        prepare: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Fault> {
-        let serving = endpoint.map(|at| at.serve(PAGE_PATH, CONTENT_TYPE, metrics.page(), begin));
+        let serving = endpoint.map(|e| e.serve(PAGE_PATH, CONTENT_TYPE, metrics.page(), prepare));
         let serving = serving.transpose().or_exit(Exit::Environment)?;
         Ok(MetricsStream {
             device: device.to_owned(),

@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Shown while a target is opened. A block device is then read from some CPUs for a moment each.
 const OPENING: &str = "looking at the target and the machine, for up to 3 s";
 
-/// Opens the workbench, and watches the machine at rest for 1 to 5 s.
+/// Opens the workbench, and measures the machine's idle baseline for 1 to 5 s.
 pub(crate) fn open(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    watch_at_rest(open_without_rest(request, scratch, stop)?, stop)
+    add_idle_baseline(open_without_baseline(request, scratch, stop)?, stop)
 }
 
 /// Opens the workbench like [`open`], for a command that chooses among several interfaces.
@@ -39,11 +39,11 @@ pub(crate) fn open_for_interfaces(
         .during(|| Workbench::for_interfaces(&Roots::live(), request, scratch, stop));
     let bench = bench.map_err(suggest_scratch)?;
     tell_service_times(&bench)?;
-    watch_at_rest(bench, stop)
+    add_idle_baseline(bench, stop)
 }
 
 /// Opens the workbench of a command that resumes no run, on the named target or a new scratch file.
-/// Without `machine` it uses this machine, which is not watched at rest.
+/// Without `machine` the workbench is that of this machine, and has no idle baseline.
 pub(crate) fn open_new(
     command: &str,
     args: &WorkloadArgs,
@@ -54,7 +54,7 @@ pub(crate) fn open_new(
     let scratch = make_scratch(args.scratch, &args.run, stop)?;
     let target = target_name(command, args.target.as_deref(), scratch.as_ref())?;
     let Some(machine) = machine else {
-        return open_without_rest(&args.request(jobs, target), scratch, stop);
+        return open_without_baseline(&args.request(jobs, target), scratch, stop);
     };
     let machine = machine_for_target(machine, &target, args.engine.as_ref())?;
     let request = WorkloadRequest {
@@ -64,8 +64,8 @@ pub(crate) fn open_new(
     open(&request, scratch, stop)
 }
 
-/// Opens the workbench like [`open`], without watching the machine at rest.
-pub(crate) fn open_without_rest(
+/// Opens the workbench like [`open`], without the idle baseline.
+pub(crate) fn open_without_baseline(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
@@ -82,22 +82,22 @@ pub(crate) fn machine_for_target(
     engine: Option<&EngineSpec>,
 ) -> Result<Option<SimMachine>, Fault> {
     let engine = EngineSpec::for_target(engine, target).or_exit(Exit::Usage)?;
-    let real = engine.simulates().is_none().then(|| {
+    let real_reason = engine.simulates().is_none().then(|| {
         format!(
             "{target}: only simulated devices are measured on a simulated machine; leave --machine out, or name \
              a target such as sim:80us"
         )
     });
-    machine_unless(real, args)
+    simulated_machine(real_reason, args)
 }
 
-/// The machine that the options name; `None` for this machine. `real` says why nothing is
-/// simulated, and continues the words "use --machine with".
-pub(crate) fn machine_unless(
-    real: Option<String>,
+/// The simulated machine that the options name; `None` for this machine, on which a run is measured
+/// if there is a `real_reason`. That text continues the words "use --machine with".
+pub(crate) fn simulated_machine(
+    real_reason: Option<String>,
     args: &MachineArgs,
 ) -> Result<Option<SimMachine>, Fault> {
-    Ok(match (&args.machine, real) {
+    Ok(match (&args.machine, real_reason) {
         (Some(_), Some(reason)) => {
             return Err(Fault::usage(format!("use --machine with {reason}")));
         }
@@ -107,7 +107,7 @@ pub(crate) fn machine_unless(
                 .map_err(|e| format!("read the simulated machine {}: {e}", path.display()));
             Some(SimMachine::parse(&text.or_exit(Exit::Input)?, path).or_exit(Exit::Input)?)
         }
-        (None, real) => (real.is_none() && !args.real_time).then(SimMachine::default),
+        (None, reason) => (reason.is_none() && !args.real_time).then(SimMachine::default),
     })
 }
 
@@ -128,9 +128,9 @@ fn this_machine() -> Result<SimMachine, Fault> {
 fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let target = &request.target;
     let target_engine = target.parse::<EngineSpec>();
-    let simulated = target_engine.is_ok_and(|engine| !engine.needs_file());
-    let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
-    let Some(engine) = needing.filter(|_| simulated && !Path::new(target).exists()) else {
+    let is_simulated = target_engine.is_ok_and(|engine| !engine.needs_file());
+    let file_engine = request.engine.as_ref().filter(|engine| engine.needs_file());
+    let Some(engine) = file_engine.filter(|_| is_simulated && !Path::new(target).exists()) else {
         return Ok(());
     };
     Err(Fault::usage(format!(
@@ -139,12 +139,12 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     )))
 }
 
-/// Opens the workbench like [`open_without_rest`], for a command without a scratch file.
+/// Opens the workbench like [`open_without_baseline`], for a command without a scratch file.
 pub(crate) fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
     announce(open_target(request, None, stop)?)
 }
 
-/// The failure of a command that has the option `--scratch`.
+/// Adds the advice to use `--scratch` to a fault of a target without a usable file.
 fn suggest_scratch(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
@@ -172,7 +172,7 @@ fn announce(bench: Workbench) -> Result<Workbench, Fault> {
 }
 
 /// Reports the simulated machine of a run; or the CPU of its first job, and the IOPS of the other
-/// candidates.
+/// CPUs that were tried for that job.
 pub(crate) fn tell_place(bench: &Workbench) {
     if let Some(world) = bench.workload.site.time.world() {
         let SimMachine { name, cpus, .. } = world.machine();
@@ -196,10 +196,10 @@ fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
     Ok(())
 }
 
-fn watch_at_rest(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
+fn add_idle_baseline(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let device = bench.target.device.as_ref();
-    let has_queues = device.and_then(|device| device.io_poll) == Some(true);
-    if let (true, Err(reason)) = (has_queues, &bench.polling) {
+    let is_pollable = device.and_then(|device| device.io_poll) == Some(true);
+    if let (true, Err(reason)) = (is_pollable, &bench.polling) {
         say(&format!("io_uring does not poll the device: {reason}"));
     }
     let line = Line::with_message("watching the machine at rest, for 1 s to 5 s");
@@ -234,13 +234,13 @@ pub(crate) fn make_scratch(
         line.set(written.0);
         !stop.load(Ordering::Relaxed)
     };
-    let made = Scratch::create(&path, size, run.seed, &mut go_on);
+    let scratch = Scratch::create(&path, size, run.seed, &mut go_on);
     drop(line);
     if stop.load(Ordering::Relaxed) {
         let message = "fill the scratch file: stopped by a signal; it was removed";
         return Err(Fault::stopped(message));
     }
-    made.map(Some).map_err(scratch_fault)
+    scratch.map(Some).map_err(scratch_fault)
 }
 
 /// The named CPUs; `None` if none is named, which means the machine's order.
@@ -265,15 +265,15 @@ pub(crate) fn cpus_without_target(
     allowed.choose(named, order)
 }
 
-/// The failure of a scratch file. It is an output that q2c creates, so an unusable folder does not
-/// count as an unfit target.
+/// The fault of a scratch file that was not made. The file is an output that q2c creates, so an
+/// unusable folder has the exit code of an output, and not that of an unfit target.
 fn scratch_fault(error: TargetError) -> Fault {
-    let output = match &error {
+    let output_exit = match &error {
         TargetError::Call { source, .. } => Some(Exit::from_output_error(source)),
         _ => None,
     };
     let fault = Fault::from(error).with_advice("; --out names another place");
-    let exit = output.unwrap_or(fault.exit());
+    let exit = output_exit.unwrap_or(fault.exit());
     fault.with_exit(exit)
 }
 

@@ -26,9 +26,9 @@ fn reproduce(folder: &Path, arguments: &[&str]) -> (Value, String) {
         .output()
         .expect("q2c can be run");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("q2c writes UTF-8");
-    let said = text(output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    (strict_json(&text(output.stdout)), said)
+    let messages = text(output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    (strict_json(&text(output.stdout)), messages)
 }
 
 #[track_caller]
@@ -48,25 +48,25 @@ fn names(object: &Value) -> BTreeSet<&str> {
     experiments.map(|one| field(one, "name")).collect()
 }
 
-/// What is wrong with a claim of a finished experiment; `None` if it is right.
-fn wrong(claim: &Value) -> Option<String> {
+/// The fault in a claim of a finished experiment; `None` if the claim is right.
+fn claim_fault(claim: &Value) -> Option<String> {
     let (verdict, reason) = (field(claim, "verdict"), field(claim, "why"));
     if !VERDICTS.contains(&verdict) || !BASES.contains(&field(claim, "basis")) {
         return Some("an unknown verdict or basis".to_owned());
     }
     let measured = entries(claim, "measured");
-    let numbers = measured.iter().all(|figure| {
+    let all_finite = measured.iter().all(|figure| {
         let is_finite = |name: &str| figure[name].as_f64().is_some_and(f64::is_finite);
         is_finite("median") && is_finite("min") && is_finite("max")
     });
-    if !numbers {
+    if !all_finite {
         return Some("a figure is no number".to_owned());
     }
     if reason.contains("could not be run") {
         return Some(reason.to_owned());
     }
-    // One trial decides nothing, so every claim needs a reason. A claim with any verdict needs
-    // figures.
+    // One trial decides nothing, so no claim may hold or not hold, and each claim needs a reason. A
+    // claim that is judged needs figures.
     match verdict {
         "cannot-judge" | "undecided" if reason.is_empty() => Some("no reason".to_owned()),
         "holds" | "does-not-hold" => Some("decided by one trial".to_owned()),
@@ -80,7 +80,7 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
     // The scratch file must be on a disk.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (list, _) = reproduce(folder.path(), &["--list"]);
-    let (result, said) = reproduce(
+    let (result, messages) = reproduce(
         folder.path(),
         &[
             "--all",
@@ -106,10 +106,10 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
             faults.push(format!("{name}: {count} claims of {expected}"));
         }
         let wrong_claims = claims.iter().filter_map(|claim| {
-            let fault = wrong(claim)?;
+            let fault = claim_fault(claim)?;
             Some(format!("{name}: {}: {fault}", field(claim, "says")))
         });
         faults.extend(wrong_claims);
     }
-    assert!(faults.is_empty(), "{}\n{said}", faults.join("\n"));
+    assert!(faults.is_empty(), "{}\n{messages}", faults.join("\n"));
 }

@@ -141,9 +141,9 @@ fn command_name(arguments: impl Iterator<Item = String>) -> String {
     let mut name = "q2c".to_owned();
     for word in arguments {
         match command.find_subcommand(&word) {
-            Some(below) => {
+            Some(subcommand) => {
                 name = format!("{name} {word}");
-                command = below.clone();
+                command = subcommand.clone();
             }
             None if word.starts_with('-') => {}
             None => break,
@@ -180,25 +180,25 @@ fn shorten_arg(arg: Arg) -> Arg {
     }
 }
 
-/// The first clause of a text, and the default at its end if both fit.
+/// The first clause of a text, followed by the default at the text's end if both fit.
 fn first_clause(text: &str) -> String {
     let (description, default) = match text.rfind(" [default: ") {
-        Some(at) if text.ends_with(']') => text.split_at(at),
+        Some(start) if text.ends_with(']') => text.split_at(start),
         _ => (text, ""),
     };
     let clause = |end: &str| description.find(end).map(|length| &description[..length]);
     let ends = ["; ", ", such as ", ": ", ". ", ", "];
     let clauses = ends.into_iter().filter_map(clause);
     let fits = |clause: &&str| {
-        let whole = clause.matches('(').count() == clause.matches(')').count();
-        whole && (MIN_CLAUSE_CHARS..=MAX_HELP_CHARS).contains(&clause.chars().count())
+        let is_balanced = clause.matches('(').count() == clause.matches(')').count();
+        is_balanced && (MIN_CLAUSE_CHARS..=MAX_HELP_CHARS).contains(&clause.chars().count())
     };
     let Some(first) = std::iter::once(description).chain(clauses).find(fits) else {
         return text.to_owned();
     };
     let with_default = format!("{first}{default}");
-    let fits = with_default.chars().count() <= MAX_HELP_CHARS;
-    if fits { with_default } else { first.to_owned() }
+    let both = with_default.chars().count() <= MAX_HELP_CHARS;
+    if both { with_default } else { first.to_owned() }
 }
 
 /// A clause with fewer characters than this does not describe an option.
@@ -258,8 +258,8 @@ mod tests {
     /// Visits all commands, including subcommands.
     fn walk(command: &clap::Command, name: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
         visit(name, command);
-        for below in command.get_subcommands() {
-            walk(below, &format!("{name} {}", below.get_name()), visit);
+        for sub in command.get_subcommands() {
+            walk(sub, &format!("{name} {}", sub.get_name()), visit);
         }
     }
 

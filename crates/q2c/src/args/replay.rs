@@ -230,12 +230,12 @@ impl CompareArgs {
     /// The traces and the targets of a comparison. The first word is a trace. Each further word is
     /// a trace if it names a file recognised as one, as long as two targets are left.
     pub(crate) fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
-        let room = self.targets.len().saturating_sub(MIN_TARGETS);
-        let leading = self.targets.iter().take(room);
+        let max_traces = self.targets.len().saturating_sub(MIN_TARGETS);
+        let leading = self.targets.iter().take(max_traces);
         let trace_count = leading.take_while(|word| is_trace(Path::new(word))).count();
-        let (more, targets) = self.targets.split_at(trace_count);
+        let (leading_traces, targets) = self.targets.split_at(trace_count);
         let traces = std::iter::once(self.trace.clone())
-            .chain(more.iter().map(PathBuf::from))
+            .chain(leading_traces.iter().map(PathBuf::from))
             .chain(self.more.iter().cloned());
         (traces.collect(), targets)
     }
@@ -383,7 +383,7 @@ mod tests {
     }
 
     /// Checks that each name of an option's values is accepted and appears in the result.
-    fn typed_and_told(option: &str, names: &[&str], field: &str) {
+    fn check_names(option: &str, names: &[&str], field: &str) {
         for name in names {
             let job = job(&format!("{option} {name}"));
             let job_json = serde_json::to_value(job).unwrap();
@@ -393,14 +393,14 @@ mod tests {
 
     #[test]
     fn results_name_values_as_they_are_typed() {
-        typed_and_told("--mode", &["timed", "outstanding", "closed"], "mode");
-        typed_and_told("--mode outstanding --idle", Idle::NAMES, "idle");
-        typed_and_told("--mode outstanding --count", Count::NAMES, "count");
-        typed_and_told("--mode closed --lane", LaneBy::NAMES, "lane");
-        typed_and_told("--share", ShareBy::NAMES, "by");
-        typed_and_told("--offsets", Fit::NAMES, "offsets");
-        typed_and_told("--writes", Writes::NAMES, "writes");
-        typed_and_told("--discards", Discards::NAMES, "discards");
-        typed_and_told("--on-error", OnError::NAMES, "on_error");
+        check_names("--mode", &["timed", "outstanding", "closed"], "mode");
+        check_names("--mode outstanding --idle", Idle::NAMES, "idle");
+        check_names("--mode outstanding --count", Count::NAMES, "count");
+        check_names("--mode closed --lane", LaneBy::NAMES, "lane");
+        check_names("--share", ShareBy::NAMES, "by");
+        check_names("--offsets", Fit::NAMES, "offsets");
+        check_names("--writes", Writes::NAMES, "writes");
+        check_names("--discards", Discards::NAMES, "discards");
+        check_names("--on-error", OnError::NAMES, "on_error");
     }
 }

@@ -75,12 +75,12 @@ pub(crate) struct AnalyzeArgs {
 impl AnalyzeArgs {
     /// Refuses options of a capture without `--live`.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        let other = match (self.interval == SECOND, self.command.is_empty()) {
-            (false, _) => Some("--interval"),
-            (_, false) => Some("a command behind --"),
+        let named = match (self.interval != DEFAULT_INTERVAL, !self.command.is_empty()) {
+            (true, _) => Some("--interval"),
+            (_, true) => Some("a command behind --"),
             _ => self.metrics.prometheus.map(|_| "--prometheus"),
         };
-        let Some(option) = other.or(self.capture.first_option()).filter(|_| !self.live) else {
+        let Some(option) = named.or(self.capture.first_option()).filter(|_| !self.live) else {
             return Ok(());
         };
         Err(Fault::usage(format!(
@@ -90,14 +90,14 @@ impl AnalyzeArgs {
 }
 
 /// The default of `--interval`: one second.
-const SECOND: Nanos = Nanos(1_000_000_000);
+const DEFAULT_INTERVAL: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
     let ms = Nanos::from_millis;
     parse_time_in(text, ms(10)..=ms(86_400_000))
 }
 
-/// A part of a trace, from and to, in time since the start of its first I/O.
+/// Parses a part of a trace, `FROM..TO`, in time since the start of the trace's first I/O.
 pub(crate) fn window(text: &str) -> Result<Range<Nanos>, String> {
     let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
@@ -120,8 +120,7 @@ pub(crate) fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     };
     let line = Line::reading([args.trace.as_path()]);
     let result = line.during(|| q2c_analyze::recording(&args.trace, &options, stop));
-    show(args, page, &result?)?;
-    Ok(Exit::Done)
+    show(args, page, &result?).map(|()| Exit::Done)
 }
 
 fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Result<(), Fault> {
@@ -156,20 +155,21 @@ fn run_live(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Res
     let names = target.disks().iter().map(|disk| disk.name.as_str());
     let device = names.collect::<Vec<_>>().join(",");
     let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
+    let no_preparation = || {};
     // Lines go to stderr if stdout is reserved for the result.
-    let aside = args.json || args.btt;
-    let is_view = !aside && stdout().is_terminal() && screen().width >= MIN_VIEW_COLUMNS;
+    let to_stderr = args.json || args.btt;
+    let is_view = !to_stderr && stdout().is_terminal() && screen().width >= MIN_VIEW_COLUMNS;
     let mut display = LiveDisplay {
         title,
         is_view,
-        aside,
+        to_stderr,
         begun: Instant::now(),
         analysis: LiveAnalysis::new(interval),
         history: VecDeque::new(),
         drawn: Redrawn::default(),
-        stream: MetricsStream::open(&device, schema, endpoint, metrics, || {})?,
+        stream: MetricsStream::open(&device, schema, endpoint, metrics, no_preparation)?,
     };
-    display.begin()?;
+    display.print_head()?;
     let (ended, captured) = session.finish(&mut display, stop)?;
     captured.tell_missing();
     if captured.recording.ios() == 0 {
@@ -189,7 +189,7 @@ struct LiveDisplay {
     title: String,
     /// True if a view is drawn again and again, else there is a line for each interval.
     is_view: bool,
-    aside: bool,
+    to_stderr: bool,
     begun: Instant,
     analysis: LiveAnalysis,
     history: VecDeque<LiveInterval>,
@@ -198,20 +198,20 @@ struct LiveDisplay {
 }
 
 impl LiveDisplay {
-    fn begin(&self) -> Result<bool, Fault> {
+    fn print_head(&self) -> Result<bool, Fault> {
         if self.is_view {
             return Ok(true);
         }
         say(&self.title);
-        print_line(&live_head(), self.aside)
+        print_line(&live_head(), self.to_stderr)
     }
 
     fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
-        let read = self.stream.tell(&interval)?;
+        let is_read = self.stream.tell(&interval)?;
         if self.is_view {
             return self.draw(interval);
         }
-        Ok(print_line(&live_line(&interval), self.aside)? && read)
+        Ok(print_line(&live_line(&interval), self.to_stderr)? && is_read)
     }
 
     fn draw(&mut self, interval: LiveInterval) -> Result<bool, Fault> {

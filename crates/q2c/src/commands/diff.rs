@@ -74,9 +74,9 @@ pub(crate) fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         (DiffForm::Json, _) | (_, true) => print_json(&result)?,
         (DiffForm::Md, _) => print(&result.document().markdown())?,
         (DiffForm::Table, _) => {
-            let usual = screen();
-            let verbose = usual.verbose || args.all;
-            print(&result.document().text(Screen { verbose, ..usual }))?;
+            let screen = screen();
+            let verbose = screen.verbose || args.all;
+            print(&result.document().text(Screen { verbose, ..screen }))?;
         }
     }
     report_limits(&result.b.path, &result.limits, args.junit.as_deref())
@@ -117,7 +117,7 @@ impl<'a> RunLimits<'a> {
                 run.display()
             )));
         }
-        // The file is written when limits are judged, but an existing file must not cost the run.
+        // The file is written after the run; an existing file is refused before the run by this.
         NewFile::if_named(args.junit.as_ref())?;
         let figures = q2c_report::difference::declared_figures(schema);
         q2c_report::difference::check(&args.fail_if, &figures, baseline.is_some())
@@ -168,11 +168,11 @@ pub(crate) fn report_limits(
         let lines = q2c_report::diff::annotations(judged);
         lines.iter().for_each(|line| say(line));
     }
-    let kept = judged.iter().all(|limit| limit.broken.is_empty());
-    Ok(Exit::requirements(kept))
+    let none_broken = judged.iter().all(|limit| limit.broken.is_empty());
+    Ok(Exit::requirements(none_broken))
 }
 
-/// Reads the run to compare with; its result must have this schema.
+/// Reads the run to compare with. Refuses a run whose result has another schema than `schema`.
 fn read_baseline(run: &Path, schema: &str) -> Result<ComparableResult, Fault> {
     let (path, text) = read_result_text(run)?;
     let reason = match q2c_report::difference::read(&path.display().to_string(), &text) {

@@ -59,11 +59,11 @@ pub(crate) struct DoctorArgs {
     pub command: Vec<OsString>,
 }
 
-/// Time for which the machine is observed at rest.
+/// Time for which the machine's idle baseline is measured.
 const REST_LENGTH: Duration = Duration::from_millis(500);
 
-/// Examines the machine, and the target if one is named; or changes settings. Returns the exit
-/// code, which may be that of the command that was run.
+/// Examines the machine, and the target if one is named; or with `--fix` changes settings. Returns
+/// the exit code, which may be that of the command that was run.
 pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Fault> {
     let roots = Roots::live();
     let named = args.target.as_deref();
@@ -153,7 +153,7 @@ fn abilities(roots: &Roots) -> MachineAbilities {
     });
     MachineAbilities {
         bpf: ability(LatencyProbe::try_to_load(roots)),
-        scx: ability(scheduler(roots)),
+        scx: ability(check_scx(roots)),
         ramdisk_module: module::obstacle(roots, None).map_or(Ok(()), Err),
         ublk: ability(check_ublk()),
         spdk: SpdkPerf::find().map(drop),
@@ -161,7 +161,7 @@ fn abilities(roots: &Roots) -> MachineAbilities {
     }
 }
 
-fn scheduler(roots: &Roots) -> Result<(), ScxError> {
+fn check_scx(roots: &Roots) -> Result<(), ScxError> {
     if cfg!(feature = "scx") {
         scx::check(roots)
     } else {
@@ -169,13 +169,13 @@ fn scheduler(roots: &Roots) -> Result<(), ScxError> {
     }
 }
 
-/// The reason as text. Errors of these parts start with what was tried.
+/// The ability, or why it is missing. The errors of these crates start with what was tried.
 fn ability<T, E: Display>(tried: Result<T, E>) -> Ability {
     tried.map(drop).map_err(|e| format!("failed to {e}"))
 }
 
-/// Announces and makes the changes. They stay, or are undone after the command has ended. Returns
-/// the exit code.
+/// Announces and makes the changes. With a command, the changes are undone after the command has
+/// ended, and else they stay. Returns the exit code.
 fn fix(
     args: &DoctorArgs,
     roots: &Roots,
@@ -187,22 +187,22 @@ fn fix(
             "understand --only: there is no check {name}; q2c doctor lists them"
         ))
     })?;
-    let foreseen = DoctorFix {
+    let preview = DoctorFix {
         schema: FIX_SCHEMA.to_owned(),
         dry_run: args.dry_run,
         changes: plan.preview(),
         left: plan.left.clone(),
     };
     if args.dry_run {
-        return show(&foreseen, args.json).map(Exit::code);
+        return show(&preview, args.json).map(Exit::code);
     }
     // Standard output is reserved for the command or the result.
     say_document(&DoctorFix {
         dry_run: true,
-        ..foreseen.clone()
+        ..preview.clone()
     });
-    check_possible(args, &foreseen)?;
-    apply_changes(args, roots, &plan, foreseen, signals)
+    check_possible(args, &preview)?;
+    apply_changes(args, roots, &plan, preview, signals)
 }
 
 /// Prints the report on stderr, without colour like all messages.
@@ -247,15 +247,12 @@ fn apply_changes(
     args: &DoctorArgs,
     roots: &Roots,
     plan: &FixPlan,
-    foreseen: DoctorFix,
+    preview: DoctorFix,
     signals: &Signals,
 ) -> Result<u8, Fault> {
     let mut guard = Guard::new(roots, &restore::folder(args.journal.as_deref())?)?;
     let changes = plan.apply(&mut guard)?;
-    let fix = DoctorFix {
-        changes,
-        ..foreseen
-    };
+    let fix = DoctorFix { changes, ..preview };
     if signals.stopped() {
         put_back(&mut guard);
         return Ok(Exit::Interrupted.code());
@@ -263,7 +260,7 @@ fn apply_changes(
     if !args.command.is_empty() {
         return run_command(args, &mut guard, &fix, signals);
     }
-    guard.leave();
+    guard.leave(); // the changes stay
     show(&fix, args.json)?;
     if fix.refused().count() < fix.changes.len() {
         let option = args.journal.as_ref();
@@ -293,16 +290,16 @@ fn run_command(
 
 /// Restores the settings and reports it. Returns false if one could not be restored.
 fn put_back(guard: &mut Guard) -> bool {
-    let ends = guard.undo();
-    let odd = |(_, outcome): &&(PathBuf, UndoOutcome)| {
+    let undone = guard.undo();
+    let is_unusual = |(_, outcome): &&(PathBuf, UndoOutcome)| {
         !matches!(outcome, UndoOutcome::Restored | UndoOutcome::AlreadyOld)
     };
-    for (file, outcome) in ends.iter().filter(odd) {
+    for (file, outcome) in undone.iter().filter(is_unusual) {
         say(&format!("{}: {outcome}", file.display()));
     }
-    let restored = ends.iter().filter(|(_, end)| *end == UndoOutcome::Restored);
+    let restored = undone.iter().filter(|(_, o)| *o == UndoOutcome::Restored);
     say(&format!("put back: {}", count_settings(restored.count())));
-    let complete = ends.iter().all(|(_, outcome)| outcome.is_final());
+    let complete = undone.iter().all(|(_, outcome)| outcome.is_final());
     if !complete {
         say("not everything could be put back: `q2c restore` tries again");
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
     let mut spec = args.clone();
     spec.settle(&cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus);
     spec.check()?;
-    let leave = WriteLeave::for_paths(&args.run.allow_write)?;
+    let permission = WriteLeave::for_paths(&args.run.allow_write)?;
     let machine = machine::read(&roots);
     let restore_dir = restore::folder(None).ok();
     let bench = FsBench {
@@ -36,7 +36,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
         spec: &spec,
         machine: &machine,
         roots: &roots,
-        leave: &leave,
+        leave: &permission,
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {
@@ -44,12 +44,12 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
         Fault::environment(format!("make the folder of --out, {out}: {error}"))
     })?;
     let mut progress = trial_progress();
-    let made = bench.make(&args.run.out, progress.as_mut())?;
+    let file_systems = bench.make(&args.run.out, progress.as_mut())?;
     let identity = run_folder::machine_identity(&machine);
     let mut folder = RunDir::create(&args.run.out, "fs", &spec, &identity)?;
     let path = run_folder::announce(&folder);
-    let FsOutcome { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
-    drop(made);
+    let FsOutcome { result, state } = bench.run(&file_systems, &mut folder, progress.as_mut())?;
+    drop(file_systems);
     run_folder::publish(folder, state, &result)?;
     if let Some(reason) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
         run_folder::tell_report(&path);
@@ -74,6 +74,6 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
     let measurements: Vec<_> = cells.chain(program).collect();
     let mut failures = measurements.iter().map(|(_, failures)| failures);
     let reason = failures.find_map(|failures| failures.first())?;
-    let none = measurements.iter().all(|(figure, _)| figure.trials == 0);
-    none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
+    let all_failed = measurements.iter().all(|(figure, _)| figure.trials == 0);
+    all_failed.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }

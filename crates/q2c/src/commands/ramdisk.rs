@@ -227,8 +227,8 @@ fn create(args: &CreateArgs) -> Result<Exit, Fault> {
         None => make(&roots, args)?,
     };
     let mut devices = list(&roots, &default_folder())?.devices.into_iter();
-    let lost = || Fault::environment(format!("find {name}, which was just made"));
-    let device = devices.find(|d| d.name == name).ok_or_else(lost)?;
+    let missing = || Fault::environment(format!("find {name}, which was just made"));
+    let device = devices.find(|d| d.name == name).ok_or_else(missing)?;
     let queues = device.queues;
     if args.recover.is_none() && args.queues.is_some_and(|asked| asked != queues) {
         say(&format!(
@@ -259,15 +259,15 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     };
     // Recorded times are read here too, so that a mistake is reported at once.
     let times = text.as_deref().map(service_times).transpose()?;
-    let asked = times.as_ref().map(|(times, servers)| (times, *servers));
-    match choose_maker(roots, args, &wanted, asked)? {
+    let times = times.as_ref().map(|(times, servers)| (times, *servers));
+    match choose_maker(roots, args, &wanted, times)? {
         ViaArg::Module => {
-            let time = match asked {
+            let time = match times {
                 Some((ServiceTimes::Constant(time), _)) => Some(*time),
                 _ => None,
             };
-            let made = module::load(roots, &wanted, time, args.module.as_deref());
-            Ok(made?.name)
+            let device = module::load(roots, &wanted, time, args.module.as_deref());
+            Ok(device?.name)
         }
         ViaArg::Ublk => {
             let wanted = serde_json::to_string(&wanted).or_exit(Exit::Internal)?;
@@ -283,20 +283,20 @@ fn choose_maker(
     wanted: &RamdiskShape,
     times: Option<(&ServiceTimes, usize)>,
 ) -> Result<ViaArg, Fault> {
-    let reason = module::misfit(wanted, times);
-    let reason = reason.or_else(|| module::obstacle(roots, args.module.as_deref()));
-    let lacking = |reason: &str| Fault::environment(format!("make a RAM device: {reason}"));
-    match (args.via, reason) {
+    let obstacle = module::misfit(wanted, times);
+    let obstacle = obstacle.or_else(|| module::obstacle(roots, args.module.as_deref()));
+    let fault = |reason: &str| Fault::environment(format!("make a RAM device: {reason}"));
+    match (args.via, obstacle) {
         (Some(ViaArg::Module), None) => Ok(ViaArg::Module),
-        (Some(ViaArg::Module), Some(reason)) => Err(lacking(&reason)),
+        (Some(ViaArg::Module), Some(reason)) => Err(fault(&reason)),
         (None, None) => {
             say("made by the module ramdisk_mq, which can be loaded here");
             Ok(ViaArg::Module)
         }
-        (_, reason) if wanted.poll_queues > 0 => {
-            let suffix = reason.map(|reason| format!("; the module cannot: {reason}"));
+        (_, obstacle) if wanted.poll_queues > 0 => {
+            let suffix = obstacle.map(|reason| format!("; the module cannot: {reason}"));
             let suffix = suffix.unwrap_or_default();
-            Err(lacking(&format!("ublk has no poll queues{suffix}")))
+            Err(fault(&format!("ublk has no poll queues{suffix}")))
         }
         (Some(ViaArg::Ublk), _) => Ok(check_ublk().map(|()| ViaArg::Ublk)?),
         (None, Some(reason)) => {
@@ -316,14 +316,15 @@ fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     launch(args, ["--recover", name], service)
 }
 
-/// Starts the server, waits for its report, and returns the device's name.
-fn launch(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Result<String, Fault> {
+/// Starts the server, waits for its report, and returns the device's name. `option` is the server's
+/// option that says which device it makes or takes over.
+fn launch(args: &CreateArgs, option: [&str; 2], service: Option<String>) -> Result<String, Fault> {
     let journal = restore::folder(args.journal.as_deref())?;
     let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
     let program = std::env::current_exe().or_exit(Exit::Environment)?;
     let mut command = Command::new(program);
     command.args(["ramdisk", "serve", "--journal"]).arg(journal);
-    command.args(device).current_dir("/");
+    command.args(option).current_dir("/");
     if let Some(service) = service {
         command.args(["--service", &service]);
     }

@@ -49,23 +49,23 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // A signal ends the recording, and the I/Os so far are stored.
     let _orderly = Orderly::begin();
     let create = |path: &Path| TraceWriter::create(path, TraceMeta::default());
-    let named = args.output.as_deref().map(create).transpose()?;
+    let named_writer = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
     let child = Child::start(&args.command)?;
     // From here on nothing is refused, so a run folder is made only for a real recording.
     let (trace, folder) = output(args, &capture)?;
-    let writer = named.map_or_else(|| create(&trace), Ok)?;
+    let writer = named_writer.map_or_else(|| create(&trace), Ok)?;
     say(&capturing.message(args.command.is_empty()));
-    let command_ios = child.id().map(|first| CommandIos::new(&roots, first));
+    let command_ios = child.id().map(|pid| CommandIos::new(&roots, pid));
     capturing.child = child;
-    let mut counted = CaptureCounter::new(capture.seconds, args.command.is_empty(), command_ios);
-    let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
-    if let Some(pid) = capture.pid.filter(|_| counted.ios == 0) {
+    let mut counter = CaptureCounter::new(capture.seconds, args.command.is_empty(), command_ios);
+    let (ended, mut captured) = capturing.finish(&mut counter, stop)?;
+    if let Some(pid) = capture.pid.filter(|_| counter.ios == 0) {
         say(&format!(
             "no I/O of process {pid} was seen; its children have numbers of their own"
         ));
     }
-    let command_ios = counted.command_ios;
+    let command_ios = counter.command_ios;
     if let Some(command_ios) = &command_ios {
         captured.description.ios_of_command(command_ios.ios());
     }
@@ -101,10 +101,10 @@ struct RecordPlan {
     command: Vec<String>,
 }
 
-/// The path of the trace, and its run folder if the user named no path.
+/// The path of the trace. If the user named none, it lies in a new run folder, which is returned.
 fn output(args: &RecordArgs, capture: &CaptureArgs) -> Result<(PathBuf, Option<RunDir>), Fault> {
-    if let Some(out) = &args.output {
-        return Ok((out.clone(), None));
+    if let Some(path) = &args.output {
+        return Ok((path.clone(), None));
     }
     let plan = RecordPlan {
         target: args.target.clone(),

@@ -42,9 +42,9 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let request = args.how.request(args.mode);
     let source = open_source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request)?;
-    let open = open_site(args, &request, &source.facts)?;
+    let target_site = open_site(args, &request, &source.facts)?;
     let roots = Roots::live();
-    let sites = std::slice::from_ref(&open);
+    let sites = std::slice::from_ref(&target_site);
     let capture = match capture_for(&roots, request.wish, sites)? {
         Capture::By(by) => Some(by),
         Capture::Not(_) => None,
@@ -57,32 +57,29 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         name: String::new(),
         plan: ready.plan,
         facts: &source.facts,
-        sites: vec![open.site.clone()],
+        sites: vec![target_site.site.clone()],
     };
     let variants = [variant];
-    let replaying = ReplayRun {
+    let run = ReplayRun {
         trials: args.trials,
         record: args.record.as_deref(),
-        ..replaying(&variants, &request, &args.how, begin, capture, stop)
+        ..single_run(&variants, &request, &args.how, begin, capture, stop)
     };
     let mut folder = created?;
     let _orderly = Orderly::begin();
-    let ran = run_trials(replaying, request.seed, &mut folder)?;
+    let replayed = run_trials(run, request.seed, &mut folder)?;
     let path = folder.path().to_owned();
-    let Some(result) = q2c_compare::replay(&start, &variants[0], &ran) else {
-        return Err(no_result_fault(&ran, &variants));
+    let Some(result) = q2c_compare::replay(&start, &variants[0], &replayed) else {
+        return Err(no_result_fault(&replayed, &variants));
     };
-    run_folder::publish(folder, ran.summary.state(), &result)?;
+    run_folder::publish(folder, replayed.summary.state(), &result)?;
     show(&result, args.how.run.json)?;
     if let Some(record) = &args.record {
         say(&format!("recorded: {}", record.display()));
     }
     run_folder::tell_report(&path);
-    limits.judge(
-        judge(ran.summary.state(), result.trials.iter()),
-        &path,
-        &result,
-    )
+    let exit = exit(replayed.summary.state(), result.trials.iter());
+    limits.judge(exit, &path, &result)
 }
 
 fn check_record(path: &Path, trials: u32) -> Result<(), Fault> {
@@ -100,27 +97,28 @@ fn check_record(path: &Path, trials: u32) -> Result<(), Fault> {
 }
 
 /// The reason why nothing was measured, as a failure.
-fn no_result_fault(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
-    if let Some(reason) = ran.abort_reason() {
+fn no_result_fault(replayed: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
+    if let Some(reason) = replayed.abort_reason() {
         return Fault::new(Exit::Device, format!("replay on {reason}"));
     }
-    let Some(reason) = keys(variants).find_map(|key| ran.cell_outcomes(&key).1.into_iter().next())
-    else {
+    let outcomes = cell_keys(variants).map(|key| replayed.cell_outcomes(&key));
+    let Some(reason) = outcomes.flat_map(|(_trials, failures)| failures).next() else {
         return Fault::stopped("replay: stopped by a signal before the first request");
     };
-    let exit = ran.failed.as_ref().map_or(Exit::Environment, Fault::exit);
+    let failed = replayed.failed.as_ref();
+    let exit = failed.map_or(Exit::Environment, Fault::exit);
     // The reason already starts with "failed to".
     Fault::new(exit, reason.strip_prefix("failed to ").unwrap_or(&reason))
 }
 
-fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
+fn cell_keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
     let keys = |variant: &'a Variant<'_>| variant.sites.iter().map(|site| variant.key(site));
     variants.iter().flat_map(keys)
 }
 
 /// The exit code. A failed device counts more than a late replayer. An incomplete run was stopped
 /// by a signal, or failed in between.
-fn judge<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
+fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
     let failed = trials.clone().any(|trial| trial.errors > 0);
     match (state, failed, trials.all(|trial| trial.valid)) {
         (RunState::Complete, true, _) => Exit::Device,
@@ -130,20 +128,20 @@ fn judge<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> 
     }
 }
 
-/// Opens one of `traces`, and shows progress.
+/// Opens `path`, which is one of `traces`, and shows progress.
 fn open_source<P: AsRef<Path>>(
     path: &Path,
     traces: &[P],
     how: &HowArgs,
     stop: &AtomicBool,
 ) -> Result<TraceSource, Fault> {
-    let asked = SourceRequest {
+    let request = SourceRequest {
         path,
         format: how.recording.format.as_deref(),
         import: &how.recording.options().for_recordings(traces),
         temporary: &temporary_folder(),
     };
-    Line::reading([path]).during(|| TraceSource::open(&asked, &how.selection(), stop, &say))
+    Line::reading([path]).during(|| TraceSource::open(&request, &how.selection(), stop, &say))
 }
 
 fn open_site(
@@ -166,7 +164,8 @@ fn open_site(
     Ok(open)
 }
 
-/// The failure of a target. These commands make no scratch file, so none is suggested.
+/// Adds the advice to use a simulated device to a fault of a target without a usable file. These
+/// commands make no scratch file.
 fn suggest_simulated(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
@@ -179,16 +178,17 @@ fn say_simulated(open: &OpenSite) {
     facts.for_each(|target| say_service_times(&target.path, target.service_times.as_ref()));
 }
 
-/// Runs all trials. The targets' sites must stay open until it returns.
-fn run_trials(plan: ReplayRun<'_>, seed: u64, folder: &mut RunDir) -> Result<ReplayTrials, Fault> {
+/// Runs all trials. The targets' sites must stay open until this function returns.
+fn run_trials(run: ReplayRun<'_>, seed: u64, folder: &mut RunDir) -> Result<ReplayTrials, Fault> {
     run_folder::announce(folder);
-    let delays = plan.possible_delays();
+    let delays = run.possible_delays();
     delays.iter().for_each(|delay| say(delay));
-    plan.run(seed, folder, trial_progress().as_mut())
+    run.run(seed, folder, trial_progress().as_mut())
 }
 
-/// One trial of each of `variants`, which is neither repeated nor recorded.
-fn replaying<'a>(
+/// A run with one trial of each of `variants`, without repetitions and without a recording. The
+/// capture is `Some(None)` for the first means that works, `None` for no capture.
+fn single_run<'a>(
     variants: &'a [Variant<'a>],
     request: &ReplayRequest,
     how: &HowArgs,
@@ -228,8 +228,8 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let open = |path| open_source(path, &traces, &args.how, stop);
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
-    let opens = open_targets(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) = match capture_for(&Roots::live(), requests[0].wish, &opens)? {
+    let sites = open_targets(&requests[0], targets, &sources[0])?;
+    let (capture, not_captured) = match capture_for(&Roots::live(), requests[0].wish, &sites)? {
         Capture::By(by) => (Some(by), None),
         Capture::Not(reason) => (None, Some(reason)),
     };
@@ -238,11 +238,11 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         Some(reason) => say(&q2c_report::not_captured(reason)),
     }
     let begin = Begin::measure(begun, &Roots::live());
-    let profiles = make_profiles(&sources, &requests, &opens[0], &begin, stop)?;
+    let profiles = make_profiles(&sources, &requests, &sites[0], &begin, stop)?;
     let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {
         let name = row.name.clone();
-        PreparedVariant::new(name, row.trace, &row.request, &opens, args.trials)
+        PreparedVariant::new(name, row.trace, &row.request, &sites, args.trials)
     });
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
     let mut folder = create_folder(args, &prepared)?;
@@ -253,14 +253,15 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     });
     let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
-    let replaying = ReplayRun {
+    let run = ReplayRun {
         trials: args.trials,
         repeats: MAX_REPEATS,
-        ..replaying(&variants, &requests[0], &args.how, begin, capture, stop)
+        ..single_run(&variants, &requests[0], &args.how, begin, capture, stop)
     };
-    let ran = run_trials(replaying, requests[0].seed, &mut folder)?;
-    if keys(&variants).all(|key| ran.cell_outcomes(&key).0.is_empty()) {
-        return Err(no_result_fault(&ran, &variants));
+    let replayed = run_trials(run, requests[0].seed, &mut folder)?;
+    let mut outcomes = cell_keys(&variants).map(|key| replayed.cell_outcomes(&key));
+    if outcomes.all(|(trials, _failures)| trials.is_empty()) {
+        return Err(no_result_fault(&replayed, &variants));
     }
     let compared = starts.into_iter().zip(&variants).zip(&rows);
     let compared = compared.map(|((start, variant), row)| ComparedVariant {
@@ -269,14 +270,14 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         profile: row.profile.cloned(),
     });
     let compared: Vec<ComparedVariant<'_>> = compared.collect();
-    let result = q2c_compare::compare(&compared, &ran, not_captured.as_ref());
+    let result = q2c_compare::compare(&compared, &replayed, not_captured.as_ref());
     let path = folder.path().to_owned();
-    run_folder::publish(folder, ran.summary.state(), &result)?;
+    run_folder::publish(folder, replayed.summary.state(), &result)?;
     show(&result, args.how.run.json)?;
     run_folder::tell_report(&path);
     let devices = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = devices.flat_map(|device| &device.trials);
-    Ok(match judge(ran.summary.state(), trials) {
+    Ok(match exit(replayed.summary.state(), trials) {
         Exit::Done if !result.comparisons.iter().all(did_same_work) => Exit::Requirements,
         other => other,
     })
@@ -284,12 +285,12 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
 
 /// True if all devices did the same work. False if a device has no valid trial, or its requests
 /// differ from those of the first device.
-fn did_same_work(one: &Comparison) -> bool {
-    let unlike = |finding: &CompareFinding| {
+fn did_same_work(comparison: &Comparison) -> bool {
+    let is_unlike = |finding: &CompareFinding| {
         use CompareFinding::{NoValidTrial, WorkDiffers};
         matches!(finding, NoValidTrial { .. } | WorkDiffers { .. })
     };
-    !one.verdict.iter().any(unlike)
+    !comparison.verdict.iter().any(is_unlike)
 }
 
 /// Opens the targets. Block devices stay open as long as the sites exist.
@@ -299,17 +300,17 @@ fn open_targets(
     trace: &TraceSource,
 ) -> Result<Vec<OpenSite>, Fault> {
     let roots = Roots::live();
-    let opens = targets.iter().enumerate().map(|(nth, target)| {
-        let before = targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::with_one_target(&roots, request, target, &trace.facts, before.count())
+    let sites = targets.iter().enumerate().map(|(nth, target)| {
+        let same_before = targets[..nth].iter().filter(|other| *other == target);
+        OpenSite::with_one_target(&roots, request, target, &trace.facts, same_before.count())
     });
-    let opens: Result<Vec<OpenSite>, Fault> = opens.collect();
-    let opens = opens.map_err(suggest_simulated)?;
-    opens.iter().for_each(say_simulated);
-    Ok(opens)
+    let sites: Result<Vec<OpenSite>, Fault> = sites.collect();
+    let sites = sites.map_err(suggest_simulated)?;
+    sites.iter().for_each(say_simulated);
+    Ok(sites)
 }
 
-/// For each trace, its recording with completions if one of the modes needs it, else `None`.
+/// Records each trace that lacks completions which a mode needs; `None` for every other trace.
 fn make_profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
@@ -358,8 +359,8 @@ fn replay_variants<'a>(
     let mut rows: Vec<ReplayVariant<'a>> = Vec::new();
     for (source, profiled) in sources.iter().zip(profiles) {
         for request in requests {
-            let needs = matches!(request.mode, Mode::Outstanding { .. });
-            let profiled = profiled.as_ref().filter(|_| needs);
+            let is_outstanding = matches!(request.mode, Mode::Outstanding { .. });
+            let profiled = profiled.as_ref().filter(|_| is_outstanding);
             let name = several.then(|| free_name(&rows, source, &request.mode));
             rows.push(ReplayVariant {
                 name: name.unwrap_or_default(),

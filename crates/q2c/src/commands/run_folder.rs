@@ -38,7 +38,7 @@ pub(crate) fn machine_identity(machine: &Machine) -> Identity {
         .with("program", program_version())
 }
 
-/// Reads a command's result from a run folder or a file; it must have this schema.
+/// Reads a command's result from a run folder or a file. Refuses a result of another schema.
 pub(crate) fn read_result<T: DeserializeOwned>(
     run: &Path,
     command: &str,
@@ -74,7 +74,7 @@ pub(crate) fn command_words(command: &[OsString]) -> Vec<String> {
     texts.map(Cow::into_owned).collect()
 }
 
-/// Opens the folder of an interrupted run again. Reports on stderr what was cut off in its files.
+/// Opens the folder of an interrupted run again. Reports incomplete ends of its files on stderr.
 pub(crate) fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
     let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
@@ -90,7 +90,7 @@ pub(crate) fn state(complete: bool) -> RunState {
     }
 }
 
-/// Writes result and page into the folder, and what the command took from the configuration file.
+/// Writes the result, its page, and the settings taken from the configuration file into the folder.
 /// Closes the folder with `state`.
 pub(crate) fn publish(
     folder: RunDir,
@@ -140,21 +140,21 @@ pub(crate) fn resume_command(folder: &Path) -> String {
 /// A path, quoted as one word of a shell.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
         text
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
-/// Keeps the scratch file of a run that ended early, since `--resume` needs it.
+/// Keeps the scratch file of a run that ended early, since `--resume` needs it, and names the file.
 pub(crate) fn keep_for_resume(bench: Workbench, folder: &Path) {
     tell_kept(bench.keep_scratch(), folder);
 }
 
-/// Names the scratch file that an earlier session left for a run that is now complete. It is not
-/// removed, since a later run may use it as its target.
+/// Names the scratch file that an earlier session left for a run that is now complete. The file is
+/// not removed, since a later run may use it as its target.
 pub(crate) fn tell_no_longer_needed(scratch: &Path) {
     let scratch = scratch.display();
     say(&format!(

@@ -73,11 +73,11 @@ pub(crate) fn run(command: &ScaleCommand) -> Result<Exit, Fault> {
 }
 
 fn predict(args: &PredictArgs) -> Result<ScaleResult, Fault> {
-    let measured = |run| run_folder::read_result(run, "q2c bench", bench::SCHEMA);
-    let run: Option<BenchResult> = args.run.as_deref().map(measured).transpose()?;
-    let named = |path: &Path| path.display().to_string();
-    let run_name = args.run.as_deref().map(named).unwrap_or_default();
-    let file_name = args.parameters.as_deref().map(named).unwrap_or_default();
+    let read_run = |run| run_folder::read_result(run, "q2c bench", bench::SCHEMA);
+    let run: Option<BenchResult> = args.run.as_deref().map(read_run).transpose()?;
+    let text = |path: &Path| path.display().to_string();
+    let run_name = args.run.as_deref().map(text).unwrap_or_default();
+    let file_name = args.parameters.as_deref().map(text).unwrap_or_default();
     let parameters = args.parameters.as_deref().map(read_model).transpose()?;
     let request = ScaleRequest {
         run: run.as_ref().map(|run| (run, run_name.as_str())),
@@ -102,6 +102,6 @@ fn predict(args: &PredictArgs) -> Result<ScaleResult, Fault> {
 }
 
 fn read_model(path: &Path) -> Result<Parameters, Fault> {
-    let read = parameters::read(&read_text(path)?);
-    read.map_err(|e| read_fault(path, &e).with_exit(e.exit()))
+    let parameters = parameters::read(&read_text(path)?);
+    parameters.map_err(|e| read_fault(path, &e).with_exit(e.exit()))
 }

@@ -57,7 +57,7 @@ fn write_pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => File::create_new(&path)?.write_all(&text)?,
     }
-    let is_shown = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
+    let is_shown = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
     let mut subcommands = command.get_subcommands().filter(is_shown);
     subcommands.try_for_each(|subcommand| write_pages(subcommand, folder))
 }

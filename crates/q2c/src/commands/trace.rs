@@ -88,7 +88,7 @@ pub(crate) fn run(command: &TraceCommand, stop: &AtomicBool) -> Result<Exit, Fau
 
 pub(super) fn show_info(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Fault> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
-    let (mut counting, mut ids, mut doubled) = (TraceCounter::default(), IdSet::default(), 0);
+    let (mut counter, mut ids, mut doubled) = (TraceCounter::default(), IdSet::default(), 0);
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
@@ -100,17 +100,15 @@ pub(super) fn show_info(path: &Path, json: bool, stop: &AtomicBool) -> Result<Ex
         let total = records.len();
         records.retain(|record| ids.insert(record.id));
         doubled += (total - records.len()) as u64;
-        counting.add(&records);
+        counter.add(&records);
     }
     drop(line);
     let mut meta = trace.meta().clone();
     if doubled > 0 {
-        *meta
-            .unmatched
-            .entry(DUPLICATE_RECORD.to_owned())
-            .or_default() += doubled;
+        let unmatched = &mut meta.unmatched;
+        *unmatched.entry(DUPLICATE_RECORD.to_owned()).or_default() += doubled;
     }
-    show(path, &meta, counting.finish(), json)
+    show(path, &meta, counter.finish(), json)
 }
 
 fn show(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Fault> {
@@ -134,13 +132,13 @@ pub(crate) struct ColumnsArgs {
 fn columns(args: &ColumnsArgs) -> Result<Exit, Fault> {
     let list = TraceColumns {
         schema_version: SCHEMA_VERSION,
-        columns: Column::ALL.iter().copied().map(column).collect(),
-        csv_fields: csv_fields().iter().map(field).collect(),
+        columns: Column::ALL.iter().copied().map(trace_column).collect(),
+        csv_fields: csv_fields().iter().map(csv_column).collect(),
     };
     show_as(&list, args.json, |screen| trace_columns(&list, screen))
 }
 
-fn column(column: Column) -> TraceColumn {
+fn trace_column(column: Column) -> TraceColumn {
     TraceColumn {
         name: column.name().to_owned(),
         kind: column.type_name().to_owned(),
@@ -150,7 +148,7 @@ fn column(column: Column) -> TraceColumn {
     }
 }
 
-fn field(field: &CsvField) -> CsvColumn {
+fn csv_column(field: &CsvField) -> CsvColumn {
     CsvColumn {
         name: field.name.to_owned(),
         meaning: field.meaning.map(str::to_owned),
@@ -194,7 +192,7 @@ fn copy(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
     let mut writer = TraceWriter::create(&args.output, meta.clone())?;
-    let mut counting = TraceCounter::default();
+    let mut counter = TraceCounter::default();
     let line = Line::reading([args.trace.as_path()]);
     let mut remaining = args.first.unwrap_or(u64::MAX);
     let window = args.span.window("copy trace: expected --from")?;
@@ -208,7 +206,7 @@ fn copy(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         let mut records = records.or_exit(Exit::Input)?;
         records.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         remaining -= records.len() as u64;
-        counting.add(&records);
+        counter.add(&records);
         writer.push(&records)?;
         if remaining == 0 {
             break;
@@ -216,14 +214,14 @@ fn copy(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
     writer.finish()?;
     drop(line);
-    show(&args.output, &meta, counting.finish(), args.json)
+    show(&args.output, &meta, counter.finish(), args.json)
 }
 
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
 #[command(
     mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")),
-    // What is seldom needed elsewhere is what an import is about.
+    // Options that other commands seldom need are the very subject of an import.
     mut_args(|arg| arg.hide_short_help(false))
 )]
 pub(crate) struct ImportArgs {
@@ -248,7 +246,7 @@ pub(crate) struct ImportArgs {
     pub json: bool,
 }
 
-/// What the traces of a folder have in common.
+/// The key by which requests are divided among the traces of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PartitionBy {
     /// The device.
@@ -261,12 +259,12 @@ pub(super) fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let format = args.recording.format.as_deref();
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
     let Some(PartitionBy::Device) = args.partition_by else {
-        let made = line.during(|| to_trace(&args.inputs, format, &options, &args.output, stop));
-        let (meta, summary) = made.map_err(import_fault)?;
+        let imported = line.during(|| to_trace(&args.inputs, format, &options, &args.output, stop));
+        let (meta, summary) = imported.map_err(import_fault)?;
         return show(&args.output, &meta, summary, args.json);
     };
-    let out = (args.output.as_path(), args.stretch_rows);
-    let fleet = line.during(|| to_fleet(&args.inputs, format, &options, out, stop));
+    let folder_and_rows = (args.output.as_path(), args.stretch_rows);
+    let fleet = line.during(|| to_fleet(&args.inputs, format, &options, folder_and_rows, stop));
     let fleet = fleet.map_err(import_fault)?;
     let path = args.output.display().to_string();
     show_as(&fleet, args.json, |s| fleet_info(&path, &fleet, s))

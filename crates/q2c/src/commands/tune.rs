@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault>
         if plan.jobs.len() > 1 {
             return over_jobs::run(plan, None, Some(folder), &limits, stop);
         }
-        let outcome = tune_job(plan, None, &TuneFolder::Existing(folder), None, stop)?;
+        let outcome = tune_job_count(plan, None, &TuneFolder::Existing(folder), None, stop)?;
         return end_tuned(outcome, &limits);
     }
     let program = program::record_or_read(args, stop)?;
@@ -79,7 +79,7 @@ fn start_run(
         return over_jobs::run(spec, scratch, None, &limits, stop);
     }
     let out = spec.workload.run.out.clone();
-    let outcome = tune_job(spec, scratch, &TuneFolder::New(&out), program, stop)?;
+    let outcome = tune_job_count(spec, scratch, &TuneFolder::New(&out), program, stop)?;
     end_tuned(outcome, &limits)
 }
 
@@ -130,9 +130,9 @@ pub(crate) fn calibration_store() -> Option<Store> {
 }
 
 enum TuneFolder<'a> {
-    /// A new run folder in this folder.
+    /// A new run folder in this folder for runs.
     New(&'a Path),
-    /// A new part with this name inside the folder of a larger run.
+    /// A new folder with this name inside the run folder of several numbers of jobs.
     Part(&'a RunDir, String),
     Existing(&'a Path),
 }
@@ -141,22 +141,23 @@ impl TuneFolder<'_> {
     fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Fault> {
         match self {
             TuneFolder::New(runs) => Ok(RunDir::create(runs, "tune", spec, identity)?),
-            TuneFolder::Part(whole, name) => Ok(whole.create_part(name, spec, identity)?),
+            TuneFolder::Part(run, name) => Ok(run.create_part(name, spec, identity)?),
             TuneFolder::Existing(path) => run_folder::resume(path, identity),
         }
     }
 }
 
 struct TuneOutcome {
-    /// The result, which the folder also has, and the state of the run; or why there is none.
+    /// The result, which is also in the folder, and the state of the run; or the fault.
     pub outcome: Result<(TuneResult, RunState), Fault>,
     pub bench: Workbench,
     pub json: bool,
     pub folder: PathBuf,
 }
 
-/// Runs a job, and writes result and page into its folder. An error means that there is no folder.
-fn tune_job(
+/// Tunes with one number of jobs, and writes result and page into the folder that `place` names. An
+/// error means that there is no folder. With a `program` the folder gets its recording.
+fn tune_job_count(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
     place: &TuneFolder<'_>,
@@ -184,7 +185,7 @@ fn tune_job(
     let folder = place.open(&spec, &identity)?;
     let path = run_folder::announce(&folder);
     if let Some(program) = program {
-        program.keep(&folder)?;
+        program.copy_into(&folder)?;
     }
     Ok(TuneOutcome {
         outcome: tune_in_folder(folder, &spec, &bench, stop),

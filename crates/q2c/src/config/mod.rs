@@ -32,31 +32,32 @@ pub(crate) struct ConfigArgs {
     pub no_config: bool,
 }
 
-/// What this process took from the file, in the form of such a file. Like the arguments it belongs
-/// to the command line, and it is stored in the folder of the run.
+/// The targets and settings that this process took from the configuration file, as text of such a
+/// file. Like the arguments, the text is stored in the folder of the run.
 static APPLIED: OnceLock<String> = OnceLock::new();
 
-/// What the command took from the file. `None` if it took nothing, or resumes a run, whose settings
-/// come from its plan.
+/// The targets and settings that the command took from the file. `None` if it took nothing, or
+/// resumes a run, whose settings come from the run's plan.
 pub(crate) fn applied_text() -> Option<&'static str> {
     APPLIED.get().map(String::as_str)
 }
 
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// The words themselves are wrong, or ask for help.
+    /// The parser refused the arguments, or they ask for help or the version.
     Words(clap::Error),
-    /// The file is wrong, or lacks a name.
+    /// The configuration file is wrong, or lacks the `@NAME` of a target.
     File(Fault),
 }
 
+/// Parses the arguments twice: to learn the command, and then with the file's settings as defaults.
 pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
     let (typed, cli) = parse(Cli::command(), &arguments)?;
     let (command, options) = innermost_command(&typed);
-    let known = COMMANDS.iter().find(|known| known.command == command);
-    let mut before_own = arguments.iter().take_while(|word| *word != "--");
-    let names_target = before_own.any(|word| word.to_str().and_then(target_name).is_some());
-    if known.is_none() && !names_target {
+    let keys = COMMANDS.iter().find(|keys| keys.command == command);
+    let mut before_dashes = arguments.iter().take_while(|word| *word != "--");
+    let names_target = before_dashes.any(|word| word.to_str().and_then(target_name).is_some());
+    if keys.is_none() && !names_target {
         return Ok(cli);
     }
     let Some(config) = valid_config(&cli.config).map_err(CliError::File)? else {
@@ -66,7 +67,7 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
     let file = config.path.display().to_string();
     let targets = q2c_run::config::replace(&mut arguments, &config.targets, &file);
     let targets = targets.or_exit(Exit::Usage).map_err(CliError::File)?;
-    let settings = known.map_or(Vec::new(), |keys| applied_settings(&config, keys, options));
+    let settings = keys.map_or(Vec::new(), |keys| applied_settings(&config, keys, options));
     let path: Vec<&str> = command.split(' ').collect();
     let (_, cli) = parse(with_settings(Cli::command(), &path, &settings), &arguments)?;
     tell(&config, &targets, &settings);
@@ -98,17 +99,17 @@ fn innermost_command(matches: &ArgMatches) -> (String, &ArgMatches) {
 /// The settings that apply to a command: those of its options that were not typed.
 fn applied_settings<'a>(
     config: &'a Config,
-    known: &CommandKeys,
+    command: &CommandKeys,
     options: &ArgMatches,
 ) -> Vec<&'a Setting> {
-    let holds = |key: &str| {
+    let applies = |key: &str| {
         let typed = options.value_source(&id(key)) == Some(ValueSource::CommandLine);
         let resumed = is_resumed(options) && !has_key(LIMIT_KEYS, key);
         let in_job_file = is_given(options, "fio") && has_key(JOB_FILE_KEYS, key);
         !(typed || resumed || in_job_file)
     };
-    let keys = known.keys().filter(|key| holds(key));
-    keys.filter_map(|key| config.setting(known.command, key, has_key(SHARED_KEYS, key)))
+    let keys = command.keys().filter(|key| applies(key));
+    keys.filter_map(|key| config.setting(command.command, key, has_key(SHARED_KEYS, key)))
         .collect()
 }
 
@@ -220,8 +221,8 @@ fn id(key: &str) -> String {
 /// The parser with these settings as defaults of the options of one command.
 fn with_settings(command: Command, path: &[&str], settings: &[&Setting]) -> Command {
     match path.split_first() {
-        Some((name, rest)) => {
-            command.mut_subcommand(name, |subcommand| with_settings(subcommand, rest, settings))
+        Some((name, path)) => {
+            command.mut_subcommand(name, |subcommand| with_settings(subcommand, path, settings))
         }
         None => settings.iter().fold(command, |command, setting| {
             command.mut_arg(id(&setting.key), |arg| with_default(arg, setting))
@@ -231,8 +232,8 @@ fn with_settings(command: Command, path: &[&str], settings: &[&Setting]) -> Comm
 
 fn with_default(arg: Arg, setting: &Setting) -> Arg {
     // Defaults must live as long as the program.
-    let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
-    let texts: Vec<&str> = typed_texts(&arg, setting).into_iter().map(kept).collect();
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let texts: Vec<&str> = typed_texts(&arg, setting).into_iter().map(leak).collect();
     arg.default_values(texts)
 }
 
@@ -250,16 +251,16 @@ fn find_faults(config: &Config, program: &Command) -> Vec<SettingError> {
     let find = |setting| {
         COMMANDS
             .iter()
-            .find_map(|k| find_fault(setting, k, program))
+            .find_map(|keys| find_fault(setting, keys, program))
     };
     config.settings.iter().filter_map(find).collect()
 }
 
-fn find_fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<SettingError> {
-    if !known.takes(&setting.table, &setting.key) {
+fn find_fault(setting: &Setting, keys: &CommandKeys, program: &Command) -> Option<SettingError> {
+    if !keys.takes(&setting.table, &setting.key) {
         return None;
     }
-    let arg = option(program, known.command, &setting.key)?;
+    let arg = option(program, keys.command, &setting.key)?;
     let texts = typed_texts(arg, setting);
     let mut texts = texts.iter().enumerate();
     let (nth, reason) = texts.find_map(|(nth, text)| Some((nth, refusal(arg, text)?)))?;
@@ -277,15 +278,15 @@ fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg>
     arguments.find(|arg| arg.get_long() == Some(key))
 }
 
-/// Why an option refuses a value; `None` if it takes it.
+/// The reason for which a parser with this option alone refuses a value; `None` if it accepts it.
 fn refusal(arg: &Arg, text: &str) -> Option<String> {
     let parser: ValueParser = arg.get_value_parser().clone();
-    let mut alone = Arg::new("value").long("value").value_parser(parser);
+    let mut copy = Arg::new("value").long("value").value_parser(parser);
     if let Some(delimiter) = arg.get_value_delimiter() {
-        alone = alone.action(ArgAction::Append).value_delimiter(delimiter);
+        copy = copy.action(ArgAction::Append).value_delimiter(delimiter);
     }
     let line = ["value".to_owned(), format!("--value={text}")];
-    let error = Command::new("value").arg(alone).try_get_matches_from(line);
+    let error = Command::new("value").arg(copy).try_get_matches_from(line);
     let error = error.err()?;
     if let Some(source) = error.source() {
         return Some(source.to_string());
@@ -297,13 +298,13 @@ fn refusal(arg: &Arg, text: &str) -> Option<String> {
     Some(format!("expected {names}, found `{text}`"))
 }
 
-/// The keys of the table for all commands.
+/// The keys of `[defaults]`, the table for all commands.
 const SHARED_KEYS: &str = "out cpus seed bs seconds budget";
 const REPLAY_KEYS: &str = "out cpus seed trials submitters max-lateness";
 /// The keys of commands whose result can be checked against limits. A resumed run takes only these,
 /// since it keeps its own settings.
 const LIMIT_KEYS: &str = "fail-if baseline";
-/// The keys that are ignored with a fio job file, which states them itself.
+/// The keys that are ignored with a fio job file, since that file sets them.
 const JOB_FILE_KEYS: &str = "cpus bs seconds warm-up jobs depth method";
 
 fn has_key(list: &str, key: &str) -> bool {
@@ -313,7 +314,7 @@ fn has_key(list: &str, key: &str) -> bool {
 struct CommandKeys {
     /// The words of the command, such as `poll tune-kernel`.
     command: &'static str,
-    /// Its keys, in several lists.
+    /// Lists of keys, separated by spaces. Commands share some of the lists.
     lists: &'static [&'static str],
 }
 
@@ -324,7 +325,7 @@ const fn command_keys(command: &'static str, lists: &'static [&'static str]) -> 
 const TUNE_KEYS: &str = "trials jobs think policy rule period objective min-iops max-p99 max-cpu";
 const BENCH_KEYS: &str = "trials jobs depth method warm-up precision rating";
 
-/// The commands with their keys. A command of one word has a table of that name.
+/// The commands with their keys. Those with a key other than `out` and `seed` have an own table.
 const COMMANDS: &[CommandKeys] = &[
     command_keys("tune", &[SHARED_KEYS, TUNE_KEYS, LIMIT_KEYS]),
     command_keys("bench", &[SHARED_KEYS, BENCH_KEYS, LIMIT_KEYS]),
@@ -345,10 +346,10 @@ fn tables() -> Vec<ConfigTable> {
         name: DEFAULTS,
         keys: SHARED_KEYS.split(' ').collect(),
     };
-    let commands = COMMANDS.iter().filter(|known| known.has_table());
-    let tables = commands.map(|known| ConfigTable {
-        name: known.command,
-        keys: known.keys().collect(),
+    let commands = COMMANDS.iter().filter(|command| command.has_table());
+    let tables = commands.map(|command| ConfigTable {
+        name: command.command,
+        keys: command.keys().collect(),
     });
     std::iter::once(shared).chain(tables).collect()
 }

@@ -40,18 +40,18 @@ fn failure(text: &str, arguments: &str) -> String {
 #[test]
 fn every_key_is_an_option_of_its_command() {
     let program = Cli::command();
-    for known in COMMANDS {
-        for key in known.keys() {
-            let option = option(&program, known.command, key);
-            let option = option.unwrap_or_else(|| panic!("{} {key}", known.command));
+    for command in COMMANDS {
+        for key in command.keys() {
+            let option = option(&program, command.command, key);
+            let option = option.unwrap_or_else(|| panic!("{} {key}", command.command));
             assert_eq!(option.get_id().as_str(), id(key));
             assert!(option.get_action().takes_values(), "{key}");
         }
     }
-    let bench = COMMANDS.iter().find(|known| known.command == "bench");
+    let bench = COMMANDS.iter().find(|command| command.command == "bench");
     let keys: Vec<&str> = bench.unwrap().keys().collect();
-    let known = JOB_FILE_KEYS.split(' ').all(|key| keys.contains(&key));
-    assert!(known, "{keys:?}");
+    let are_known = JOB_FILE_KEYS.split(' ').all(|key| keys.contains(&key));
+    assert!(are_known, "{keys:?}");
 }
 
 #[test]
@@ -100,19 +100,19 @@ fn names_of_targets_are_replaced() {
 /// A mistake is reported by its place and key in the file, never by an option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
-    let is_faulty = |text: &str, expected: &str| {
+    let assert_fault = |text: &str, expected: &str| {
         let message = failure(text, "tune sim:1ms");
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains("--seconds"), "{message}");
     };
     let seconds = "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s";
-    is_faulty("[tune]\nseconds = \"2 parsecs\"\n", seconds);
+    assert_fault("[tune]\nseconds = \"2 parsecs\"\n", seconds);
     let trials = "line 2, column 10: tune.trials: 0 is not in 1..=1000";
-    is_faulty("[tune]\ntrials = 0\n", trials);
+    assert_fault("[tune]\ntrials = 0\n", trials);
     let sizes = "[defaults]\nbs = [\"4k\",\n  \"x\"]\n";
-    is_faulty(sizes, "line 3, column 3: defaults.bs: ");
+    assert_fault(sizes, "line 3, column 3: defaults.bs: ");
     let key = "line 2, column 1: expected a key of [tune], one of out, cpus,";
-    is_faulty("[tune]\nallow-write = \"/dev/sda\"\n", key);
+    assert_fault("[tune]\nallow-write = \"/dev/sda\"\n", key);
     let many = failure("[x]\n[y]\n[z]\n", "runs");
     assert!(many.ends_with("; 2 more are told by q2c doctor"), "{many}");
 }

@@ -25,25 +25,25 @@ fn two_files() -> Place {
     const NOTE: u32 = 0x400 << 16;
     let mut note = record(0, 0, 0, 0, 0);
     note[28..32].copy_from_slice(&NOTE.to_le_bytes());
-    note[46..48].copy_from_slice(&16u16.to_le_bytes());
+    note[46..48].copy_from_slice(&16u16.to_le_bytes()); // the payload's length
     note.extend(b"db\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
-    let (mut events, mut ends) = (Vec::new(), Vec::new());
+    let (mut events, mut completions) = (Vec::new(), Vec::new());
     for n in 0..10u64 {
-        for (action, after) in [(1, 0), (4, 10), (7, 30)] {
-            events.push((n * 50 + after, action, n * 64));
+        for (action, after_us) in [(1, 0), (4, 10), (7, 30)] {
+            events.push((n * 50 + after_us, action, n * 64));
         }
-        ends.extend(record(2, n as u32 + 1, n * 50 + 100, 8, n * 64));
+        completions.extend(record(2, n as u32 + 1, n * 50 + 100, 8, n * 64));
     }
     events.sort_unstable();
     let numbered = (1u32..).zip(events);
     let queued = numbered.flat_map(|(n, (us, action, sector))| record(0, n, us, action, sector));
-    let first: Vec<u8> = note.into_iter().chain(queued).collect();
-    let folder = Place::with_file("nvme0n1.blktrace.0", first);
-    folder.put("nvme0n1.blktrace.2", ends);
+    let file_0: Vec<u8> = note.into_iter().chain(queued).collect();
+    let folder = Place::with_file("nvme0n1.blktrace.0", file_0);
+    folder.put("nvme0n1.blktrace.2", completions);
     folder
 }
 
-fn check(result: &Value) {
+fn check_figures(result: &Value) {
     let figure = |pointer: &str| number(result, pointer);
     assert_eq!(result["schema"], "q2c.analyze/1");
     assert_eq!(figure("/requests"), 10.0);
@@ -80,7 +80,7 @@ fn check(result: &Value) {
 fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     let folder = two_files();
     let direct = folder.json("analyze nvme0n1 --json");
-    check(&direct);
+    check_figures(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
     let info = folder.done("trace import nvme0n1 --format blktrace --out t.parquet");
@@ -89,13 +89,13 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     let same = folder.done("diff t.parquet t.parquet");
     has_words(&same, "▸ Single values, which tell nothing apart\n");
     let imported = folder.json("analyze t.parquet --json");
-    check(&imported);
+    check_figures(&imported);
     for part in split("stages groups in_flight seeks bottleneck activity unmatched") {
         assert_eq!(imported[part], direct[part], "{part}");
     }
 }
 
-/// Reads of two processes; those of one are analysed as if the others did not exist.
+/// Two processes read. The reads of one are analysed as if the other process did not exist.
 #[test]
 fn one_process_is_analysed_alone() {
     let folder = Place::new();
@@ -190,7 +190,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
 /// Writes a trace of 259:0, which had four queues of two CPUs each, and of 8:0, whose queues the
 /// trace does not state. On 259:0 CPU 0 reads 300 times and CPU 2 100 times, each in its own queue.
 /// CPU 4 writes 60 times, 15 of them in queue 3, which is not its own.
-fn queued(path: &Path) {
+fn write_queued(path: &Path) {
     let map = ["device.259:0.queues", "0:0-1 1:2-3 2:4-5 3:6-7"].map(str::to_owned);
     let meta = TraceMeta {
         facts: [map.into()].into(),
@@ -223,12 +223,12 @@ fn queued(path: &Path) {
     writer.finish().unwrap();
 }
 
-/// Over all queues neither direction is even. By the map from CPUs to queues, all reads are where
-/// they belong, but 15 of 60 writes are not.
+/// Neither direction is spread evenly over all queues. By the map from CPUs to queues, all reads
+/// are in the right queue, but 15 of 60 writes are not.
 #[test]
 fn queues_by_device_and_direction() {
     let folder = Place::new();
-    queued(&folder.path().join("t.parquet"));
+    write_queued(&folder.path().join("t.parquet"));
     let result = folder.json("analyze t.parquet --json");
     let [known, unknown] = ["259:0", "8:0"].map(|name| entry(&result, "queues", "device", name));
     assert_eq!(known["queues"], json!(4));
@@ -274,8 +274,8 @@ fn a_start_and_a_latency_are_no_stages() {
     }
 }
 
-/// A trace of many processes, some with names longer than a kernel's. The result has a limited
-/// number of groups and lengths of names, and says what is left out.
+/// A trace of many processes, one with a name longer than any kernel's. The result has a limited
+/// number of groups, cuts the name, and says what it leaves out.
 #[test]
 fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     const PROCESSES: u32 = 10_000;
@@ -284,12 +284,12 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
     let device = DevId { major: 8, minor: 0 };
     let record = |n: u32| {
-        let at = u64::from(n) * 1_000;
-        let new = IoRecord::new(at, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
+        let ns = u64::from(n) * 1_000;
+        let new = IoRecord::new(ns, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
         let long = (n == 0).then(|| "x".repeat(5 << 20));
         IoRecord {
-            submit_ns: Some(Nanos(at)),
-            reap_ns: Some(Nanos(at + 500)),
+            submit_ns: Some(Nanos(ns)),
+            reap_ns: Some(Nanos(ns + 500)),
             pid: Some(n),
             comm: long.or_else(|| Some(format!("process {n}"))),
             ..new

@@ -2,15 +2,15 @@
 
 use crate::program::*;
 
-fn bench(more: &str) -> Finished {
+fn bench(more: &str) -> CommandOutcome {
     let short = "--seconds 1 --warm-up 0.25 --trials 2";
     Place::new().q2c(format!("bench {more} {short}"))
 }
 
 fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value {
     let mut cells = result.list("cells").iter();
-    let mine = |c: &&Value| c["method"] == method && c["jobs"] == jobs && c["depth"] == depth;
-    let cell = cells.find(mine);
+    let is_cell = |c: &&Value| c["method"] == method && c["jobs"] == jobs && c["depth"] == depth;
+    let cell = cells.find(is_cell);
     cell.unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
@@ -83,7 +83,7 @@ fn a_device_has_the_times_of_a_recording() {
     // The mean of 10,000 draws of 1 or 3 ms is 2 ms, with a standard error of 10 us.
     assert_near(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
     assert_near(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
-    let again = format!("report {} --html again.html", folder.run().display());
+    let again = format!("report {} --html again.html", folder.only_run().display());
     folder.done(again);
     has_words(&folder.text("again.html"), "U2C of 500 recorded I/Os");
     let cases = [
@@ -179,8 +179,8 @@ fn a_run_can_be_drawn_again() {
     let printed = folder.q2c(format!("bench sim:5ms --jobs 1,2 {short}"));
     let printed = printed.done();
     has_words(&printed, "4 KiB randread, depth 1 | KIOPS/core");
-    let result = folder.json(format!("report {} --json", folder.run().display()));
-    let Reports { table, csv, page } = folder.reports(folder.run(), &result);
+    let result = folder.json(format!("report {} --json", folder.only_run().display()));
+    let Reports { table, csv, page } = folder.reports(folder.only_run(), &result);
     assert_eq!(table, printed);
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 1 + result.list("cells").len());
@@ -190,9 +190,9 @@ fn a_run_can_be_drawn_again() {
     has_words(&page, "Over the number of jobs | sim:5ms interrupt");
 }
 
-/// A job with eight requests in flight sleeps for its oldest one. Others that complete meanwhile
-/// never slept. The miss rate covers them all, and the share that slept is printed with it. At
-/// depth 1 all sleep, and no share is printed.
+/// A job with eight requests in flight sleeps for the oldest request. Requests that complete
+/// meanwhile never slept. The miss rate covers all requests, and the share that slept is printed
+/// with it. At depth 1 all requests sleep, and no share is printed.
 #[test]
 fn a_miss_rate_says_how_many_ios_slept() {
     let device = "sim:2ms,servers=8 --method hybrid:fixed:1ms --depth 1,8";
@@ -237,6 +237,6 @@ fn of_very_many_points_not_all_are_measured() {
     assert_eq!(job_counts, (1..=201).collect::<Vec<u64>>());
     let warnings = result.list("warnings");
     assert!(warnings.iter().any(|w| w["id"] == "search-cut"));
-    let report = folder.q2c(format!("report {}", folder.run().display()));
+    let report = folder.q2c(format!("report {}", folder.only_run().display()));
     has_words(&report.done(), "193 of 201 points");
 }

@@ -16,7 +16,7 @@ fn result(options: &str) -> Value {
 
 /// Checks a figure, allowing for the I/Os at the edges of a trial.
 #[track_caller]
-fn about(value: f64, wanted: f64) {
+fn assert_about(value: f64, wanted: f64) {
     assert_near(value, wanted, 0.005);
 }
 
@@ -33,13 +33,13 @@ fn a_background_takes_its_share_of_the_device() {
     assert_eq!(cells(&result)[0]["background_jobs"], Value::Null);
     assert_eq!(cells(&result)[1]["background"], text);
     let shares = [(200.0, 0.0), (100.0, 100.0), (50.0, 150.0)];
-    for (cell, (job_iops, others)) in cells(&result).iter().zip(shares) {
-        about(number(cell, "/iops/median"), job_iops);
-        if others == 0.0 {
+    for (cell, (job_iops, other_iops)) in cells(&result).iter().zip(shares) {
+        assert_about(number(cell, "/iops/median"), job_iops);
+        if other_iops == 0.0 {
             continue;
         }
-        about(number(cell, "/background_jobs/iops/median"), others);
-        about(number(cell, "/background_jobs/alone_iops/median"), 200.0);
+        assert_about(number(cell, "/background_jobs/iops/median"), other_iops);
+        assert_about(number(cell, "/background_jobs/alone_iops/median"), 200.0);
         assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
         // The job has one of eight CPUs, and its background another one.
         assert_eq!(cell["background_jobs"]["shares_cpus"], false);
@@ -56,8 +56,8 @@ fn phases_are_parts_of_one_trial() {
     assert_eq!(result["job"]["phases"], true);
     assert_eq!(cells(&result).len(), 2);
     // A phase has one slice of warm-up and four counted ones; the second follows the first.
-    for (cell, (iops, begin)) in cells(&result).iter().zip([(200.0, 0.0), (100.0, 1.25)]) {
-        about(number(cell, "/iops/median"), iops);
+    for (cell, (iops, begin_s)) in cells(&result).iter().zip([(200.0, 0.0), (100.0, 1.25)]) {
+        assert_about(number(cell, "/iops/median"), iops);
         let courses = cell.list("courses");
         assert_eq!(courses.len(), 2, "{cell:#}");
         let course = courses[0].as_array().unwrap();
@@ -65,10 +65,10 @@ fn phases_are_parts_of_one_trial() {
         assert_eq!(course[0]["counted"], false);
         assert_eq!(course[1]["counted"], true);
         // A slice ends with the I/O in flight at its end.
-        let at = number(&course[0], "/begin_s");
-        assert!((begin..begin + 0.005).contains(&at), "{at} {begin}");
+        let begun = number(&course[0], "/begin_s");
+        assert!((begin_s..begin_s + 0.005).contains(&begun), "{begun}");
         let background = number(&course[2], "/background_iops");
-        assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
+        assert_eq!(background > 0.0, begin_s > 0.0, "{course:#?}");
         assert!(background.is_sign_positive(), "{course:#?}");
     }
 }
@@ -83,8 +83,8 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     let printed = folder.done(bench);
     has_words(&unwrapped(&printed), "effective sleep 2.00 ms, slept");
     has_words(&printed, "lead:");
-    let result = folder.json(format!("report {} --json", folder.run().display()));
-    let Reports { table, csv, page } = folder.reports(folder.run(), &result);
+    let result = folder.json(format!("report {} --json", folder.only_run().display()));
+    let Reports { table, csv, page } = folder.reports(folder.only_run(), &result);
     assert_eq!(table, printed);
     for (cell, asked) in cells(&result)[2..].iter().zip([2e6, 2e6, 9e6, 9e6]) {
         let effective = number(cell, "/effective_sleep_ns/median");

@@ -3,7 +3,7 @@
 use crate::program::*;
 use q2c_testkit::random_mib;
 
-fn with(folder: &Place, job: &str, more: &str) -> Finished {
+fn run_job(folder: &Place, job: &str, more: &str) -> CommandOutcome {
     folder.put("job.fio", job);
     folder.q2c(format!("bench --fio job.fio --trials 1 {more}"))
 }
@@ -16,7 +16,7 @@ fn sections_are_the_points_and_flags_win() {
     let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
            [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
     let device = "sim:5ms,servers=2 --engine sim:5ms,servers=2";
-    let result = with(&folder, job, &format!("{device} --json")).json();
+    let result = run_job(&folder, job, &format!("{device} --json")).json();
     let cells = result.list("cells");
     assert_eq!(cells.len(), 2, "{result:#}");
     for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
@@ -36,7 +36,7 @@ fn a_file_with_a_real_target() {
     target.unwrap().sync_all().unwrap();
     let job = "[j]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=target\nbs=8k\niodepth=4\nsize=75%\nruntime=1\n\
                cpus_allowed=0\ngroup_reporting\n";
-    let ended = with(&folder, job, "--json");
+    let ended = run_job(&folder, job, "--json");
     let remarks = "job.fio, line 11: group_reporting | job.fio, line 10: cpus_allowed";
     has_words(&ended.stderr, remarks);
     let result = ended.json();
@@ -46,9 +46,9 @@ fn a_file_with_a_real_target() {
     assert_eq!((&cell["bs"], &cell["depth"]), (&8192.into(), &4.into()));
     assert_eq!(result["job"]["cpus"], json!([0]));
     assert_eq!(result["job"]["span"], 786_432, "three quarters of 1 MiB");
-    let kept = folder.text(folder.run().join("job.fio"));
+    let kept = folder.text(folder.only_run().join("job.fio"));
     assert_eq!(kept, job, "the file is kept");
-    with(&folder, &job.replace("75%", "2m"), "").refused(5, "2097152 bytes | 1048576");
+    run_job(&folder, &job.replace("75%", "2m"), "").refused(5, "2097152 bytes | 1048576");
 }
 
 #[test]
@@ -65,10 +65,10 @@ fn what_cannot_be_run_is_named_with_its_line() {
         ("ioengine\nbssplit\n", "line 6: ioengine | line 7: bssplit"),
         ("[b\n", "line 6 | expected a name"),
     ] {
-        with(&folder, &format!("{plain}{more}"), "sim:5ms").refused(3, phrases);
+        run_job(&folder, &format!("{plain}{more}"), "sim:5ms").refused(3, phrases);
     }
     let refused = folder.q2c("bench --fio nowhere.fio");
     refused.refused(3, "nowhere.fio | No such file");
-    with(&folder, plain, "").refused(2, "name a file or a block device");
+    run_job(&folder, plain, "").refused(2, "name a file or a block device");
     assert!(!folder.path().join("runs").exists(), "nothing was begun");
 }

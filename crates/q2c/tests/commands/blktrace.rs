@@ -14,7 +14,7 @@ pub(crate) struct BlktraceRecord {
 }
 
 impl BlktraceRecord {
-    /// The record of the event, with this sequence number and no payload.
+    /// The record of the event by process 42, with this sequence number and no payload.
     pub(crate) fn record(&self, sequence: u32) -> Vec<u8> {
         let mut record = Vec::new();
         record.extend(0x6561_7407_u32.to_le_bytes());

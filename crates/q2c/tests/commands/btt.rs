@@ -17,11 +17,11 @@ fn trace() -> Vec<BlktraceRecord> {
             .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
-    let mut at = 1000;
+    let mut start_ns = 1000;
     for n in 0..5000u64 {
-        at += 10_000 + random(90_000);
+        start_ns += 10_000 + random(90_000);
         let first = BlktraceRecord {
-            ns: at,
+            ns: start_ns,
             cpu: random(2) as u32,
             action: 1,
             category: 1 + random(2) as u32,
@@ -29,20 +29,20 @@ fn trace() -> Vec<BlktraceRecord> {
             bytes: 4096,
             device: (8, 0),
         };
-        let carried = n % 5 == 0;
-        let whole = if carried { 8192 } else { 4096 };
-        let mut then = at;
-        let mut step = |action: u32, bytes: u32, most: u64| {
-            then += 1 + random(most);
+        let is_merged = n % 5 == 0;
+        let bytes = if is_merged { 8192 } else { 4096 };
+        let mut now_ns = start_ns;
+        let mut step = |action: u32, bytes: u32, most_ns: u64| {
+            now_ns += 1 + random(most_ns);
             BlktraceRecord {
-                ns: then,
+                ns: now_ns,
                 action,
                 bytes,
                 ..first
             }
         };
         events.extend([first, step(4, 4096, 3000), step(12, 4096, 2000)]);
-        if carried {
+        if is_merged {
             let second = BlktraceRecord {
                 sector: first.sector + 8,
                 ..step(1, 4096, 1000)
@@ -55,13 +55,13 @@ fn trace() -> Vec<BlktraceRecord> {
                 },
             ]);
         }
-        events.extend([step(7, whole, 20_000), step(8, whole, 300_000)]);
+        events.extend([step(7, bytes, 20_000), step(8, bytes, 300_000)]);
     }
     events
 }
 
 /// The stages that btt prints for all devices: minimum, mean and maximum in s, and the number.
-fn by_btt(folder: &Path) -> BTreeMap<String, [f64; 4]> {
+fn btt_stages(folder: &Path) -> BTreeMap<String, [f64; 4]> {
     let run = |program: &str, arguments: &[&str]| {
         let done = Command::new(program)
             .current_dir(folder)
@@ -101,7 +101,7 @@ fn means_extremes_and_counts_agree_with_btt() {
     for cpu in 0..2 {
         folder.put(format!("sda.blktrace.{cpu}"), file(&events, cpu));
     }
-    let theirs = by_btt(folder.path());
+    let theirs = btt_stages(folder.path());
     let ours: Value = folder.json("analyze sda --json");
     assert_eq!(ours["unmatched"], serde_json::json!({}));
     for stage in ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C"] {

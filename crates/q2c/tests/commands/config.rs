@@ -16,18 +16,18 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
             "[targets]\nslow = \"sim:1ms\"\n\n[defaults]\nout = \"kept\"\nseconds = \"200ms\"\n\n[bench]\nmethod = \"poll\"\n\
              trials = 3\nwarm-up = \"200ms\"\nfail-if = \"iops>1\"\n",
         );
-        let said = run_q2c(&below, "bench @slow --trials 2");
-        assert_eq!(said.code, 7, "{}", said.stderr);
-        has_words(&said.stderr, "limit iops>1: broken by");
-        let mut lines = said.stderr.lines();
+        let first = run_q2c(&below, "bench @slow --trials 2");
+        assert_eq!(first.code, 7, "{}", first.stderr);
+        has_words(&first.stderr, "limit iops>1: broken by");
+        let mut lines = first.stderr.lines();
         let from_line = lines.find(|line| line.starts_with("from ")).unwrap();
-        for (word, there) in [
+        for (word, is_told) in [
             ("@slow = sim:1ms", true),
             ("defaults.seconds = 200ms", true),
             ("bench.method = poll", true),
             ("trials", false),
         ] {
-            assert_eq!(from_line.contains(word), there, "{word}: {from_line}");
+            assert_eq!(from_line.contains(word), is_told, "{word}: {from_line}");
         }
         let run = only_in(&folder.path().join("kept"));
         let plan = "target = \"sim:1ms\" | seconds = 0.2 | trials = 2 | method = [\"poll\"]";
@@ -40,7 +40,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
         // `q2c runs` and `q2c report` use the same folder.
         let list = run_q2c(&below, "runs --json").json();
         assert_eq!(list.list("runs").len(), 1, "{list}");
-        assert_eq!(run_q2c(&below, "report").done(), said.stdout);
+        assert_eq!(run_q2c(&below, "report").done(), first.stdout);
 
         let elsewhere = tempfile::tempdir().unwrap();
         let kept = kept.to_str().unwrap();
@@ -124,10 +124,11 @@ fn a_strangers_file_is_not_obeyed() {
     folder.q2c("runs").refused(3, &said);
     folder.done("runs --config q2c.toml");
     folder.done("runs --no-config");
-    let behind = |user| {
+    let code_behind_sudo = |user| {
         let mut command = q2c_command(folder.path(), &["runs"]);
         let output = command.env("SUDO_UID", user).output();
         output.unwrap().status.code()
     };
-    assert_eq!((behind("65534"), behind("65533")), (Some(0), Some(3)));
+    assert_eq!(code_behind_sudo("65534"), Some(0));
+    assert_eq!(code_behind_sudo("65533"), Some(3));
 }

@@ -26,9 +26,9 @@ fn what_is_made_of_the_corpus() {
     let mut made: ArchiveFiles = inputs.map(|(n, text)| (n.clone(), text.clone())).collect();
     let folder = Place::new();
     write(&made, folder.path());
-    let results = of_results(&made);
+    let results = draw_results(&made);
     made.extend(results);
-    made.extend(of_lines(&folder.path().join("inputs")));
+    made.extend(run_lines(&folder.path().join("inputs")));
     if std::env::var_os("Q2C_ACCEPT").is_some() {
         return pack(&made, path);
     }
@@ -42,10 +42,10 @@ fn what_is_made_of_the_corpus() {
     diff.current_dir(folder.path());
     let output = diff.args(["-ruN", "-U1", "kept", "now"]).output().unwrap();
     let differences = String::from_utf8_lossy(&output.stdout);
-    let some: Vec<&str> = differences.lines().take(400).collect();
+    let first_lines: Vec<&str> = differences.lines().take(400).collect();
     panic!(
         "the corpus changed; Q2C_ACCEPT=1 accepts it:\n{}",
-        some.join("\n")
+        first_lines.join("\n")
     );
 }
 
@@ -58,7 +58,7 @@ fn write(files: &ArchiveFiles, folder: &Path) {
 }
 
 /// Draws each stored result in every form, and returns the texts by name.
-fn of_results(inputs: &ArchiveFiles) -> ArchiveFiles {
+fn draw_results(inputs: &ArchiveFiles) -> ArchiveFiles {
     let mut made = ArchiveFiles::new();
     let mut schemas = BTreeSet::new();
     for (path, text) in inputs {
@@ -82,16 +82,16 @@ fn of_results(inputs: &ArchiveFiles) -> ArchiveFiles {
         keep("facts", "json", json);
         match result.csv() {
             Ok(csv) => keep("facts", "csv", csv),
-            Err(none) => keep("looks", "csv", none.to_string()),
+            Err(reason) => keep("looks", "csv", reason.to_string()),
         }
         let screen = Screen::new(80, false);
         let document = result.document();
         keep("looks", "txt", document.text(screen));
-        let whole = Screen {
+        let verbose = Screen {
             verbose: true,
             ..Screen::new(160, false)
         };
-        keep("looks", "whole", document.text(whole));
+        keep("looks", "whole", document.text(verbose));
         keep("looks", "md", document.markdown());
         keep("looks", "page", text_of(&document.page().unwrap()));
     }
@@ -114,14 +114,14 @@ fn all_schemas() -> usize {
 /// The text of a page, one line per piece between tags, without scripts, styles and drawings.
 fn text_of(page: &str) -> String {
     let mut text = String::new();
-    let mut rest = page;
-    while let Some((piece, behind)) = rest.split_once('<') {
+    let mut unread = page;
+    while let Some((piece, tag)) = unread.split_once('<') {
         text += piece;
         text += "\n";
-        let hidden = ["script", "style", "svg"];
-        let hidden = hidden.iter().find(|tag| behind.starts_with(**tag));
-        let end = hidden.map_or(">".to_owned(), |tag| format!("</{tag}>"));
-        rest = behind.split_once(&end).map_or("", |(_, behind)| behind);
+        let hidden_tags = ["script", "style", "svg"];
+        let hidden = hidden_tags.iter().find(|name| tag.starts_with(**name));
+        let end = hidden.map_or(">".to_owned(), |name| format!("</{name}>"));
+        unread = tag.split_once(&end).map_or("", |(_, behind)| behind);
     }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(|line| format!("{line}\n")).collect()
@@ -129,7 +129,7 @@ fn text_of(page: &str) -> String {
 
 /// Runs the command lines one after the other in the folder of the inputs, and returns what they
 /// print.
-fn of_lines(folder: &Path) -> ArchiveFiles {
+fn run_lines(folder: &Path) -> ArchiveFiles {
     let lines = fs::read_to_string(folder.join("lines.txt")).unwrap();
     let (mut facts, mut looks) = (String::new(), String::new());
     for line in lines.lines() {

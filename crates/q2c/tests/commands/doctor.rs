@@ -25,9 +25,9 @@ fn checks_are_sorted_by_use() {
     let report = folder.json("doctor --json");
     let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
-    let first = |check: &Value| uses.iter().position(|word| check["uses"][0] == *word);
+    let first_use = |check: &Value| uses.iter().position(|word| check["uses"][0] == *word);
     let checks = report.list("checks");
-    assert!(checks.is_sorted_by_key(first));
+    assert!(checks.is_sorted_by_key(first_use));
     let ids = texts(&report, "checks", "id");
     for id in split("bpf btf tracefs scx ublk mkfs-ext4 spdk-program restore-pending") {
         assert!(ids.contains(&id), "{id} in {ids:?}");
@@ -102,29 +102,29 @@ impl LoopDisk {
         let folder = Place::new();
         let backing = folder.path().join("backing");
         fs::write(&backing, random_mib()).unwrap();
-        let made = Command::new("losetup")
+        let output = Command::new("losetup")
             .args(["--find", "--show"])
             .arg(&backing)
             .output();
-        let path = made.ok().filter(|made| made.status.success());
-        let path = path.map(|made| String::from_utf8(made.stdout).unwrap());
+        let path = output.ok().filter(|output| output.status.success());
+        let path = path.map(|output| String::from_utf8(output.stdout).unwrap());
         let Some(name) = path.and_then(|path| Some(path.trim().strip_prefix("/dev/")?.to_owned()))
         else {
             skip("no loop device");
             return None;
         };
         let queue = Path::new("/sys/block").join(&name).join("queue");
-        let kept = ["scheduler", "nr_requests", "nomerges", "wbt_lat_usec"].map(|name| {
+        let before = ["scheduler", "nr_requests", "nomerges", "wbt_lat_usec"].map(|name| {
             let file = queue.join(name);
             let text = fs::read_to_string(&file).unwrap_or_default();
             let chosen = text.split(['[', ']']).nth(1);
             let value = chosen.unwrap_or(text.trim()).to_owned();
             (file, value)
         });
-        let made = LoopDisk {
+        let disk = LoopDisk {
             folder,
             name,
-            before: kept.to_vec(),
+            before: before.to_vec(),
         };
         for (setting, value) in [
             ("scheduler", "mq-deadline"),
@@ -132,12 +132,12 @@ impl LoopDisk {
             ("iosched/read_expire", "333"),
             ("nomerges", "0"),
         ] {
-            if fs::write(made.setting(setting), value).is_err() {
+            if fs::write(disk.setting(setting), value).is_err() {
                 skip("no mq-deadline, or settings cannot be written");
                 return None;
             }
         }
-        Some(made)
+        Some(disk)
     }
 
     fn setting(&self, name: &str) -> PathBuf {
@@ -161,7 +161,7 @@ impl LoopDisk {
         format!("doctor --fix --only {ONLY} /dev/{name} --journal {journal} {more}")
     }
 
-    fn fix(&self, more: &str) -> Finished {
+    fn fix(&self, more: &str) -> CommandOutcome {
         self.folder.q2c(self.line(more))
     }
 
@@ -230,8 +230,8 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     let Some(disk) = LoopDisk::new() else { return };
     let before = disk.state();
     let [scheduler, merges] = ["scheduler", "nomerges"].map(|name| disk.setting(name));
-    let look = format!("cat {} {}; exit 3", scheduler.display(), merges.display());
-    let ended = disk.fix(&format!("-- sh -c '{look}'"));
+    let script = format!("cat {} {}; exit 3", scheduler.display(), merges.display());
+    let ended = disk.fix(&format!("-- sh -c '{script}'"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     // Standard output belongs to the command alone.
     assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
@@ -282,11 +282,11 @@ fn a_signal_is_passed_on_and_settings_are_put_back() {
 fn what_a_killed_fix_left_is_restored() {
     let Some(disk) = LoopDisk::new() else { return };
     let before = disk.state();
-    let (mut child, command) = disk.start("echo $$; exec sleep 600");
+    let (mut child, command_pid) = disk.start("echo $$; exec sleep 600");
     assert!(disk.is_fixed());
     child.kill().unwrap();
     child.wait().unwrap();
-    kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
+    kill_process(Pid::from_raw(command_pid).unwrap(), Signal::KILL).unwrap();
     assert!(disk.is_fixed());
     disk.restore();
     assert_eq!(disk.state(), before);

@@ -38,7 +38,7 @@ fn make_files(folder: &Place) {
     }
     folder.put("old/result.json", r#"{"schema": "q2c.replay/1"}"#);
     folder.put("planned/plan.toml", "seconds = \"many\"\n");
-    scale::run(folder.path(), 8);
+    scale::write_run(folder.path(), 8);
     folder.put("taken", "precious");
     folder.put("file", q2c_testkit::random_mib());
     folder.put("small", vec![7; 64 * 4096 - 1]);
@@ -79,13 +79,13 @@ fn every_error_says_what_to_do_next() {
     let before = (names(&folder), kept());
     let cases: Vec<&str> = refusals().collect();
     let wrong = std::thread::scope(|scope| {
-        let parts = cases.chunks(cases.len() / 4 + 1).map(|part| {
-            let wrong = part.iter().filter_map(|case| mismatch(&folder, case));
+        let threads = cases.chunks(cases.len() / 4 + 1).map(|chunk| {
+            let wrong = chunk.iter().filter_map(|case| mismatch(&folder, case));
             scope.spawn(|| wrong.collect::<Vec<String>>())
         });
-        let parts: Vec<_> = parts.collect();
-        let ended = parts.into_iter().map(|part| part.join().unwrap());
-        ended.collect::<Vec<_>>().concat()
+        let threads: Vec<_> = threads.collect();
+        let wrong = threads.into_iter().map(|thread| thread.join().unwrap());
+        wrong.collect::<Vec<_>>().concat()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let runs = folder.path().join("runs");
@@ -94,32 +94,32 @@ fn every_error_says_what_to_do_next() {
     assert_eq!((names(&folder), kept()), before);
 }
 
-/// What a command did instead of the expected refusal; `None` if it was refused as expected.
+/// The output of a command that was not refused as expected; `None` if it was.
 fn mismatch(folder: &Place, case: &str) -> Option<String> {
-    let (code, line, says) = refusal(case);
+    let (code, line, phrases) = refusal(case);
     let ended = folder.q2c(line);
     let stderr = &ended.stderr;
     let failed = |line: &&str| line.starts_with("q2c: failed to ");
     let once = stderr.lines().filter(failed).count() == 1;
     let last = stderr.lines().next_back().unwrap_or("");
-    let as_told = once
+    let is_expected = once
         && failed(&last)
         && (ended.code, ended.stdout.as_str()) == (code, "")
-        && says.iter().all(|said| last.contains(said))
+        && phrases.iter().all(|phrase| last.contains(phrase))
         && !stderr.contains("failed to failed");
-    (!as_told).then(|| format!("{case}: {} {}{stderr}", ended.code, ended.stdout))
+    (!is_expected).then(|| format!("{case}: {} {}{stderr}", ended.code, ended.stdout))
 }
 
 /// The parser accepts each suggested command: with `--help` it still checks all words.
 #[test]
 fn the_commands_that_errors_name_are_there() {
     let folder = Place::new();
-    let says = refusals().flat_map(|case| refusal(case).2);
-    for named in says.filter(|said| said.starts_with("q2c ")) {
-        let mut line = split(named);
+    let phrases = refusals().flat_map(|case| refusal(case).2);
+    for command in phrases.filter(|phrase| phrase.starts_with("q2c ")) {
+        let mut line = split(command);
         line.push("--help");
         let output = q2c_command(folder.path(), &line[1..]).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{named}: {stderr}");
+        assert!(output.status.success(), "{command}: {stderr}");
     }
 }

@@ -4,7 +4,7 @@ use crate::program::*;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Why no file system can be created and mounted here; `None` if one can.
+/// The reason why no file system can be created and mounted here; `None` if there is none.
 fn unable() -> Option<&'static str> {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -17,20 +17,20 @@ fn unable() -> Option<&'static str> {
     if !known.lines().any(|line| line.trim() == "ext4") {
         return Some("this kernel has no ext4");
     }
-    let made = ["/usr/sbin/mke2fs", "/sbin/mke2fs"];
-    let none = !made.iter().any(|program| Path::new(program).exists());
-    none.then_some("mke2fs is not installed")
+    let makers = ["/usr/sbin/mke2fs", "/sbin/mke2fs"];
+    let is_missing = !makers.iter().any(|program| Path::new(program).exists());
+    is_missing.then_some("mke2fs is not installed")
 }
 
 const SMALL: &str = "fs bench --fs ext4 --size 256m --file 1m --seconds 0.1 --warm-up 0.05";
 
-/// Loop devices that read and write a file in `folder`.
+/// The number of loop devices over a file in `folder`.
 fn loops_on(folder: &Path) -> usize {
     let disks = fs::read_dir("/sys/block").unwrap();
     let disks = disks.map(|disk| disk.unwrap().path());
     let file = |disk: PathBuf| fs::read_to_string(disk.join("loop/backing_file")).ok();
-    let on = |file: &String| file.starts_with(folder.to_str().unwrap());
-    disks.filter_map(file).filter(on).count()
+    let is_inside = |file: &String| file.starts_with(folder.to_str().unwrap());
+    disks.filter_map(file).filter(is_inside).count()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn points_ratios_and_all_reports() {
     let made = &result["file_systems"][0];
     assert_eq!(made["fs"], "ext4");
     assert_eq!(made["size_bytes"], (256 << 20));
-    let Reports { table, csv, .. } = folder.reports(folder.run(), &result);
+    let Reports { table, csv, .. } = folder.reports(folder.only_run(), &result);
     assert_eq!(csv.lines().count(), 1 + cells.len());
     has_words(&table, "IOPS, direct append of 4 KiB | ext4 same");
     assert_eq!(loops_on(folder.path()), 0);
@@ -126,7 +126,7 @@ fn the_built_in_mix_has_jobs_per_minute() {
     for cell in cells {
         assert!(cell["value"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
-    let table = folder.q2c(format!("report {}", folder.run().display()));
+    let table = folder.q2c(format!("report {}", folder.only_run().display()));
     let phrases = "jobs per minute of the built-in mix | 2 tasks";
     has_words(&table.done(), phrases);
 }
@@ -169,19 +169,19 @@ fn a_killed_run_leaves_no_device_and_no_mount() {
     let child = child.stderr(Stdio::null()).env("TMPDIR", folder.path());
     let mut child = child.spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
-    let until = |what: &str, done: &dyn Fn() -> bool| {
+    let wait_for = |what: &str, done: &dyn Fn() -> bool| {
         while !done() {
             assert!(Instant::now() < end, "{what}");
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    until("a device", &|| loops_on(folder.path()) == 1);
+    wait_for("a device", &|| loops_on(folder.path()) == 1);
     let runs = folder.path().join("runs");
     let has_run = || runs.read_dir().is_ok_and(|mut runs| runs.next().is_some());
-    until("a run folder", &has_run);
+    wait_for("a run folder", &has_run);
     child.kill().unwrap();
     child.wait().unwrap();
-    until("no device", &|| loops_on(folder.path()) == 0);
+    wait_for("no device", &|| loops_on(folder.path()) == 0);
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("q2c-ext4"), "{mounts}");
     folder.q2c("restore");

@@ -12,7 +12,7 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     let kept = folder.q2c(format!("bench sim:1ms {limits} {SHORT}"));
     assert_eq!(kept.code, 0, "{}", kept.stderr);
     has_words(&kept.stderr, "limit iops>1100: kept by 1 figure");
-    let early = folder.run();
+    let early = folder.only_run();
 
     let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
     let early = early.display();

@@ -132,19 +132,18 @@ fn a_view_takes_the_place_of_the_one_before() {
         })
         .collect();
     assert!(views.len() >= 3, "{text}");
-    for two in views.windows(2) {
-        let (view, wiped) = (two[0].1, two[1].0);
-        assert_eq!(view.lines().count(), wiped, "{view}");
-        assert!(wiped < 24, "{view}");
-        let plain = |line: &str| {
+    for ((_, view), (wiped_lines, _)) in views.iter().zip(&views[1..]) {
+        assert_eq!(view.lines().count(), *wiped_lines, "{view}");
+        assert!(*wiped_lines < 24, "{view}");
+        let width = |line: &str| {
             let mut parts = line.split('\u{1b}');
             let first = parts.next().unwrap_or("").chars().count();
             let more = parts.map(|part| part.split_once('m').map_or(0, |(_, r)| r.chars().count()));
             first + more.sum::<usize>()
         };
-        assert!(view.lines().all(|line| plain(line) <= 100), "{view}");
+        assert!(view.lines().all(|line| width(line) <= 100), "{view}");
     }
-    let last = views.last().unwrap().1;
+    let (_, last) = views.last().unwrap();
     has_words(last, "load: | process | least..most | Q2C from | IOPS");
 }
 

@@ -13,16 +13,16 @@ fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
     let folder = Place::new();
-    let said = folder.done(PUBLISHED);
-    assert_eq!(folder.done(PUBLISHED), said);
-    let result = strict_json(&said);
-    let near = |at: &Value, figure: &str, published: f64| {
-        let miss = |way: &str| (number(at, &format!("/{figure}/{way}")) - published).abs();
-        miss("t_over_t_minus_1").min(miss("one_minus"))
+    let printed = folder.done(PUBLISHED);
+    assert_eq!(folder.done(PUBLISHED), printed);
+    let result = strict_json(&printed);
+    let error = |setup: &Value, figure: &str, published: f64| {
+        let by = |gain: &str| (number(setup, &format!("/{figure}/{gain}")) - published).abs();
+        by("t_over_t_minus_1").min(by("one_minus"))
     };
     let four = setup(&result, "8c8p-4x2");
-    assert!(near(four, "gain_over_free_pct", 9.8) <= 5.0, "{four}");
-    assert!(near(four, "gain_over_worst_pct", 21.75) <= 5.0, "{four}");
+    assert!(error(four, "gain_over_free_pct", 9.8) <= 5.0, "{four}");
+    assert!(error(four, "gain_over_worst_pct", 21.75) <= 5.0, "{four}");
     assert_eq!(four["worst_is"], json!(["bunch"]));
     let one = setup(&result, "2c2p-1x2");
     let times = &one["c_time"];
@@ -70,8 +70,8 @@ fn speeds_come_from_a_file() {
 struct Spinner(std::process::Child);
 
 impl Spinner {
-    fn start_named(at: &std::path::Path, name: &str) -> Self {
-        let program = at.join(name);
+    fn start_named(folder: &std::path::Path, name: &str) -> Self {
+        let program = folder.join(name);
         fs::copy("/bin/sh", &program).expect("copy the shell");
         let spins = std::process::Command::new(program)
             .args(["-c", "while :; do :; done"])
@@ -91,8 +91,8 @@ impl Drop for Spinner {
 #[test]
 fn a_look_tells_who_polls_and_is_drawn_again() {
     let folder = Place::new();
-    let at = folder.path();
-    let _spinners = ["q2c-polls", "q2c-computes"].map(|name| Spinner::start_named(at, name));
+    let path = folder.path();
+    let _spinners = ["q2c-polls", "q2c-computes"].map(|name| Spinner::start_named(path, name));
     folder.put("hints.toml", "polling = ['q2c-pol*']\n");
     let watch = "place watch --json --hints hints.toml --window 300ms";
     let printed = folder.done(watch);

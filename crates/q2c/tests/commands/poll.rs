@@ -24,22 +24,22 @@ fn a_round_by_hand() {
     let sim = "poll sim three.trace --policy fixed:20us --policy fixed:29us";
     let how = "--warm-up 0 --measure 1100ms --wake-delay 2us --json";
     let result = folder.json(format!("{sim} {how}"));
-    let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
+    let (rounds, think_ns) = (10_000.0, 20_000.0 / 3.0);
     let clear = [
         ("poll", 30_000.0, 0.0),
         ("oracle", 1.0, 27_999.0),
         ("hybrid:fixed:sleep=20us", 8_000.0, 20_000.0),
     ];
-    for (name, polled, asked) in clear {
-        let got = method(&result, name);
-        assert_eq!(number(got, "/ios"), 3.0 * rounds);
-        assert_close(number(got, "/iops"), 3.0 / 110e-6);
-        assert_close(number(got, "/cpu_ns_per_io"), polled + thought);
-        assert_close(number(got, "/t_under"), polled / 30_000.0);
-        assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
-        assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
+    for (name, polled_ns, sleep_ns) in clear {
+        let row = method(&result, name);
+        assert_eq!(number(row, "/ios"), 3.0 * rounds);
+        assert_close(number(row, "/iops"), 3.0 / 110e-6);
+        assert_close(number(row, "/cpu_ns_per_io"), polled_ns + think_ns);
+        assert_close(number(row, "/t_under"), polled_ns / 30_000.0);
+        assert_eq!(number(row, "/effective_sleep_ns"), sleep_ns, "{name}");
+        assert_eq!(number(row, "/miss_rate"), 0.0, "{name}");
         // Percentiles are the middles of classes that are 1.6 % wide.
-        assert_near(number(got, "/p99_ns"), 30_000.0, 0.008);
+        assert_near(number(row, "/p99_ns"), 30_000.0, 0.008);
     }
     // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
     let late = method(&result, "hybrid:fixed:sleep=29us");
@@ -55,16 +55,16 @@ fn only_what_was_needed_is_told_as_assumed() {
     let folder = Place::with_file("times.csv", "at,took\n0,30\n40,30\n80,30\n");
     let whole = "at,took,kind,len\n0,30,read,4096\n40,30,read,4096\n80,30,read,4096\n";
     folder.put("whole.csv", whole);
-    let taken = |how: &str| {
+    let table = |how: &str| {
         let sim = format!("poll sim {how} --policy mean --unit us --format csv");
         unwrapped(&folder.done(sim))
     };
     let times = "times.csv --columns submit_ns=at,latency=took";
     let both = "requests without operation and length as reads of 4 KiB";
-    has_words(&taken(times), both);
-    let op = taken(&format!("{times} --op read"));
+    has_words(&table(times), both);
+    let op = table(&format!("{times} --op read"));
     has_words(&op, "requests without length as such of 4 KiB");
-    let none = taken("whole.csv --columns submit_ns=at,latency=took,op=kind,bytes=len");
+    let none = table("whole.csv --columns submit_ns=at,latency=took,op=kind,bytes=len");
     assert!(!none.contains("requests without"), "{none}");
 }
 
@@ -134,8 +134,8 @@ fn own_rules_stand_beside_the_others() {
     assert_eq!(windows(divided, "negative"), 0.0);
     let negative = "hybrid:rule:period=20ms,sleep=max - 31us";
     assert_eq!(windows(negative, "negative"), windows(negative, "all"));
-    let odd = ["negative", "undefined"].map(|key| windows(short, key));
-    assert_eq!(odd, [0.0, 0.0]);
+    let counts = ["negative", "undefined"].map(|key| windows(short, key));
+    assert_eq!(counts, [0.0, 0.0]);
     assert!(method(&result, "poll").get("windows").is_none());
 
     let said = folder.done(sim).replace("\n  ", " ");

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 const ROUNDS: u64 = 100;
 /// One in this many rounds has a flush after its read.
-const FLUSH: u64 = 10;
-/// Length of a round in the trace, us: Q2D 2, D2C 30, think time 8.
-const ROUND: u64 = 40;
-/// Additional time of a flush, us.
-const FLUSHING: u64 = 25;
+const FLUSH_EVERY: u64 = 10;
+/// Length of a round in the trace: Q2D 2 us, D2C 30 us, think time 8 us.
+const ROUND_US: u64 = 40;
+/// Time by which a flush lengthens its round.
+const FLUSH_US: u64 = 25;
 
 /// An event of blktrace at time `us`.
 fn event(us: u64, action: u32, sector: u64) -> BlktraceRecord {
@@ -35,16 +35,16 @@ fn rounds() -> Place {
     for round in 0..ROUNDS {
         let actions = [(1, 0), (4, 0), (12, 1), (7, 2), (8, 32)];
         events.extend(actions.map(|(action, after)| event(now + after, action, 64 * round)));
-        if round % FLUSH == 0 {
+        if round % FLUSH_EVERY == 0 {
             let flush = |us, action| BlktraceRecord {
                 category: 4,
                 bytes: 0,
                 ..event(us, action, 0)
             };
             events.extend([flush(now + 34, 1), flush(now + 54, 8)]);
-            now += FLUSHING;
+            now += FLUSH_US;
         }
-        now += ROUND;
+        now += ROUND_US;
     }
     events.push(event(now, 1, 64 * ROUNDS));
     let folder = Place::with_file("sda.blktrace.0", file(&events, 0));
@@ -52,8 +52,8 @@ fn rounds() -> Place {
     folder
 }
 
-/// From the first Q to the last C, us, without the think time of the last round.
-const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
+/// From the first Q to the last C, without the think time of the last round.
+const SPAN_US: u64 = ROUNDS * ROUND_US + ROUNDS / FLUSH_EVERY * FLUSH_US - 8;
 
 fn run(folder: &Path, command: &str, more: &str) -> Value {
     let line = format!("poll {command} block.parquet --json {more}");
@@ -69,7 +69,7 @@ fn a_trace_of_blktrace_is_swept() {
     for (sleep, late) in [(20, 0), (29, 1), (40, 12)] {
         let policy = format!("fixed:sleep={sleep}us");
         let cell = entry(&result, "cells", "policy", &policy);
-        let wall = (SPAN + ROUNDS * late) as f64 / 1e6;
+        let wall = (SPAN_US + ROUNDS * late) as f64 / 1e6;
         assert_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
         assert_eq!(number(cell, "/miss_rate"), f64::from(u8::from(late > 0)));
         assert_close(number(cell, "/t_over"), late as f64 / 30.0);
@@ -81,7 +81,7 @@ fn a_trace_of_blktrace_is_swept() {
     let input = &result["inputs"][0];
     assert_eq!(number(input, "/lanes"), 1.0);
     assert_eq!(number(input, "/ios"), 100.0);
-    assert_eq!(number(input, "/span_ns"), (SPAN * 1000) as f64);
+    assert_eq!(number(input, "/span_ns"), (SPAN_US * 1000) as f64);
     assert_eq!(input["latency_ns"], json!([30e3, 30e3, 30e3, 30e3, 30e3]));
     let taken = &input["taken_as"];
     let wanted = json!({

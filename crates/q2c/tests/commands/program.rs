@@ -20,7 +20,6 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with one file.
     pub(crate) fn with_file(name: &str, content: impl AsRef<[u8]>) -> Self {
         let folder = Place::new();
         folder.put(name, content);
@@ -37,7 +36,7 @@ impl Place {
     }
 
     /// Runs the words of a line. A word with blanks is put in single quotes.
-    pub(crate) fn q2c(&self, line: impl AsRef<str>) -> Finished {
+    pub(crate) fn q2c(&self, line: impl AsRef<str>) -> CommandOutcome {
         run_q2c(self.path(), line.as_ref())
     }
 
@@ -53,23 +52,21 @@ impl Place {
         self.q2c(line).json()
     }
 
-    /// Runs a command, and sends SIGINT once a line of its stderr contains this text. The returned
-    /// stderr starts after that line.
-    ///
-    /// What it prints on stdout must be short: it is read after the end of stderr.
-    pub(crate) fn interrupted(&self, line: &str, at: &str) -> Finished {
+    /// Runs a command, and sends SIGINT once a line of its stderr contains `text`. The returned
+    /// stderr starts after that line. The command's stdout must be short, since it is read last.
+    pub(crate) fn interrupted(&self, line: &str, text: &str) -> CommandOutcome {
         let mut command = q2c_command(self.path(), &words(line));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut lines = stderr.lines().map(Result::unwrap);
-        if lines.any(|line| line.contains(at)) {
+        if lines.any(|line| line.contains(text)) {
             kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         }
         let stderr: Vec<String> = lines.collect();
-        Finished {
+        CommandOutcome {
             stderr: stderr.join("\n"),
-            ..Finished::from(child.wait_with_output().unwrap())
+            ..CommandOutcome::from(child.wait_with_output().unwrap())
         }
     }
 
@@ -88,8 +85,7 @@ impl Place {
         fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    /// The folder of the only run.
-    pub(crate) fn run(&self) -> PathBuf {
+    pub(crate) fn only_run(&self) -> PathBuf {
         run_in(self.path())
     }
 
@@ -119,7 +115,6 @@ pub(crate) trait Lists {
 }
 
 impl Lists for Value {
-    /// The entries of an array.
     #[track_caller]
     fn list(&self, key: &str) -> &[Value] {
         let list = self[key].as_array();
@@ -136,28 +131,31 @@ pub(crate) fn skip(reason: &str) {
     q2c_testkit::skip(&test_name(), reason);
 }
 
+/// Runs a test like [`timed`], while no other test of `alone` or `waiting` runs.
 pub(crate) fn alone(body: impl Fn()) {
     q2c_testkit::run_timed_alone(&test_name(), body);
 }
 
+/// Runs a test about time, again if it fails while others use the machine.
 pub(crate) fn timed(body: impl Fn()) {
     q2c_testkit::run_timed(&test_name(), body);
 }
 
+/// Runs a test like [`timed`], which mostly waits, while no test of `alone` runs.
 pub(crate) fn waiting(body: impl Fn()) {
     q2c_testkit::run_timed_waiting(&test_name(), body);
 }
 
-pub(crate) struct Finished {
+pub(crate) struct CommandOutcome {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl From<Output> for Finished {
+impl From<Output> for CommandOutcome {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Finished {
+        CommandOutcome {
             code: output.status.code().unwrap_or(-1),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
@@ -165,7 +163,7 @@ impl From<Output> for Finished {
     }
 }
 
-impl Finished {
+impl CommandOutcome {
     #[track_caller]
     pub(crate) fn done(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
@@ -206,12 +204,12 @@ pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
     (lines, summary)
 }
 
-pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
+pub(crate) fn run_q2c(folder: &Path, line: &str) -> CommandOutcome {
     q2c(folder, &words(line))
 }
 
 /// Runs q2c in `folder`, which is also the user's home.
-pub(crate) fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
+pub(crate) fn q2c(folder: &Path, arguments: &[&str]) -> CommandOutcome {
     q2c_command(folder, arguments).output().unwrap().into()
 }
 
@@ -229,11 +227,11 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Starts a command, and also returns its stdout.
-pub(crate) fn spawn(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
+pub(crate) fn spawn(mut command: Command, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(err);
+        .stderr(stderr);
     let mut child = command.spawn().unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     (child, stdout)
@@ -275,8 +273,8 @@ pub(crate) fn refuses(cases: &[&str]) {
 #[track_caller]
 pub(crate) fn refuses_in(folder: &Path, cases: &[&str]) {
     for case in cases {
-        let (code, line, said) = refusal(case);
-        run_q2c(folder, line).refused(code, &said);
+        let (code, line, phrases) = refusal(case);
+        run_q2c(folder, line).refused(code, &phrases);
     }
 }
 
@@ -329,13 +327,13 @@ pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) {
 /// The address of a command's metrics, from its message on stderr.
 #[track_caller]
 pub(crate) fn read_address(stderr: &mut impl BufRead) -> String {
-    let mut said = String::new();
-    while !said.contains("/metrics") {
-        said.clear();
-        let read = stderr.read_line(&mut said).unwrap();
-        assert!(read > 0, "no address was said");
+    let mut line = String::new();
+    while !line.contains("/metrics") {
+        line.clear();
+        let read_bytes = stderr.read_line(&mut line).unwrap();
+        assert!(read_bytes > 0, "no address was said");
     }
-    let (_, address) = said.split_once("http://").unwrap();
+    let (_, address) = line.split_once("http://").unwrap();
     address.split_once('/').unwrap().0.to_owned()
 }
 

@@ -43,15 +43,15 @@ fn a_command_is_recorded() {
     let stderr = ended.stderr.clone();
     let info = ended.json();
     let facts = &info["meta"]["facts"];
-    let of_dd: u64 = facts["command_ios"].as_str().unwrap().parse().unwrap();
+    let dd_ios: u64 = facts["command_ios"].as_str().unwrap().parse().unwrap();
     let lost = number(&info, "/meta/lost");
-    assert!(of_dd as f64 + lost >= 390.0, "{info}");
-    let own_share = format!("{of_dd} of ");
+    assert!(dd_ios as f64 + lost >= 390.0, "{info}");
+    let own_share = format!("{dd_ios} of ");
     has_words(&stderr, &[&own_share, "--process dd takes them alone"]);
     // A read across two extents of the file is split in two. Other programs may read at the same
     // time.
-    let whole = number(&info, "/summary/sizes/32768");
-    assert!(whole + lost >= 390.0, "{info}");
+    let of_32k = number(&info, "/summary/sizes/32768");
+    assert!(of_32k + lost >= 390.0, "{info}");
     assert_eq!(info["meta"]["source"], "q2c trace record");
     assert_eq!(info["meta"]["clock"], "CLOCK_MONOTONIC");
     assert_eq!(info["meta"]["facts"]["command_status"], "0");
@@ -60,7 +60,7 @@ fn a_command_is_recorded() {
     assert!(trace.starts_with("runs/"), "{trace}");
     assert!(trace.ends_with("-record/trace.parquet"), "{trace}");
     let result = folder.json(format!("analyze {trace} --json"));
-    assert!(number(&result, "/stages/D2C/n") >= whole);
+    assert!(number(&result, "/stages/D2C/n") >= of_32k);
 
     let again = format!("trace record file --out {trace} --seconds 1");
     folder.q2c(&again).refused(2, "found an existing file");
@@ -100,9 +100,9 @@ fn without_capabilities_it_is_tracefs() {
     let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
     has_words(&stderr, &[lacking, "recording by tracefs"]);
     let info: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let whole = number(&info, "/summary/sizes/32768");
+    let of_32k = number(&info, "/summary/sizes/32768");
     let lost = number(&info, "/meta/lost");
-    assert!(whole <= 300.0 && whole + lost >= 290.0, "{info}");
+    assert!(of_32k <= 300.0 && of_32k + lost >= 290.0, "{info}");
     assert_eq!(info["meta"]["facts"]["capture"], "tracefs");
     let refused = &info["meta"]["facts"]["capture.bpf_refused"];
     has_words(refused.as_str().unwrap(), lacking);

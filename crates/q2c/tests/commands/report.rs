@@ -7,7 +7,7 @@ use crate::program::*;
 fn a_run_can_be_drawn_and_simulated_again() {
     let folder = Place::new();
     let table = folder.done("tune sim:50us --seconds 0.2 --trials 1");
-    let run = folder.run();
+    let run = folder.only_run();
     let file = run.join("result.json");
     let result = strict_json(&folder.text(&file));
     // The report prints the same table as tune, from the folder and from the file.
@@ -18,8 +18,8 @@ fn a_run_can_be_drawn_and_simulated_again() {
     assert_eq!(rows.len(), result.list("cells").len() + 1);
     let head = "jobs,bs_bytes,method,policy";
     assert!(rows[0].starts_with(head), "{}", drawn.csv);
-    let one = rows[1..].iter().all(|row| row.starts_with("1,4096,"));
-    assert!(one, "{}", drawn.csv);
+    let all_4k = rows[1..].iter().all(|row| row.starts_with("1,4096,"));
+    assert!(all_4k, "{}", drawn.csv);
     has_words(&drawn.page, "sim:50us | </html>");
     // An existing file is not overwritten.
     let again = folder.q2c(format!("report {} --html again.html", run.display()));
@@ -45,13 +45,13 @@ fn simulates_again(folder: &Place, run: &Path, result: &Value) {
     let sim = format!("poll sim {trace} --json --policy {policy}");
     let again = folder.json(format!("{sim} --cost {cost}"));
     let pairs = [(0, &sweep["poll"]), (1, &sweep["oracle"]), (2, swept)];
-    for (at, swept) in pairs {
-        let again = &again["methods"][at];
+    for (nth, swept) in pairs {
+        let again = &again["methods"][nth];
         for field in ["/iops", "/cpu_pct", "/effective_sleep_ns", "/p99_ns"] {
             let (a, b) = (number(again, field), number(swept, field));
             // A sweep's percentiles are the middles of classes that are 1.6 % wide.
-            let within = if field == "/p99_ns" { 8e-3 } else { 1e-3 };
-            assert!((a - b).abs() <= within * b.abs(), "{at} {field}: {a} {b}");
+            let share = if field == "/p99_ns" { 8e-3 } else { 1e-3 };
+            assert!((a - b).abs() <= share * b.abs(), "{nth} {field}: {a} {b}");
         }
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
@@ -74,16 +74,16 @@ fn simulations_are_drawn_again() {
     folder.put("l.txt", lines);
     for command in ["sim", "sweep"] {
         let how = "l.txt --unit us --policy min:70%,10ms --measure 100ms";
-        let asked = |form: &str| folder.q2c(format!("poll {command} {how} {form}"));
-        let json = asked("--json").json();
+        let poll = |form: &str| folder.q2c(format!("poll {command} {how} {form}"));
+        let json = poll("--json").json();
         folder.put("r.json", json.to_string());
         let report = |form: &str| folder.q2c(format!("report r.json {form}"));
         assert_eq!(report("--json").json(), json, "{command}");
-        // A sweep's table ends with its speed; the rest of the table is the same.
+        // A sweep's table ends with its speed; the lines above are the same.
         let head = |text: &str| text.lines().take(8).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             head(&report("").done()),
-            head(&asked("").done()),
+            head(&poll("").done()),
             "{command}"
         );
         report(&format!("--html {command}.html")).done();

@@ -54,10 +54,10 @@ over = "time"
 published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
 "#;
 
-/// The claim of that experiment that no machine can judge.
+/// The claim of the experiment `small` that no machine can judge.
 const LACKS: &str = "it needs more CPUs than anything has";
 
-/// A folder with that experiment.
+/// A folder with the experiment `small`.
 fn small() -> Place {
     Place::with_file("small.toml", SMALL)
 }
@@ -90,7 +90,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
         assert_eq!(number(phase, "/begin_s"), begin_s);
         assert_eq!(phase["jobs"][0].list("ticks").len(), 10);
     }
-    let Reports { table, csv, page } = folder.reports(folder.run(), &result);
+    let Reports { table, csv, page } = folder.reports(folder.only_run(), &result);
     let verdicts = "does-not-hold (measured) | takes 100000 CPUs | Published: four times";
     has_words(&table, verdicts);
     has_words(&csv, "four,reader");
@@ -144,7 +144,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
     let iops = number(claim, "/expects/0/measured/median");
     assert_close(iops, 1e9 / 11_003_100.0);
     assert_eq!(claim["needs"][0]["present"], "2");
-    let run = folder.run();
+    let run = folder.only_run();
     let change = |name: &str, change: fn(String) -> String| {
         let path = run.join(name);
         fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
@@ -188,7 +188,7 @@ fn a_stopped_run_goes_on() {
     let folder = small();
     let line = "reproduce small.toml --trials 4 --real-time";
     assert_eq!(folder.interrupted(line, "trial 2: took").code, 130);
-    let run = folder.run();
+    let run = folder.only_run();
     let resumed = folder.q2c(format!("reproduce --resume {} --json", run.display()));
     has_words(&resumed.stderr, "2 trials done before");
     let result = resumed.json();
@@ -197,8 +197,8 @@ fn a_stopped_run_goes_on() {
     assert_ne!(result["machine"]["kernel"], "simulated");
 }
 
-/// A trace of 20 reads, 50 ms apart, loads neither device. It takes 1 s on both, and only the sum
-/// of U2C differs.
+/// A trace of 20 reads, 50 ms apart, loads neither device. Its replay takes 1 s on both, and only
+/// the sum of U2C differs.
 const COMPARED: &str = r#"schema = "q2c.reproduce/2"
 name = "compared"
 title = "Which device is better?"
@@ -282,9 +282,9 @@ figure = "loss"
 over = "rule"
 "#;
 
-/// `pas` sleeps most of the time on almost every pattern and keeps the floor there. So it uses less
-/// CPU whichever sources are drawn. A rule with a single configuration has the same loss on sources
-/// left out.
+/// `pas` sleeps most of the time on almost every pattern and keeps the floor there. So `pas` uses
+/// less CPU whichever sources are drawn. A rule with a single configuration has the same loss on
+/// sources left out.
 #[test]
 fn sleep_rules_are_judged_over_the_library() {
     let folder = Place::with_file("rules.toml", RULES);
@@ -306,7 +306,7 @@ fn sleep_rules_are_judged_over_the_library() {
             assert_close(number(figures, "/loss"), number(figures, "/left_out"));
         }
     }
-    let Reports { table, csv, page } = folder.reports(folder.run(), &result);
+    let Reports { table, csv, page } = folder.reports(folder.only_run(), &result);
     let verdicts = "simulator of sleep rules | does-not-hold (predicted) | closely followed";
     has_words(&table, verdicts);
     // Two groups, four trials and two figures, and a header.

@@ -40,16 +40,16 @@ fn list(more: &str) -> Value {
 fn the_list_counts_the_claims_that_can_be_judged() {
     let listing = list("");
     for experiment in listing.list("experiments") {
-        let [claims, judgeable, open] =
+        let [claims, judgeable, unsure] =
             ["/claims", "/judgeable", "/depend_on_target"].map(|count| number(experiment, count));
-        assert!(claims > 0.0 && judgeable + open <= claims, "{experiment}");
+        assert!(claims > 0.0 && judgeable + unsure <= claims, "{experiment}");
         for need in experiment.list("needs") {
             let texts = need["what"].is_string() && need["needed"].is_string();
             let met = need["met"].is_boolean() || need["met"].is_null();
             assert!(texts && met, "{experiment}");
         }
     }
-    // Whether there are hardware queues is unknown until a target is named.
+    // Without a target it is unknown if there are hardware queues.
     let queues = entry(&listing, "experiments", "name", "queue-balance-2cpu");
     let need = entry(queues, "needs", "what", "hw-queues");
     assert!(need["met"].is_null(), "{need}");
@@ -150,7 +150,7 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let second = table.lines().nth(1).unwrap();
     assert!(second.starts_with("incomplete: "), "{table}");
     has_words(second, " of 24 experiments are missing");
-    let run = folder.run();
+    let run = folder.only_run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
     // A program that ends slowly says so after that line.

@@ -19,22 +19,22 @@ fn calibrated() -> Place {
 const SWEPT: &str = "poll sweep a.txt --unit=us --policy=fixed:20us";
 const SIMULATED: &str = "poll sim a.txt --unit=us --policy=fixed:20us";
 
-/// Without named costs, those of the run whose folder holds the recording are used. Elsewhere they
-/// are q2c's own, which the first lines say. The tests of sweeps derive the figures.
+/// Without named costs, those of the run whose folder holds the recording are used. Elsewhere q2c
+/// assumes costs, and the first lines say so. The tests of sweeps derive the figures.
 #[test]
 fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let folder = calibrated();
     let swept = |more: &str| folder.json(format!("{SWEPT} --json {more}"));
     let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
-    let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
+    let cpu_ns = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
     // Without the plan of a run, the file may belong to anything.
     let elsewhere = swept("");
     assert!(warned(&elsewhere), "{}", elsewhere["warnings"]);
-    assert_close(taken(&elsewhere), 8_000.0);
+    assert_close(cpu_ns(&elsewhere), 8_000.0);
     assert!(elsewhere["answers"][0]["interrupt"].is_null());
     folder.put("plan.toml", "");
     let of_run = swept("");
-    assert_close(taken(&of_run), 2_563.0 + 8_400.0);
+    assert_close(cpu_ns(&of_run), 2_563.0 + 8_400.0);
     assert_eq!(of_run["warnings"], json!([]));
     assert!(number(&of_run, "/answers/0/interrupt/iops") > 0.0);
     let cost = of_run["cost"].as_str().unwrap();
@@ -42,7 +42,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert!(cost.ends_with(source), "{cost}");
     // Named costs win, and a run without the size has no costs for it.
     let named = swept("--wake-delay 2us");
-    assert_close(taken(&named), 8_000.0);
+    assert_close(cpu_ns(&named), 8_000.0);
     assert!(!warned(&named));
     let larger = swept("--bs 64k");
     assert!(warned(&larger));

@@ -8,15 +8,15 @@ fn bench(folder: &Path, target: &str) {
     run_q2c(folder, &format!("bench {target} {job} {short}")).done();
 }
 
-/// The folders of the two runs, the latest first. Without a name, the latest is drawn.
+/// The folders of the two runs, the latest first. Without a name, `q2c report` draws the latest.
 fn listed(folder: &Path) -> [String; 2] {
     let list = run_q2c(folder, "runs --json").json();
-    let field = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
-    for (at, target) in ["sim:4ms", "sim:1ms"].into_iter().enumerate() {
-        assert_eq!(field(at, "target").as_deref(), Some(target));
-        assert_eq!(field(at, "end").as_deref(), Some("complete"));
+    let field = |nth: usize, name: &str| list["runs"][nth][name].as_str().map(str::to_owned);
+    for (nth, target) in ["sim:4ms", "sim:1ms"].into_iter().enumerate() {
+        assert_eq!(field(nth, "target").as_deref(), Some(target));
+        assert_eq!(field(nth, "end").as_deref(), Some("complete"));
     }
-    let paths = [0, 1].map(|at| field(at, "path").unwrap_or_default());
+    let paths = [0, 1].map(|nth| field(nth, "path").unwrap_or_default());
     let drawn = run_q2c(folder, "report").done();
     assert_eq!(drawn, q2c(folder, &["report", &paths[0]]).done());
     paths
@@ -36,9 +36,9 @@ fn runs_are_listed_and_compared() {
     bench(folder.path(), "sim:4ms");
     let [late, early] = listed(folder.path());
     let limits = "--fail-if p50>+200% --fail-if iops<-50% --fail-if p50>+500%";
-    let said = folder.q2c(format!("diff {early} {late} --json {limits}"));
-    assert_eq!(said.code, 7, "{}", said.stderr);
-    let result = strict_json(&said.stdout);
+    let ended = folder.q2c(format!("diff {early} {late} --json {limits}"));
+    assert_eq!(ended.code, 7, "{}", ended.stderr);
+    let result = strict_json(&ended.stdout);
     let change = |figure: &str| entry(&result, "figures", "figure", figure);
     assert_eq!(number(change("p50"), "/ratio"), 4_000_500.0 / 1_000_500.0);
     assert_eq!(change("iops")["says"], "worse");

@@ -15,25 +15,25 @@ fn stage(mean_ns: f64) -> Value {
 }
 
 /// A single I/O takes 30 us, 20 us of them in the device; each further job adds 2 us to Q2G.
-fn cell(jobs: u32, from: &Value) -> Value {
-    let mut cell = from.clone();
-    let further = 2_000.0 * f64::from(jobs - 1);
-    let iops = 1e9 * f64::from(jobs) / (30_000.0 + further);
+fn cell(jobs: u32, template: &Value) -> Value {
+    let mut cell = template.clone();
+    let added_ns = 2_000.0 * f64::from(jobs - 1);
+    let iops = 1e9 * f64::from(jobs) / (30_000.0 + added_ns);
     cell["jobs"] = json!(jobs);
     cell["iops"] = json!({"median": iops, "min": 0.998 * iops, "max": 1.002 * iops, "trials": 5});
-    let cpu = 8_000.0 + further;
+    let cpu = 8_000.0 + added_ns;
     cell["cpu"]["ns_per_io"] = json!({"median": cpu, "min": cpu, "max": cpu, "trials": 5});
     cell["stages"] = json!({"seen": {
         "captured_by": "bpf", "seconds": 1.0, "ios": 100_000, "captured": 100_000,
         "completed": 100_000, "others": 0, "reader_cpu_pct": 1.0, "lost": 0, "not_kept": 0,
         "unmatched": {}, "bottleneck": null, "queues": [],
-        "stages": {"Q2G": stage(500.0 + further), "G2D": stage(300.0), "D2C": stage(20_000.0)}
+        "stages": {"Q2G": stage(500.0 + added_ns), "G2D": stage(300.0), "D2C": stage(20_000.0)}
     }});
     cell
 }
 
 /// A run of bench on a machine with this number of cores, with two threads each.
-pub(crate) fn run(folder: &Path, cores: u32) {
+pub(crate) fn write_run(folder: &Path, cores: u32) {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
     let first = result["cells"][0].clone();
@@ -44,15 +44,15 @@ pub(crate) fn run(folder: &Path, cores: u32) {
     fs::write(folder.join("run.json"), result.to_string()).expect("write the run");
 }
 
-/// With n jobs throughput is n / (28 + 2 n) per us. Scaling ends where an eighth more jobs add a
-/// tenth of the first one's 1 / 30 each. That is at (28 + 2 n)(28 + 2.25 n) = 28 x 300: 30.0 jobs.
+/// With n jobs throughput is n / (28 + 2 n) per us. Scaling ends where of an eighth more jobs each
+/// adds a tenth of the first job's 1 / 30: at (28 + 2 n)(28 + 2.25 n) = 28 x 300, so at 30.0 jobs.
 #[test]
 fn a_curve_is_predicted_and_drawn_again() {
     let folder = Place::new();
-    run(folder.path(), 8);
+    write_run(folder.path(), 8);
     let predict = "scale predict run.json --cores 120";
-    let said = folder.done(format!("{predict} --json"));
-    let result = strict_json(&said);
+    let printed = folder.done(format!("{predict} --json"));
+    let result = strict_json(&printed);
     let end = number(&result, "/ends_at");
     assert!((29.0..=31.0).contains(&end), "{end}");
     assert_eq!(result["resource"], json!("cache_line"));
@@ -68,7 +68,7 @@ fn a_curve_is_predicted_and_drawn_again() {
     }
     assert_eq!(number(curve.last().unwrap(), "/jobs"), 120.0);
 
-    folder.put("scale.json", &said);
+    folder.put("scale.json", &printed);
     let Reports { table, csv, page } = folder.reports("scale.json", &result);
     has_words(&table, "a shared cache line | predicted");
     assert_eq!(folder.done(predict), table);
@@ -79,7 +79,7 @@ fn a_curve_is_predicted_and_drawn_again() {
 #[test]
 fn too_few_cores_need_parameters() {
     let folder = Place::new();
-    run(folder.path(), 3);
+    write_run(folder.path(), 3);
     let predict = "scale predict run.json --cores 64";
     let few = folder.q2c(predict);
     few.refused(4, "4 physical cores | found 3 | --parameters");

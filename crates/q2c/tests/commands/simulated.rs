@@ -20,7 +20,7 @@ fn result(arguments: &str) -> Value {
 fn result_file(arguments: &str) -> String {
     let folder = Place::new();
     folder.done(arguments);
-    let text = fs::read_to_string(folder.run().join("result.json")).unwrap();
+    let text = fs::read_to_string(folder.only_run().join("result.json")).unwrap();
     assert!(strict_json(&text).is_object());
     let begin = text.find("\"provenance\": {").unwrap();
     let end = begin + text[begin..].find('}').unwrap();

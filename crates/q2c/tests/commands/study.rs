@@ -11,15 +11,15 @@ fn lists(devices: &[(&str, u32)]) -> Place {
     folder
 }
 
-/// Sleeps end 2 us late, and nothing else has a cost. Of 100 us, 80 % leaves 18 us to poll, the
-/// formula 2 us; of 200 us, 38 and 2. The formula has one configuration; `min` takes 80 %.
+/// Sleeps end 2 us late, and nothing else has a cost. On 100 us a sleep of 80 % leaves 18 us to
+/// poll, and the formula 2 us; on 200 us they leave 38 and 2 us. The best of `min` is 80 %.
 #[test]
 fn a_study_is_scored_and_drawn_again() {
     let folder = lists(&[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --only --rules min:50%|80%,1ms --wake-delay 2us --unit us \
                  --patterns a.txt b.txt --rule 'min - 4us'";
-    let said = folder.done(format!("{study} --json"));
-    let result = strict_json(&said);
+    let printed = folder.done(format!("{study} --json"));
+    let result = strict_json(&printed);
     assert_eq!(result["schema"], "q2c.poll-study/1");
     let rules = result.list("rules");
     assert_eq!(rules.len(), 2);
@@ -31,7 +31,7 @@ fn a_study_is_scored_and_drawn_again() {
     assert_eq!(result["patterns"][1]["name"], "b");
     assert_eq!(result["published"]["verdict"], "cannot-judge");
 
-    folder.put("study.json", &said);
+    folder.put("study.json", &printed);
     let Reports { table, csv, page } = folder.reports("study.json", &result);
     // Two runs differ only in speed, which the table does not show.
     assert_eq!(folder.done(study), table);
@@ -82,14 +82,14 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
     let search = "poll search --patterns a.txt b.txt c.txt d.txt --unit us --measure 50ms \
          --warm-up 20ms --points 4 --rounds 2 --finalists 1";
     let named = format!("{search} --hold-out b --hold-out d");
-    let said = folder.done(format!("{named} --json"));
-    let result = strict_json(&said);
+    let printed = folder.done(format!("{named} --json"));
+    let result = strict_json(&printed);
     assert_eq!(texts(&result, "searched", "name"), ["a", "c"]);
     assert_eq!(texts(&result, "held_out", "name"), ["b", "d"]);
     let roles = texts(&result, "contenders", "role");
     let count = |role: &str| roles.iter().filter(|r| **r == role).count();
     assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
-    folder.put("search.json", &said);
+    folder.put("search.json", &printed);
     let table = folder.done("report search.json");
     assert_eq!(folder.done(&named), table);
     has_words(&table, "opened on what was held out");

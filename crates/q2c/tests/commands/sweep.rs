@@ -59,7 +59,7 @@ fn constant_latencies_have_closed_forms() {
 }
 
 /// On the published machine a sleep of 20 us costs a context switch and an interrupt handler, 2.563
-/// us. It ends at 22 us and adds 0.4 us to the latency of 30 us, so 8.4 us are polled.
+/// us. The sleep ends at 22 us and adds 0.4 us to the latency of 30 us, so 8.4 us are polled.
 #[test]
 fn a_sleep_on_the_published_machine_costs_cpu() {
     let folder = two_lists();
@@ -114,7 +114,7 @@ fn the_public_trace() {
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
-    // The trace lasts 54 ms and is repeated, so even windows of 100 ms close.
+    // The trace lasts 54 ms and is repeated, so windows of 100 ms close, too.
     let mean = cell(&result, "mean:ratio=50%,period=100ms");
     assert!(number(mean, "/effective_sleep_ns") > 20e3, "{mean}");
     let notes = result["answers"][0]["notes"].to_string();
@@ -138,16 +138,16 @@ fn from_files_as_from_memory() {
         let rules = "--policy min:70%,1ms --policy pas --policy ewma";
         let sweep = format!("poll sweep list.txt --unit us --json {rules} {more}");
         let mut result = folder.json(sweep);
-        let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
+        let file_bytes = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
-        (result, in_files.as_u64().unwrap())
+        (result, file_bytes.as_u64().unwrap())
     };
     let small = "--memory 64KiB --spill .";
-    let (in_memory, none) = swept("");
-    let (in_files, bytes) = swept(small);
-    assert_eq!(in_files, in_memory);
+    let (from_memory, no_bytes) = swept("");
+    let (from_files, bytes) = swept(small);
+    assert_eq!(from_files, from_memory);
     // 40,000 I/Os of 16 bytes.
-    assert_eq!((none, bytes), (0, 640_000));
+    assert_eq!((no_bytes, bytes), (0, 640_000));
     let sweep = "poll sweep list.txt --unit us --policy pas";
     let table = folder.done(format!("{sweep} {small}"));
     has_words(&unwrapped(&table), "625 KiB of it in unnamed files");
@@ -187,19 +187,20 @@ fn a_sweep_and_a_simulation_agree() {
     let policies = split(
         "linux410 min:70%,1ms min:55%,100ms mean:50%,10ms fixed:15us pas qt ewma quantile lmd ehp dpas",
     );
-    let asked = policies.iter().map(|policy| format!(" --policy {policy}"));
-    let asked: String = asked.collect();
+    let options = policies.iter().map(|policy| format!(" --policy {policy}"));
+    let options: String = options.collect();
     for (name, list) in shapes() {
         folder.put(name, list);
-        let json = |command| folder.json(format!("poll {command} {name} --unit us --json{asked}"));
+        let how = format!("{name} --unit us --json{options}");
+        let json = |command| folder.json(format!("poll {command} {how}"));
         let (sweep, sim) = (json("sweep"), json("sim"));
         for cell in sweep.list("cells") {
             let policy = cell["policy"].as_str().unwrap();
-            let same = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
+            let method = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
             let figures = "iops cpu_pct miss_rate effective_sleep_ns kiops_per_core p99_ns";
             for figure in split(figures) {
                 assert!(cell.get(figure).is_some(), "{figure}: {cell}");
-                assert_eq!(cell[figure], same[figure], "{name}, {policy}, {figure}");
+                assert_eq!(cell[figure], method[figure], "{name}, {policy}, {figure}");
             }
         }
         let best = sweep["best"]["policy"].as_str().unwrap();
@@ -212,7 +213,7 @@ fn a_sweep_and_a_simulation_agree() {
     }
 }
 
-/// A rule whose window does not end within the simulated time never sleeps. It is then classic
+/// A rule whose window does not end within the simulated time never sleeps. Such a rule is classic
 /// polling, and not a baseline.
 #[test]
 fn a_rule_that_never_slept_is_no_baseline() {

@@ -19,8 +19,8 @@ pub(crate) struct Terminal {
     before: Termios,
     pub child: Child,
     written: Receiver<Vec<u8>>,
-    /// The start of a character whose other bytes have not been read yet.
-    begun: Vec<u8>,
+    /// Bytes that do not make a complete character yet.
+    unread: Vec<u8>,
     seen: String,
 }
 
@@ -74,7 +74,7 @@ impl Terminal {
             before,
             child,
             written,
-            begun: Vec::new(),
+            unread: Vec::new(),
             seen: String::new(),
         }
     }
@@ -82,13 +82,13 @@ impl Terminal {
     fn read(&mut self, patience: Duration) -> bool {
         match self.written.recv_timeout(patience) {
             Ok(bytes) => {
-                self.begun.extend(bytes);
-                let whole = match std::str::from_utf8(&self.begun) {
+                self.unread.extend(bytes);
+                let end = match std::str::from_utf8(&self.unread) {
                     Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                    _ => self.begun.len(),
+                    _ => self.unread.len(),
                 };
-                let whole: Vec<u8> = self.begun.drain(..whole).collect();
-                self.seen += &String::from_utf8_lossy(&whole);
+                let complete: Vec<u8> = self.unread.drain(..end).collect();
+                self.seen += &String::from_utf8_lossy(&complete);
                 true
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
@@ -140,23 +140,22 @@ impl Terminal {
 #[track_caller]
 pub(crate) fn fits(columns: usize, text: &str) {
     let drawn = text.replace("\u{1b}[2K", "\n");
-    for line in seen(&drawn).split(['\n', '\r']) {
+    for line in without_escapes(&drawn).split(['\n', '\r']) {
         let line: Vec<char> = line.trim_end().chars().collect();
         let mut filled = line.chunks(columns);
         filled.next_back();
-        let ended = |part: &[char]| part.ends_with(&[' ', ' ']);
-        let whole: String = line.iter().collect();
-        assert!(filled.all(ended), "{whole}\n{text}");
+        let is_padded = |part: &[char]| part.ends_with(&[' ', ' ']);
+        let line: String = line.iter().collect();
+        assert!(filled.all(is_padded), "{line}\n{text}");
     }
 }
 
-/// The text without escape sequences.
-fn seen(text: &str) -> String {
+fn without_escapes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
-    let ends = |c: char| c.is_ascii_alphabetic();
-    let rest = parts.map(|part| part.split_once(ends).map_or("", |(_, rest)| rest));
-    first + &rest.collect::<String>()
+    let is_end = |c: char| c.is_ascii_alphabetic();
+    let texts = parts.map(|part| part.split_once(is_end).map_or("", |(_, text)| text));
+    first + &texts.collect::<String>()
 }
 
 impl Drop for Terminal {

@@ -83,7 +83,7 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
         assert!(documented.contains(&row), "docs/sql.md has no line {row}");
     }
     let names = texts(&list, "csv_fields", "name");
-    assert_eq!(names.len(), 29 - 3 + 2);
+    assert_eq!(names.len(), 29 - 3 + 2); // three columns are no fields, two fields no columns
     assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
     let said = folder.done("trace columns");
     let phrases = "depth_at_submit * | submit_ns   | timestamp | but id, layer, merged_into";
@@ -94,8 +94,8 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
 fn a_csv_is_imported_by_its_column_map() {
     let folder = Place::with_file("in.csv", CSV);
     let import = "trace import in.csv --format csv --unit us";
-    let rest = format!("--columns {COLUMNS} --out csv.trace");
-    let said = folder.done(format!("{import} {rest}"));
+    let options = format!("--columns {COLUMNS} --out csv.trace");
+    let said = folder.done(format!("{import} {options}"));
     let phrases = "4 records | read (3), write (1) | 4 KiB (3), 8 KiB (1) | source_time_of_zero_ns";
     has_words(&said, phrases);
     assert!(said.contains("\n  source                 csv\n"), "{said}");
@@ -228,9 +228,9 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         let (at, end) = (n * 40, n * 40 + 30 + n * n % 977);
         format!("{at},{end},8:{device},{op},4096,{}\n", n * n % 4_001 * 8)
     };
-    let one = |n: &u64| n % 3 == 1;
+    let is_alone = |n: &u64| n % 3 == 1;
     let rows: String = (0..900).map(line).collect();
-    let alone: String = (0..900).filter(one).map(line).collect();
+    let alone: String = (0..900).filter(is_alone).map(line).collect();
     folder.put("all.csv", format!("{header}{rows}"));
     folder.put("alone.csv", format!("{header}{alone}"));
     let map =

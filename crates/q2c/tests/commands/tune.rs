@@ -33,10 +33,10 @@ fn the_result_has_what_it_promises() {
     let folder = Place::new();
     let result = tune(&folder, "sim:200us --jobs 1,1");
     assert_eq!(result["schema"], "q2c.tune/4");
-    let mut files = fs::read_dir(folder.run()).unwrap();
+    let mut files = fs::read_dir(folder.only_run()).unwrap();
     assert!(files.all(|entry| entry.unwrap().path().is_file()));
-    let parts = "schema cells recommendation fidelity machine calibration harness_floor_ns";
-    fields(&result, parts);
+    let names = "schema cells recommendation fidelity machine calibration harness_floor_ns";
+    fields(&result, names);
     for cell in result.list("cells") {
         fields(cell, "bs method policy sleeping effective_mode");
         for measured in fields(&cell["measured"], COMMON) {
@@ -59,7 +59,7 @@ fn the_result_has_what_it_promises() {
 }
 
 fn report(folder: &Place) -> String {
-    let line = format!("report {} -v", folder.run().display());
+    let line = format!("report {} -v", folder.only_run().display());
     folder.done(line).replace("\n ", "")
 }
 
@@ -99,7 +99,7 @@ fn the_numbers_are_the_devices() {
     }
     let files = "report.html cells.jsonl plan.toml calibration.json trace-4096.parquet";
     for file in split(files) {
-        assert!(folder.run().join(file).exists(), "{file}");
+        assert!(folder.only_run().join(file).exists(), "{file}");
     }
     let text = report(&folder);
     has_no_late_time(&result, &text);
@@ -110,11 +110,11 @@ fn the_numbers_are_the_devices() {
 /// does the report drawn again from the folder.
 fn has_no_late_time(result: &Value, text: &str) {
     let cells = result.list("cells").iter();
-    let with: Vec<&Value> = cells.filter(|c| !c["late"].is_null()).collect();
+    let with_late: Vec<&Value> = cells.filter(|c| !c["late"].is_null()).collect();
     for (key, value) in [("role", "linux"), ("role", "published"), ("method", "poll")] {
-        assert!(with.iter().any(|cell| cell[key] == value), "{value}");
+        assert!(with_late.iter().any(|cell| cell[key] == value), "{value}");
     }
-    for cell in with {
+    for cell in with_late {
         assert_eq!(cell["late"]["unseen"], "no-device", "{cell}");
     }
     let phrases = "late time: none: no block device stands under the target";
@@ -133,7 +133,7 @@ fn decides_nothing(result: &Value, text: &str) {
 }
 
 /// A device of 100 us, and jobs that think for 200 us between two I/Os. The simulator predicts the
-/// IOPS, and the joint cost of think times and sleeps. In 0.2 s it counts whole I/Os.
+/// IOPS, and the joint cost of think times and sleeps. In 0.2 s the trials count whole I/Os.
 #[test]
 fn think_time_is_predicted() {
     let folder = Place::new();
@@ -211,9 +211,9 @@ fn calibrate(folder: &Place) -> String {
     ended.stderr
 }
 
-/// Stored costs with ten times the CPU of a sleep are contradicted by the trials. The run states
-/// the least deviation. The next run does not use the costs, and says why. Trials beside another
-/// load prove nothing.
+/// Trials contradict stored costs with ten times the CPU of a sleep. The run states by how much at
+/// least. The next run does not use the costs, and says why. Trials beside another load prove
+/// nothing.
 #[test]
 fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
     timed(|| {
@@ -238,42 +238,41 @@ fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
 }
 
 /// A thread keeps a CPU busy while this machine is calibrated. The next run does not use the stored
-/// calibration, and says why. Without the mark it is used, even for a simulated machine like this
-/// one; a calibration of another fit version is not.
+/// calibration, and says why. Without its mark `unfit` the calibration is used, also for a
+/// simulated machine like this one. A calibration of another version of the fit is not used.
 #[test]
 fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
-    let folder = Place::new();
-    let at = &folder;
-    let stderr = with_busy_cpu(|| calibrate(at));
+    let folder = &Place::new();
+    let stderr = with_busy_cpu(|| calibrate(folder));
     has_words(&stderr, "the next run calibrates anew: ");
-    change_stored(at, |stored| {
+    change_stored(folder, |stored| {
         let busy = stored["unfit"]["busy"]["cpus"].as_f64();
         assert!(busy.is_some_and(|cpus| cpus > 0.2), "{stored}");
     });
-    let (anew, reason) = real_tune(at);
+    let (anew, reason) = real_tune(folder);
     assert_eq!(anew["calibration"][0]["reused"], false);
     let said = "CPUs were busy with other work when it was measured";
     assert!(reason.is_some_and(|reason| reason.ends_with(said)));
 
-    change_stored(at, |stored| stored["unfit"] = Value::Null);
-    let (used, reason) = real_tune(at);
+    change_stored(folder, |stored| stored["unfit"] = Value::Null);
+    let (used, reason) = real_tune(folder);
     assert_eq!(used["calibration"][0]["reused"], true);
     assert_eq!(reason, None);
-    change_stored(at, |stored| stored["unfit"] = Value::Null);
-    is_simulated_as_calibrated(at);
+    change_stored(folder, |stored| stored["unfit"] = Value::Null);
+    is_simulated_as_calibrated(folder);
 }
 
-fn is_simulated_as_calibrated(at: &Place) {
+fn is_simulated_as_calibrated(folder: &Place) {
     let bench = "bench sim:80us --machine here --seconds 0.2";
-    at.done(format!("{bench} --out simulated"));
-    let run = only_in(&at.path().join("simulated"));
+    folder.done(format!("{bench} --out simulated"));
+    let run = only_in(&folder.path().join("simulated"));
     let plan = fs::read_to_string(run.join("plan.toml")).expect("a plan");
     let name = "name = \"this machine, as calibrated with sim:50us\"";
     has_words(&plan, name);
 
-    change_stored(at, |stored| stored["identity"]["fit"] = "0".into());
+    change_stored(folder, |stored| stored["identity"]["fit"] = "0".into());
     let phrase = "found 1 of another kind; make one with q2c calibrate";
-    at.q2c(bench).refused(3, phrase);
+    folder.q2c(bench).refused(3, phrase);
 }
 
 /// Changes each calibration stored in `folder`.

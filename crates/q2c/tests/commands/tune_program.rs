@@ -66,7 +66,7 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
 
 /// The run has the trace and can be drawn again, and its scratch file is gone.
 fn is_kept(folder: &Place, result: &Value) {
-    let run = folder.run();
+    let run = folder.only_run();
     let name = run.display();
     let info = folder.json(format!("trace info {name}/program.parquet --json"));
     assert_eq!(number(&info, "/summary/records"), 630.0);
@@ -81,8 +81,8 @@ fn is_kept(folder: &Place, result: &Value) {
     assert_eq!(kept["copied"], result["program"]["copied"]);
 }
 
-/// A recording of another tool is imported, and the target may be simulated. The run keeps it as a
-/// q2c trace.
+/// A recording of another tool is imported, and the target may be simulated. The run keeps the
+/// recording as a q2c trace.
 #[test]
 fn a_recording_of_another_tool_is_tuned_for() {
     let folder = Place::on_disk();
@@ -94,7 +94,7 @@ fn a_recording_of_another_tool_is_tuned_for() {
     let result = folder.json(format!("tune sim:100us --from msr.csv {SHORT}"));
     assert_eq!(result["program"]["recording"]["source"], "msr");
     assert_eq!(number(&result, "/program/copied/sizes/0"), 8192.0);
-    let kept = folder.run().join("program.parquet");
+    let kept = folder.only_run().join("program.parquet");
     let info = folder.json(format!("trace info {} --json", kept.display()));
     assert_eq!(number(&info, "/summary/records"), 200.0);
 }
@@ -121,10 +121,11 @@ fn think_times_are_copied() {
     assert_near(number(like, "/2/workload"), expected, 0.005);
     let not_copied = program["copied"]["not_copied"].to_string();
     assert!(!not_copied.contains("think"), "{not_copied}");
-    let drawn = folder.q2c(format!("report {}", folder.run().display()));
+    let drawn = folder.q2c(format!("report {}", folder.only_run().display()));
     let phrases = "between its I/Os | 4 KiB: IOPS  | think times included";
     has_words(&drawn.done(), phrases);
-    has_words(&folder.text(folder.run().join("plan.toml")), "think_ns = ");
+    let plan = folder.text(folder.only_run().join("plan.toml"));
+    has_words(&plan, "think_ns = ");
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn jobs_on_a_scratch_file_think() {
     for cell in result.list("cells") {
         assert!(number(cell, "/measured/iops/median") < 510.0, "{cell}");
     }
-    let drawn = folder.q2c(format!("report {}", folder.run().display()));
+    let drawn = folder.q2c(format!("report {}", folder.only_run().display()));
     has_words(&drawn.done(), "2 ms between its I/Os");
 }
 
@@ -159,7 +160,7 @@ fn a_command_is_recorded_and_tuned_for() {
     assert_eq!(program["copied"]["random"], false);
     assert_eq!(number(program, "/copied/jobs"), 1.0);
     assert_eq!(program["pattern"]["submitters"][0]["name"], "dd");
-    assert!(folder.run().join("program.parquet").exists());
+    assert!(folder.only_run().join("program.parquet").exists());
     let shown = number(program, "/pattern/ios") + number(program, "/recording/lost");
     assert!(shown >= 390.0, "{program}");
 

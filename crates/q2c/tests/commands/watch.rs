@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-fn watch(more: &str) -> Finished {
+fn watch(more: &str) -> CommandOutcome {
     Place::new().q2c(format!("{WATCH} {more}"))
 }
 
@@ -44,12 +44,12 @@ fn methods_in_turns_as_json() {
             end = number(interval, "/end_s");
         }
         assert!((2.0..2.5).contains(&end), "{end} s");
-        let one = |method: &str| match &rows(&result, method)[..] {
+        let only_row = |method: &str| match &rows(&result, method)[..] {
             [row] => row.clone(),
             other => panic!("{method}: {other:?}"),
         };
-        let [poll, clear] = ["poll", "hybrid:fixed:sleep=200us"].map(one);
-        let late = one("hybrid:fixed:sleep=1500us");
+        let [poll, clear] = ["poll", "hybrid:fixed:sleep=200us"].map(only_row);
+        let late = only_row("hybrid:fixed:sleep=1500us");
         assert_eq!(poll["was"]["kind"], "poll");
         assert_eq!(poll["median"]["miss_rate"], Value::Null);
         assert_eq!(number(&clear, "/median/effective_sleep_ns"), 200e3);
@@ -63,9 +63,9 @@ fn methods_in_turns_as_json() {
         assert_eq!(number(&poll, "/settling"), 0.0);
         assert!(number(&clear, "/settling") >= 2.0 && number(&clear, "/intervals") >= 1.0);
         let counted = intervals.iter().filter(|i| i["settled"] == true).count();
-        let of_methods = result.list("methods").iter();
-        let of_methods: f64 = of_methods.map(|m| number(m, "/intervals")).sum();
-        assert_eq!(of_methods, counted as f64);
+        let methods = result.list("methods").iter();
+        let sum: f64 = methods.map(|m| number(m, "/intervals")).sum();
+        assert_eq!(sum, counted as f64);
     });
 }
 
@@ -83,8 +83,8 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     let ios = number(line, "/counts/ios");
     let wanted = number(interval, "/iops") * number(interval, "/length_s");
     // The threads read their own clocks, shortly before or after the edge of the interval.
-    let near = 2.0 + wanted * 0.05;
-    assert!((ios - wanted).abs() <= near, "{ios}, {wanted}");
+    let tolerance = 2.0 + wanted * 0.05;
+    assert!((ios - wanted).abs() <= tolerance, "{ios}, {wanted}");
     let latency = &line["latency"];
     let recorded = ios - number(interval, "/unrecorded");
     assert_eq!(number(latency, "/ios"), recorded);
@@ -95,15 +95,15 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
         return assert_eq!(ios, 0.0, "{line}");
     };
     // The buckets up to the median's hold at least half of the I/Os.
-    let below = |bucket: &&Value| number(bucket, "/from_ns") <= p50;
-    let below = buckets.iter().filter(below);
-    let below: f64 = below.map(|bucket| number(bucket, "/ios")).sum();
-    assert!(below * 2.0 >= total_ios, "{p50} in {latency}");
+    let is_below = |bucket: &&Value| number(bucket, "/from_ns") <= p50;
+    let below = buckets.iter().filter(is_below);
+    let ios_below: f64 = below.map(|bucket| number(bucket, "/ios")).sum();
+    assert!(ios_below * 2.0 >= total_ios, "{p50} in {latency}");
     assert!(number(latency, "/sum_ns") >= total_ios * number(&buckets[0], "/from_ns"));
 }
 
 /// On a disk the latency is split while the workload runs. A sleep of 5 ms is much longer than a
-/// read of 4 KiB, so most of it is oversleep that was asked for.
+/// read of 4 KiB, so most of the sleep is oversleep.
 #[test]
 fn parts_of_the_latency_on_a_disk() {
     alone(|| {
@@ -111,7 +111,7 @@ fn parts_of_the_latency_on_a_disk() {
         folder.put_synced("random.bin", q2c_testkit::random_mib().repeat(16));
         let how = "--interval 500ms --seconds 3 --policy fixed:5ms --parts --json";
         let ended = folder.q2c(format!("poll watch random.bin {how}"));
-        let below = ended.stderr.matches("oversleep").count();
+        let lines = ended.stderr.matches("oversleep").count();
         let (_, result) = ended.lines();
         if !result["late"]["unseen"].is_null() {
             return skip(&result["late"]["unseen"].to_string());
@@ -133,7 +133,7 @@ fn parts_of_the_latency_on_a_disk() {
                 assert!(device < 5e6 || number(miss, "/wakeup_ns") > 0.0, "{miss}");
             }
         }
-        assert!(below >= intervals.len(), "a line below each interval's");
+        assert!(lines >= intervals.len(), "a line below each interval's");
         let late = &result["methods"][0]["median"]["late"];
         assert!(number(late, "/unmatched/no_request") <= lost, "{late}");
         let part = |name: &str| number(late, &format!("/parts/{name}_ns"));
@@ -243,10 +243,10 @@ fn a_signal_ends_it_with_what_was_seen() {
                 assert!(read > 0, "ended before a line");
             }
             kill_process(Pid::from_child(&child), signal).unwrap();
-            let mut rest = String::new();
-            stdout.read_to_string(&mut rest).unwrap();
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).unwrap();
             assert_eq!(child.wait().unwrap().code(), Some(130));
-            has_words(&rest, "method, and what it was | poll (memory)");
+            has_words(&text, "method, and what it was | poll (memory)");
         }
     });
 }
@@ -345,12 +345,12 @@ fn keys_on_a_terminal() {
         terminal.shows("PAUSED");
         std::thread::sleep(Duration::from_millis(600));
         terminal.press("q");
-        let (code, rest) = terminal.end();
-        assert_eq!(code, Some(0), "{rest}");
-        let (_, table) = rest.split_once(LEAVE).expect("the screen is left");
+        let (code, text) = terminal.end();
+        assert_eq!(code, Some(0), "{text}");
+        let (_, table) = text.split_once(LEAVE).expect("the screen is left");
         assert!(!table.contains(ENTER));
         has_words(table, "poll + background | mean:ratio=50% | mean:ratio=55%");
-        assert!(rest.contains("\u{1b}[?25h"), "the cursor is back: {rest}");
+        assert!(text.contains("\u{1b}[?25h"), "the cursor is back: {text}");
     });
 }
 
@@ -360,22 +360,22 @@ fn a_terminal_is_given_back_whatever_ends_it() {
         let mut terminal = Terminal::with(WATCH);
         terminal.shows("memory");
         kill_process(Pid::from_child(&terminal.child), Signal::TERM).unwrap();
-        let (code, rest) = terminal.end();
-        assert_eq!(code, Some(130), "{rest}");
-        has_words(&rest, &[LEAVE, "stopped by a signal"]);
+        let (code, text) = terminal.end();
+        assert_eq!(code, Some(130), "{text}");
+        has_words(&text, &[LEAVE, "stopped by a signal"]);
 
         let mut terminal = Terminal::with(WATCH);
         terminal.shows("memory");
         terminal.press("\u{3}");
-        let (code, rest) = terminal.end();
-        assert_eq!(code, Some(130), "{rest}");
-        assert!(rest.contains(LEAVE), "{rest}");
+        let (code, text) = terminal.end();
+        assert_eq!(code, Some(130), "{text}");
+        assert!(text.contains(LEAVE), "{text}");
 
         let faulty = "poll watch fault:eio@300:sim:1ms --interval 100ms";
-        let (code, rest) = Terminal::with(faulty).end();
-        assert_eq!(code, Some(6), "{rest}");
-        let (_, after) = rest.split_once(LEAVE).expect("the screen is left");
-        assert!(after.contains("failed to do I/O"), "{rest}");
+        let (code, text) = Terminal::with(faulty).end();
+        assert_eq!(code, Some(6), "{text}");
+        let (_, after) = text.split_once(LEAVE).expect("the screen is left");
+        assert!(after.contains("failed to do I/O"), "{text}");
     });
 }
 
@@ -385,10 +385,10 @@ fn plain_and_json_are_lines_on_a_terminal_too() {
     alone(|| {
         let summary = "{\"kind\":\"interval\" | {\"kind\":\"summary\"";
         for (form, phrases) in [("--plain", "until"), ("--json", summary)] {
-            let (code, rest) = Terminal::with(&format!("{WATCH} {form} --seconds 0.3")).end();
-            assert_eq!(code, Some(0), "{rest}");
-            assert!(!rest.contains(ENTER), "{rest}");
-            has_words(&rest, phrases);
+            let (code, text) = Terminal::with(&format!("{WATCH} {form} --seconds 0.3")).end();
+            assert_eq!(code, Some(0), "{text}");
+            assert!(!text.contains(ENTER), "{text}");
+            has_words(&text, phrases);
         }
     });
 }

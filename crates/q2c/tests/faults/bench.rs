@@ -19,7 +19,7 @@ pub(crate) const Q2C: &str = env!("CARGO_BIN_EXE_q2c");
 /// A simulated device slow enough for short recordings.
 pub(crate) const SIM: &str = "sim:400us";
 const PATIENCE: Duration = Duration::from_secs(55);
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A temporary folder on a disk, with the home folder, the runs and the targets of a test.
 pub(crate) struct FaultBench {
@@ -83,12 +83,12 @@ impl FaultBench {
         self.q2c(&tune(target, more))
     }
 
-    /// Runs a program that runs q2c to its end.
+    /// Runs another program, such as one that starts q2c, to its end.
     pub(crate) fn by(&self, program: &str, args: &[&str]) -> CommandOutcome {
         self.start(self.command(program, args)).end()
     }
 
-    /// Runs a command as a user without rights.
+    /// Runs a command as the user `nobody`, who has no rights.
     pub(crate) fn by_nobody(&self, args: &[&str]) -> CommandOutcome {
         self.by("setpriv", &[&NOBODY[..], args].concat())
     }
@@ -98,14 +98,13 @@ impl FaultBench {
         self.by("unshare", &["-m", "sh", "-c", script])
     }
 
-    /// Sends q2c a signal once it has printed the text `at`, and waits for its end.
-    pub(crate) fn stopped(&self, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
+    /// Starts q2c, sends it a signal once it has printed `text`, and waits for its end.
+    pub(crate) fn stopped(&self, args: &[&str], text: &str, signal: Signal) -> CommandOutcome {
         let mut running = self.begin(args);
-        running.says(at).signal(signal);
+        running.says(text).signal(signal);
         running.end()
     }
 
-    /// Starts q2c.
     pub(crate) fn begin(&self, args: &[&str]) -> RunningCommand {
         self.start(self.command(Q2C, args))
     }
@@ -143,9 +142,9 @@ impl FaultBench {
         runs[0].clone()
     }
 
-    pub(crate) fn left_nothing(&self) {
-        let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
-        assert_eq!(left, 0);
+    pub(crate) fn assert_no_runs(&self) {
+        let count = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
+        assert_eq!(count, 0);
     }
 }
 
@@ -167,9 +166,9 @@ pub(crate) fn change_plan(run: &Path, plan: &str) {
     let mut state = json(&path);
     let mut checksum = DefaultHasher::new();
     checksum.write(plan.as_bytes());
-    let was = state["plan"].as_str().unwrap().len();
+    let old_digits = state["plan"].as_str().unwrap().len();
     state["plan"] = format!("{:016x}", checksum.finish()).into();
-    assert_eq!(was, 16);
+    assert_eq!(old_digits, 16);
     fs::write(&path, state.to_string()).unwrap();
 }
 
@@ -177,7 +176,6 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The result of a run.
 pub(crate) fn result(run: &Path) -> Value {
     json(&run.join("result.json"))
 }
@@ -207,8 +205,8 @@ pub(crate) fn assert_whole(run: &Path) {
 pub(crate) fn lines(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
-    let whole = |line: &&str| serde_json::from_str::<Value>(line).is_ok();
-    text.lines().filter(whole).count()
+    let is_json = |line: &&str| serde_json::from_str::<Value>(line).is_ok();
+    text.lines().filter(is_json).count()
 }
 
 pub(crate) struct RunningCommand {
@@ -221,10 +219,11 @@ impl RunningCommand {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
+    /// Waits until the command has printed `text` on stderr.
     pub(crate) fn says(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();
         while !self.text("stderr").contains(text) {
-            self.still_patient(begun);
+            self.check_patience(begun);
             self.still_runs(text);
         }
         self
@@ -241,15 +240,15 @@ impl RunningCommand {
         let ended = self.child.try_wait().unwrap();
         let stderr = self.text("stderr");
         assert!(ended.is_none(), "ended before `{awaited}`: {stderr}");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LOOK_INTERVAL);
     }
 
     /// Waits for the end of the command. No process of its group may remain.
     pub(crate) fn end(self) -> CommandOutcome {
         let group = Pid::from_child(&self.child);
         let outcome = self.end_with_others();
-        let left = test_kill_process_group(group);
-        assert!(left.is_err(), "processes are left");
+        let signalled = test_kill_process_group(group);
+        assert!(signalled.is_err(), "processes are left");
         outcome
     }
 
@@ -260,8 +259,8 @@ impl RunningCommand {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            self.still_patient(begun);
-            std::thread::sleep(LOOK);
+            self.check_patience(begun);
+            std::thread::sleep(LOOK_INTERVAL);
         };
         CommandOutcome {
             status,
@@ -270,7 +269,7 @@ impl RunningCommand {
         }
     }
 
-    fn still_patient(&mut self, begun: Instant) {
+    fn check_patience(&mut self, begun: Instant) {
         if begun.elapsed() > PATIENCE {
             self.child.kill().unwrap();
             self.child.wait().unwrap();

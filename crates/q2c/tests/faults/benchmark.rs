@@ -77,7 +77,8 @@ fn a_device_that_fails_every_request_is_no_result() {
     let phrases = "every trial failed | Input/output error | dmesg";
     outcome.fails(Exit::Device, phrases);
     let run = bench.run_is("complete");
-    assert_eq!(cells(&result(&run))[0].3, 0);
+    let (.., trials) = cells(&result(&run))[0];
+    assert_eq!(trials, 0);
 }
 
 /// The run is stopped twice and then finished. Every point has its trials once, and the trials of
@@ -96,8 +97,8 @@ fn an_interrupted_benchmark_goes_on() {
     assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
     assert_eq!(result(&run)["complete"], false);
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
-    let first = lines(&run.join("cells.jsonl"));
-    assert!((1..8).contains(&first), "{kept}");
+    let kept_trials = lines(&run.join("cells.jsonl"));
+    assert!((1..8).contains(&kept_trials), "{kept}");
 
     let killed = bench.stopped(&["bench", "--resume", &name], TRIAL_DONE, Signal::KILL);
     killed.killed_by(Signal::KILL);
@@ -117,8 +118,8 @@ fn an_interrupted_benchmark_goes_on() {
     again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// The plan stores the machine, so a resumed run continues in simulated time. It has the same cells
-/// as a run that nobody stopped.
+/// The plan stores the machine, so a resumed run continues in simulated time. The resumed run has
+/// the same cells as a run that nobody stopped.
 #[test]
 fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     let bench = FaultBench::new();
@@ -137,7 +138,7 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     assert_eq!(result(&run)["cells"], result(&whole)["cells"]);
 }
 
-/// The scratch file is kept for the rest of the run. Writing to it then needs `--allow-write`, like
+/// The scratch file is kept for the resumed run. Writing to it then needs `--allow-write`, like
 /// every file that q2c did not just create.
 #[test]
 fn an_interrupted_benchmark_keeps_its_scratch_file() {
@@ -157,11 +158,12 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let done = bench.q2c(&["bench", "--resume", &run, "--allow-write", &scratch]);
     done.exits(Exit::Done);
     has_words(&done.stderr, "does not need runs/scratch-");
-    assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
+    let (.., trials) = cells(&result(Path::new(&run)))[0];
+    assert_eq!(trials, 3);
 }
 
-/// A job and its submitting thread share one CPU. The point is measured, since this is what such a
-/// machine gives, and it is marked.
+/// A job and its submitting thread share one CPU. The point is measured, since such a machine has
+/// no better figure, and the point is marked.
 #[test]
 fn sqpoll_without_a_cpu_left_is_marked() {
     let bench = FaultBench::new();
@@ -197,7 +199,7 @@ fn a_cpu_that_the_process_may_not_use() {
     let confined = [&["-c", "0", Q2C][..], &real].concat();
     let outcome = bench.by("taskset", &confined);
     outcome.fails(Exit::Usage, "CPU 1 | CPUs 0 here");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 const STAGES: &str = "--stages --engine=io_uring --method=interrupt --jobs=1,2 --trials=1";
@@ -227,15 +229,15 @@ fn stages_without_the_right_to_capture_say_why() {
     has_words(&before, "there will be no stages: failed to");
     let printed = outcome.json();
     assert_eq!(printed["complete"], true);
-    for (cell, point_stages) in cells(&printed).iter().zip(stages(&printed)) {
-        assert_eq!(cell.3, 1, "the trial stands: {printed:#}");
+    for ((.., trials), point_stages) in cells(&printed).iter().zip(stages(&printed)) {
+        assert_eq!(*trials, 1, "the trial stands: {printed:#}");
         let reason = point_stages["unseen"]["refused"].as_str();
         has_words(reason.expect("a reason"), "record by BPF | tracefs");
     }
 }
 
-/// A signal during the runs for stages keeps the trials; points without such a run say that they
-/// were stopped. The resumed run has all of them.
+/// After a signal during the runs for stages the trials are kept, and points without such a run say
+/// that they were stopped. The resumed run has stages at all points.
 #[test]
 fn an_interrupted_benchmark_goes_on_with_its_stages() {
     let bench = FaultBench::new();
@@ -248,7 +250,7 @@ fn an_interrupted_benchmark_goes_on_with_its_stages() {
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let interrupted = result(&run);
-    let once = cells(&interrupted).iter().all(|cell| cell.3 == 1);
+    let once = cells(&interrupted).iter().all(|(.., trials)| *trials == 1);
     assert!(once, "{interrupted:#}");
     let is_stopped = |stages: &Value| stages["unseen"] == "stopped";
     let some_stopped = stages(&interrupted).iter().any(is_stopped);
@@ -262,6 +264,6 @@ fn an_interrupted_benchmark_goes_on_with_its_stages() {
     assert!(!stages(&resumed).iter().any(is_stopped), "{resumed:#}");
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept), "{journal}");
-    let kept = lines(&run.join("cells.jsonl"));
-    assert_eq!(kept, 4, "a trial and a run of each point");
+    let entries = lines(&run.join("cells.jsonl"));
+    assert_eq!(entries, 4, "a trial and a run of each point");
 }

@@ -53,16 +53,16 @@ fn files_of_a_run_that_was_changed() {
     }
 }
 
-/// Starts a run, interrupts it once it prints `at`, and returns its folder.
-fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
+/// Starts a run, interrupts it once it prints `text`, and returns its folder.
+fn interrupted(bench: &FaultBench, args: &[&str], text: &str) -> std::path::PathBuf {
     bench
-        .stopped(args, at, Signal::INT)
+        .stopped(args, text, Signal::INT)
         .exits(Exit::Interrupted);
     bench.run_is("interrupted")
 }
 
-/// Replaces each file that a resumed run reads by a pipe without a writer and by a device without
-/// an end.
+/// Replaces each file that a resumed run reads, first by a pipe without a writer, then by a device
+/// without an end.
 #[test]
 fn files_of_a_run_that_are_no_files() {
     let bench = FaultBench::new();
@@ -119,8 +119,8 @@ fn too_few_open_files_for_a_run() {
             let args = [&[limit.as_str(), Q2C], args].concat();
             let outcome = bench.by("prlimit", &args);
             let code = outcome.status.code();
-            let fine = matches!(code, Some(0 | 4 | 7 | 127));
-            assert!(fine, "{files} {args:?}: {outcome:#?}");
+            let is_expected = matches!(code, Some(0 | 4 | 7 | 127));
+            assert!(is_expected, "{files} {args:?}: {outcome:#?}");
             refused += u32::from(code == Some(4));
         }
     }

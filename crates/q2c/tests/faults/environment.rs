@@ -42,7 +42,7 @@ fn io_uring_forbidden() {
         outcome.refuses(Exit::Environment, phrases);
     }
     run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, phrases);
-    bench.left_nothing();
+    bench.assert_no_runs();
     let outcome = run(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
     assert!(outcome.stdout.contains("forbidden here"), "{outcome:#?}");
@@ -54,7 +54,7 @@ fn short_bench<'a>(target: &'a str, engine: &'a str) -> Vec<&'a str> {
     [&["bench", target, "--engine", engine], &short[..]].concat()
 }
 
-/// If io_uring is forbidden, other interfaces are measured, alone and together with it.
+/// If io_uring is forbidden, other interfaces are measured, alone and named together with io_uring.
 fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> CommandOutcome) {
     for (engine, measured) in [
         ("libaio", &["libaio"][..]),
@@ -93,7 +93,7 @@ fn no_locked_memory() {
     }
 }
 
-/// The disk of the run folder fills up in the middle of the run.
+/// The disk of the run folder fills up: with 4 pages in the calibration, with more pages later.
 #[test]
 fn a_full_disk() {
     if !can_mount() {
@@ -119,15 +119,15 @@ fn check_cut_off_runs(bench: &FaultBench, kept: &str) {
     for run in std::fs::read_dir(bench.path(kept)).unwrap() {
         let run = run.unwrap().path();
         crate::bench::assert_whole(&run);
-        // If not even the state could be written, it is still `running`. Without an owner that
-        // means a crash.
+        // If not even the state could be written, the state is still `running`, which without an
+        // owner means a crash.
         assert_ne!(state_of(&run), "complete");
         assert!(!run.join("result.json").exists());
     }
 }
 
 /// The user may have so few tasks that each of the program's threads in turn is refused. No limit
-/// causes a panic: q2c does what it can, and reports the rest with code 4.
+/// causes a panic: a thread that q2c cannot do without is reported with code 4.
 #[test]
 fn too_few_threads() {
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
@@ -155,8 +155,8 @@ fn too_few_threads() {
     }
 }
 
-/// The limit on open files is hit at one place after another. It is never a fault of the device or
-/// its disk, which would be code 6.
+/// The limit on open files is hit at one place after another. It is never reported as a fault of
+/// the device or its disk, which would be code 6.
 #[test]
 fn too_few_open_files() {
     if !works("prlimit", &["--version"]) {

@@ -8,21 +8,21 @@ use std::fs::File;
 
 const MIB: u64 = 1 << 20;
 
-/// The path of a loop device of 8 MiB over a file that is then cut to `left` bytes. The driver
+/// The path of a loop device of 8 MiB over a file that is then cut to its first bytes. The driver
 /// keeps the device's size, and fails reads beyond the end of the file with EIO.
-struct Cut(String);
+struct CutDevice(String);
 
-impl Cut {
-    fn new(bench: &FaultBench, left: u64) -> Option<Cut> {
+impl CutDevice {
+    fn new(bench: &FaultBench, readable_bytes: u64) -> Option<CutDevice> {
         let image = bench.file("image", &vec![7; 8 * MIB as usize]);
-        let cut = Cut(bench.loop_device(&image)?);
+        let cut = CutDevice(bench.loop_device(&image)?);
         let file = File::options().write(true).open(&image).unwrap();
-        file.set_len(left).unwrap();
+        file.set_len(readable_bytes).unwrap();
         Some(cut)
     }
 }
 
-impl Drop for Cut {
+impl Drop for CutDevice {
     fn drop(&mut self) {
         assert!(works("losetup", &["--detach", &self.0]));
     }
@@ -43,21 +43,21 @@ fn is_the_devices_fault(outcome: &CommandOutcome, device: &str) {
 #[test]
 fn first_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
-    let Some(cut) = Cut::new(&bench, 0) else {
+    let Some(cut) = CutDevice::new(&bench, 0) else {
         return skip("no loop device");
     };
     let device = &cut.0;
     is_the_devices_fault(&bench.tune(device, &[]), device);
     is_the_devices_fault(&bench.q2c(&["bench", device]), device);
     is_the_devices_fault(&bench.q2c(&["doctor", device]), device);
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
-/// The first megabyte can be read, so the target is accepted. The rest fails during the run.
+/// The first megabyte can be read, so the target is accepted. Later reads fail during the run.
 #[test]
 fn later_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
-    let Some(cut) = Cut::new(&bench, MIB) else {
+    let Some(cut) = CutDevice::new(&bench, MIB) else {
         return skip("no loop device");
     };
     let outcome = bench.tune(&cut.0, &[]);

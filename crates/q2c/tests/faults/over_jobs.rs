@@ -21,9 +21,9 @@ fn files(run: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// One run over 2 and 1 jobs. It is stopped in its second number, then the device fails there, then
-/// the run is completed. The first number runs only once. The whole is drawn again from its folder,
-/// and `q2c bench` takes each number's method from it.
+/// One run over 2 and 1 jobs. It is stopped at its second number of jobs, then the device fails
+/// there, then the run is completed. The first number of jobs runs only once. The report is drawn
+/// again from the folder, from which `q2c bench` also takes the method for each number of jobs.
 #[test]
 fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let bench = FaultBench::new();
@@ -47,7 +47,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     assert_eq!(part["complete"], json!(false));
     assert_eq!(part["jobs"], json!([1, 2]));
     assert_eq!(part["runs"], json!([result(&first)]));
-    let made = files(&first);
+    let before = files(&first);
 
     let resume = ["tune", "--resume", &name];
     fails_in_the_second_number(&bench, &run, &resume);
@@ -55,7 +55,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
     let whole = outcome.json();
     has_words(&outcome.stderr, "jobs-1 is complete");
-    assert_eq!(files(&first), made, "the first number was not run again");
+    assert_eq!(files(&first), before, "the first number was not run again");
     is_whole(&run, &whole);
     let tried = bench.q2c(&resume);
     tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
@@ -64,8 +64,8 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     gives_methods_to_bench(&bench, &name, &whole);
 }
 
-/// The device of the second number fails from the next session on. The run ends, names the number,
-/// and keeps the first one in its report.
+/// The device of the second number of jobs fails from the next session on. The run ends, names that
+/// number, and keeps the first number of jobs in its report.
 fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let number = run.join("jobs-2");
     let good = fs::read_to_string(number.join("plan.toml")).unwrap();
@@ -84,8 +84,8 @@ fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     change_plan(&number, &good);
 }
 
-/// The result has both numbers as in their folders, and the larger one includes the CPUs of the
-/// smaller. A device of 400 us does at most 2500 requests per second for each job.
+/// The result holds both numbers of jobs as in their folders, and the larger number has the CPUs of
+/// the smaller one, too. A device of 400 us does at most 2500 requests per second for each job.
 fn is_whole(run: &Path, whole: &Value) {
     assert_eq!(state_of(run), "complete");
     assert_whole(run);
@@ -139,13 +139,13 @@ fn is_drawn_again(bench: &FaultBench, name: &str, whole: &Value) {
 }
 
 fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
-    let asked = |jobs| {
+    let bench_of = |jobs| {
         let short = "--seconds 0.2 --warm-up 0.2 --trials 1 --json";
         let tuned = format!("--tuned {name} --jobs {jobs}");
         bench.run(&format!("bench {SIM} --method poll {tuned} {short}"))
     };
-    asked("1,4").fails(Exit::Input, "no answer for --jobs 4, but for --jobs 1,2");
-    let measured = asked("1,2").json();
+    bench_of("1,4").fails(Exit::Input, "no answer for --jobs 4, but for --jobs 1,2");
+    let measured = bench_of("1,2").json();
     let tuned = measured["job"]["tuned"]["methods"].as_array().unwrap();
     let leaders = whole["recommended"][0]["leaders"].as_array().unwrap();
     assert_eq!(tuned.len(), 2);
@@ -179,16 +179,16 @@ fn the_numbers_of_jobs_share_a_scratch_file() {
     assert_eq!(outcome.stderr.matches("kept runs/scratch-").count(), 1);
     let kept = format!("for q2c tune --resume {name}");
     assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
-    let scratch = || {
+    let scratch_files = || {
         let files = fs::read_dir(bench.path("runs")).unwrap();
         let files = files.filter(|entry| entry.as_ref().unwrap().path().is_file());
         files.count()
     };
-    assert_eq!(scratch(), 1);
+    assert_eq!(scratch_files(), 1);
     let calibration = fs::read(run.join("jobs-1/calibration.json")).unwrap();
 
     stopped(&["tune", "--resume", &name]);
-    assert_eq!(scratch(), 1);
+    assert_eq!(scratch_files(), 1);
     let again = fs::read(run.join("jobs-1/calibration.json")).unwrap();
     assert_eq!(again, calibration);
     assert!(!run.join("result.json").exists());

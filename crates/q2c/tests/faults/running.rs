@@ -81,14 +81,14 @@ fn json_is_one_document_and_nothing_else() {
     assert!(help.stdout.contains("130"), "the exit codes are documented");
 }
 
-/// The test below starts itself again with this variable. The second process owns a setting: it
-/// changes it and waits to be killed.
+/// The test below starts itself again with this variable, `JOURNAL|SETTING|VALUE`. The second
+/// process owns a setting: it changes the setting and waits to be killed.
 const OWNER: &str = "Q2C_FAULTS_OWNER";
 
 #[test]
 fn settings_left_by_a_killed_run() {
-    if let Some(what) = std::env::var_os(OWNER) {
-        return own(Path::new(&what));
+    if let Some(owner) = std::env::var_os(OWNER) {
+        return own_setting(owner.to_str().unwrap());
     }
     let bench = FaultBench::new();
     let journal = bench.path("journal").display().to_string();
@@ -109,8 +109,8 @@ fn settings_left_by_a_killed_run() {
     assert!(works("losetup", &["--detach", &device]));
 }
 
-/// Kills an owner, lists the setting with a dry run and restores it. A second restore finds nothing
-/// to do.
+/// Kills an owner, lists its setting with a dry run and restores the setting. A second restore
+/// finds nothing to do.
 fn restored(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
     let old = read(setting);
     kill_an_owner(bench, journal, setting, value);
@@ -161,10 +161,11 @@ fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str)
     assert_eq!(read(setting), value);
 }
 
-fn own(what: &Path) {
-    let what: Vec<&str> = what.to_str().unwrap().split('|').collect();
-    let mut guard = Guard::new(&Roots::live(), Path::new(what[0])).unwrap();
-    guard.set(Path::new(what[1]), what[2]).unwrap();
+fn own_setting(owner: &str) {
+    let [journal, setting, value]: [&str; 3] =
+        owner.split('|').collect::<Vec<_>>().try_into().unwrap();
+    let mut guard = Guard::new(&Roots::live(), Path::new(journal)).unwrap();
+    guard.set(Path::new(setting), value).unwrap();
     std::thread::sleep(Duration::from_secs(60));
 }
 

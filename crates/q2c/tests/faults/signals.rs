@@ -14,8 +14,8 @@ use std::time::Duration;
 /// A word that q2c prints after each trial.
 const TRIAL_DONE: &str = "took";
 
-/// One run is stopped in each of its stages and resumed. At the end it is complete, and has every
-/// cell once.
+/// One run is stopped in each of its stages and resumed. At the end the run is complete, and has
+/// every cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = FaultBench::new();
@@ -91,6 +91,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
 /// The device fails from the next session on: the run ends and keeps its trials. A plan that
 /// contradicts the calibration is refused first.
 fn fails_in_a_trial(bench: &FaultBench, run: &Path, resume: &[&str]) {
+    // The engine of the file gets a fault; the name of its target stays.
     let spoil = |name: &str| {
         let path = run.join(name);
         let good = fs::read_to_string(&path).unwrap();
@@ -152,7 +153,7 @@ fn stopped_while_filling_the_scratch_file() {
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
         let outcome = bench.stopped(&args, "filling the scratch file", signal);
         outcome.fails(Exit::Interrupted, "fill the scratch file | removed");
-        bench.left_nothing();
+        bench.assert_no_runs();
     }
 }
 
@@ -164,7 +165,7 @@ fn a_limit_of_file_sizes_is_told() {
     let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
     let outcome = bench.by("sh", &args);
     outcome.fails(Exit::Environment, "the scratch file | File too large");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 /// A stopped tune keeps its scratch file for `--resume`. A stopped calibration removes it, since it
@@ -195,7 +196,7 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let args = ["calibrate", "--scratch", "4m"];
     let outcome = bench.stopped(&args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "stopped by a signal");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn a_command_that_does_not_look_ends_all_the_same() {
     ];
     let start = |line: &String| bench.begin(&split(line));
     let mut started: Vec<_> = commands.iter().map(start).collect();
-    // By now all of them are in the middle of that work.
+    // After this sleep all commands are in the middle of their work.
     std::thread::sleep(Duration::from_millis(1_500));
     for running in &mut started {
         running.signal(Signal::TERM);
@@ -244,14 +245,14 @@ fn a_command_that_does_not_look_ends_all_the_same() {
     // A q2c trace is read from its end, which is impossible with a pipe.
     let tried = bench.q2c(&["trace", "info", &pipe]);
     tried.refuses(Exit::Input, "expected a regular file");
-    bench.left_nothing();
+    bench.assert_no_runs();
     // Only the list and the pipe remain, and no incomplete trace.
     let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
     left.retain(|e| e.as_ref().unwrap().path().extension().is_some());
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
-/// A run waits for its requests in flight, which take ten minutes here. The second signal does not.
+/// A run waits for its requests in flight, here ten minutes; a second signal ends the run at once.
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
     let bench = FaultBench::new();
@@ -362,7 +363,7 @@ fn a_refused_recording_leaves_no_run_folder() {
     let target = bench.target();
     let refused = bench.q2c(&["trace", "record", &target, "--", "/nowhere/command"]);
     assert!(!refused.status.success(), "{refused:#?}");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 /// A run of tens of thousands of points ends soon after a signal, although its result lists each of

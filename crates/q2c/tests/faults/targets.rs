@@ -13,7 +13,7 @@ fn a_pipe_is_no_target() {
     let bench = FaultBench::new();
     assert!(works("mkfifo", &[bench.path("pipe").to_str().unwrap()]));
     bench.tune("pipe", &[]).refuses(Exit::Target, "fifo");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn files_never_written() {
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, SIZE).unwrap();
     let phrases = "/allocated | unwritten | write the file fully first";
     bench.tune(&name, &[]).refuses(Exit::Target, phrases);
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 /// Neither procfs nor sysfs has O_DIRECT.

@@ -12,7 +12,7 @@ fn bad_rule(args: &str, rule: &str, place: usize, phrases: &str) {
     outcome.fails(Exit::Usage, phrases);
     let (shown, _) = outcome.stderr.trim_end().rsplit_once('\n').unwrap();
     assert_eq!(shown, format!("{rule}\n{}^", " ".repeat(place)));
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn rules_whose_trials_take_too_long_are_refused() {
     bench.run(&tune).refuses(Exit::Usage, "100 rules | --yes");
     let formula = ["tune", SIM, "--rule", "0.7 * min", "--period", "600s"];
     bench.q2c(&formula).refuses(Exit::Usage, "--yes");
-    bench.left_nothing();
+    bench.assert_no_runs();
     // A period below the limit of windows is always refused.
     let tune = "tune sim:400us --yes --policy";
     bad_rule(tune, "min:70%,1ns", 8, "period must be from 1us");

@@ -14,13 +14,13 @@ fn somebody_else_s_file() {
     let bench = FaultBench::new();
     let target = bench.target();
     let before = std::fs::read(&target).unwrap();
-    let leave = [&WRITE[..], &["--allow-write", &target]].concat();
-    let outcome = bench.by_nobody(&[&[Q2C], &tune(&target, &leave)[..]].concat());
+    let writes = [&WRITE[..], &["--allow-write", &target]].concat();
+    let outcome = bench.by_nobody(&[&[Q2C], &tune(&target, &writes)[..]].concat());
     let phrases =
         "open for reading and writing | Permission denied | run q2c as a user who has them";
     outcome.refuses(Exit::Target, phrases);
     assert_eq!(std::fs::read(&target).unwrap(), before);
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_mounted_device() {
         return skip("no loop device, or no mkfs.ext4");
     }
     outcome.fails(Exit::Target, "write to /dev/loop | mounted | free it first");
-    bench.left_nothing();
+    bench.assert_no_runs();
 }
 
 /// Two runs would write to one file; the second is refused while the first one runs.

@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time for the command to end after SIGTERM; then it is killed. A signal must end q2c within a
-/// second, and the recording still has to be written after this.
+/// Time for the command to end after SIGTERM, before it is killed. A signal must end q2c within a
+/// second, and after the command has ended the recording still has to be written.
 const TERM_TIMEOUT: Duration = Duration::from_millis(600);
 /// Time between two checks whether the command has ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-static RUNNING: AtomicI32 = AtomicI32::new(0);
+static RUNNING_PID: AtomicI32 = AtomicI32::new(0);
 
-/// Kills the running command, if there is one. For a program that exits without dropping its
-/// values.
+/// Kills the running command, if there is one. A program that exits without dropping its values
+/// calls this.
 pub(crate) fn kill_command() {
-    if let Some(pid) = Pid::from_raw(RUNNING.swap(0, Ordering::AcqRel)) {
+    if let Some(pid) = Pid::from_raw(RUNNING_PID.swap(0, Ordering::AcqRel)) {
         // The command may already have ended.
         kill_process(pid, Signal::KILL).ok();
     }
@@ -40,7 +40,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts the command; none if `words` is empty. The command's output goes to stderr.
+    /// Starts the command, or nothing if `words` is empty. The command's output goes to stderr.
     pub(crate) fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
@@ -66,7 +66,7 @@ impl Child {
         command.args(arguments).stdout(output(&name)?);
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
         let child = command.spawn().map_err(failed)?;
-        RUNNING.store(child.id() as i32, Ordering::Release);
+        RUNNING_PID.store(child.id() as i32, Ordering::Release);
         Ok(Child {
             words: words.to_owned(),
             child: Some(child),
@@ -99,14 +99,14 @@ impl Child {
         let status = child.try_wait();
         self.status = status.map_err(|error| self.failed("ask about", &error))?;
         if self.status.is_some() {
-            RUNNING.store(0, Ordering::Release);
+            RUNNING_PID.store(0, Ordering::Release);
         }
         Ok(self.status.is_some())
     }
 
     /// Waits without limit until the command ends, and returns its exit code as a shell reports it.
     /// A first signal to this program is passed on, unless the terminal sent it to the command too.
-    /// A second one ends both at once.
+    /// A second signal ends both programs at once.
     pub(crate) fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
         let mut is_forwarded = false;
         while self.exists() && !self.is_over()? {
@@ -125,9 +125,9 @@ impl Child {
         let Some(signal) = Signal::from_named_raw(number) else {
             return;
         };
-        let of_terminal = matches!(signal, Signal::INT | Signal::QUIT);
+        let is_by_key = matches!(signal, Signal::INT | Signal::QUIT);
         let foreground = rustix::termios::tcgetpgrp(std::io::stdin()).ok();
-        if of_terminal && foreground == Some(rustix::process::getpgrp()) {
+        if is_by_key && foreground == Some(rustix::process::getpgrp()) {
             return;
         }
         if let Some(child) = &self.child {
@@ -153,7 +153,7 @@ impl Child {
             {
                 let ended = child.kill().and_then(|()| child.wait());
                 self.status = Some(ended.map_err(|error| self.failed("kill", &error))?);
-                RUNNING.store(0, Ordering::Release);
+                RUNNING_PID.store(0, Ordering::Release);
                 return Ok(());
             }
         }
@@ -177,14 +177,14 @@ fn start_fault(name: &str, error: &io::Error) -> Fault {
 }
 
 impl Drop for Child {
-    /// A command must not outlive an error of the capture.
+    /// Kills the command, since it must not outlive a capture that failed.
     fn drop(&mut self) {
         if self.status.is_none()
             && let Some(child) = &mut self.child
         {
             child.kill().ok();
             child.wait().ok();
-            RUNNING.store(0, Ordering::Release);
+            RUNNING_PID.store(0, Ordering::Release);
         }
     }
 }

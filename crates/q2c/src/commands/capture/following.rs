@@ -30,8 +30,8 @@ pub(crate) struct CaptureCounter {
     /// `None` if a command runs, since its output uses the terminal.
     line: Option<Line>,
     begun: Instant,
-    length: Option<f64>,
-    shown: Duration,
+    length_s: Option<f64>,
+    last_update: Duration,
     pub ios: u64,
     /// Counts of the command's own I/Os; `None` without a command.
     pub command_ios: Option<CommandIos>,
@@ -41,23 +41,23 @@ impl CaptureCounter {
     /// Time between two updates of the number. Drawing loads the machine that is observed.
     const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
 
-    /// A watcher for a capture of `length` seconds; `None` means no limit. `alone` is true if no
-    /// command runs.
-    pub(crate) fn new(length: Option<f64>, alone: bool, command_ios: Option<CommandIos>) -> Self {
+    /// A watcher for a capture of `length_s`; `None` means no limit. `alone` is true if no command
+    /// runs.
+    pub(crate) fn new(length_s: Option<f64>, alone: bool, command_ios: Option<CommandIos>) -> Self {
         CaptureCounter {
             line: alone.then(|| Line::with_message("")),
             begun: Instant::now(),
-            length,
-            shown: Duration::ZERO,
+            length_s,
+            last_update: Duration::ZERO,
             ios: 0,
             command_ios,
         }
     }
 }
 
-fn progress(ios: u64, now: Duration, length: Option<f64>) -> String {
+fn progress(ios: u64, now: Duration, length_s: Option<f64>) -> String {
     let now = time_text(now.as_secs_f64());
-    let length_suffix = length.map_or_else(String::new, |s| format!(" of {}", time_text(s)));
+    let length_suffix = length_s.map_or_else(String::new, |s| format!(" of {}", time_text(s)));
     format!("{ios} I/Os in {now}{length_suffix}")
 }
 
@@ -72,17 +72,17 @@ impl CaptureWatcher for CaptureCounter {
     fn update(&mut self, _: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
         if let Some(line) = &self.line
-            && now >= self.shown + Self::UPDATE_INTERVAL
+            && now >= self.last_update + Self::UPDATE_INTERVAL
         {
-            line.say(progress(self.ios, now, self.length));
-            self.shown = now;
+            line.say(progress(self.ios, now, self.length_s));
+            self.last_update = now;
         }
         Ok(true)
     }
 }
 
-/// Records the I/Os of a capture. It ends when its time is over, its command has ended, its watcher
-/// stops it, or a signal arrives. A command that still runs is then ended.
+/// Records the I/Os of a capture. The capture ends when its time is over, its command has ended,
+/// its watcher stops it, or a signal arrives. A command that still runs then is ended.
 pub(super) struct CaptureFollower<'a, W> {
     pub begun: Instant,
     pub length: Option<Duration>,
@@ -93,8 +93,8 @@ pub(super) struct CaptureFollower<'a, W> {
 }
 
 impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
-    /// `Done` if the time was over, the command had ended, or nobody watched any more. Also for a
-    /// signal if nothing else would have ended the capture; else a signal gives `Interrupted`.
+    /// `Interrupted` if a signal ended a capture that has a time or a command to end it. Else
+    /// `Done`: then the signal was the end that the user wanted, or there was no signal.
     type End = Exit;
     type Error = Fault;
 
@@ -106,27 +106,28 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
     fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<Exit, Duration>, Fault> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
-            // If nothing else would end the capture, a signal is its normal end.
-            let open = self.length.is_none() && !self.child.exists();
-            let end = if open { Exit::Done } else { Exit::Interrupted };
+            // If neither a time nor a command limits the capture, a signal is its normal end.
+            let limit = self.length.is_some() || self.child.exists();
+            let end = if limit { Exit::Interrupted } else { Exit::Done };
             return Ok(ControlFlow::Break(end));
         }
         if self.child.is_over()? {
             return Ok(ControlFlow::Break(Exit::Done));
         }
         let length = self.length;
-        let left = length.map(|length| length.saturating_sub(self.begun.elapsed()));
-        if left.is_some_and(|left| left.is_zero()) || !self.watch.update(recorder)? {
+        let remaining = length.map(|length| length.saturating_sub(self.begun.elapsed()));
+        if remaining.is_some_and(|time| time.is_zero()) || !self.watch.update(recorder)? {
             self.child.stop()?;
             return Ok(ControlFlow::Break(Exit::Done));
         }
-        Ok(ControlFlow::Continue(left.unwrap_or(Duration::MAX)))
+        Ok(ControlFlow::Continue(remaining.unwrap_or(Duration::MAX)))
     }
 }
 
 /// Counts the I/Os of a command and its children. The I/Os of other processes are recorded too.
 pub(crate) struct CommandIos {
     family: ProcessFamily,
+    /// I/Os of the command and its children, by the name of the process.
     names: BTreeMap<String, u64>,
     all: u64,
     /// I/Os of processes that had ended before they could be looked up.
@@ -134,10 +135,9 @@ pub(crate) struct CommandIos {
 }
 
 impl CommandIos {
-    /// Counts the I/Os of the process `first` and its children.
-    pub(crate) fn new(roots: &Roots, first: u32) -> Self {
+    pub(crate) fn new(roots: &Roots, command_pid: u32) -> Self {
         CommandIos {
-            family: ProcessFamily::new(roots, first),
+            family: ProcessFamily::new(roots, command_pid),
             names: BTreeMap::new(),
             all: 0,
             gone: 0,
@@ -172,11 +172,11 @@ impl CommandIos {
                 self.gone
             );
         }
-        let alone = format!("; q2c analyze {} --process", trace.display());
+        let filter = format!("; q2c analyze {} --process", trace.display());
         match &names[..] {
             [] => sentence,
-            [one] => format!("{sentence}{alone} {one} takes them alone"),
-            _ => format!("{sentence}{alone} NAME takes those of one name alone"),
+            [one] => format!("{sentence}{filter} {one} takes them alone"),
+            _ => format!("{sentence}{filter} NAME takes those of one name alone"),
         }
     }
 }

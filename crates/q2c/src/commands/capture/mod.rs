@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// What is captured, by what means and for how long.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CaptureArgs {
-    /// Only these operations; empty: all. Each command has an option of its own for it.
+    /// The operations to capture; all if the list is empty. Each command has an option for them.
     #[arg(skip)]
     pub ops: Vec<Op>,
     /// Stop after this time [default: at ctrl-c, or when the command ends]
@@ -74,7 +74,7 @@ impl CaptureArgs {
         }
     }
 
-    /// The first given option of a capture, as typed.
+    /// The name of the first option of a capture that was typed.
     pub(crate) fn first_option(&self) -> Option<&'static str> {
         let options = [
             self.seconds.map(|_| "--seconds"),
@@ -121,7 +121,7 @@ pub(crate) struct RunningCapture<'a> {
     args: &'a CaptureArgs,
     recorder: Recorder,
     recording: RecordingSorter,
-    /// The command that runs during the capture and ends it, once it has started.
+    /// The command, once it has started. The capture ends when the command ends.
     pub(crate) child: Child,
 }
 
@@ -132,15 +132,15 @@ impl<'a> RunningCapture<'a> {
         args: &'a CaptureArgs,
     ) -> Result<RunningCapture<'a>, Fault> {
         let recorder = Recorder::attach(roots, target.disks(), &args.to_filter(), args.by)?;
-        if let Some(refused) = recorder.bpf_refusal() {
-            say(&format!("no BPF, failed to {refused}; {TAKE_TRACEFS}"));
+        if let Some(reason) = recorder.bpf_refusal() {
+            say(&format!("no BPF, failed to {reason}; {TAKE_TRACEFS}"));
         }
         let recorder = match args.by {
             None => recorder.with_tracefs_fallback(roots, target.disks(), &args.to_filter()),
             Some(_) => recorder,
         };
-        let free = || machine::free_memory(roots).map(|free| free.0 / 4);
-        let memory = args.memory.map(|memory| memory.0).or_else(free);
+        let quarter = || machine::free_memory(roots).map(|free| free.0 / 4);
+        let memory = args.memory.map(|memory| memory.0).or_else(quarter);
         let memory = memory.unwrap_or(DEFAULT_MEMORY_BYTES).min(MAX_MEMORY_BYTES);
         let folder = args.spill.clone().unwrap_or_else(temporary_folder);
         Ok(RunningCapture {
@@ -158,20 +158,20 @@ impl<'a> RunningCapture<'a> {
         let target_disk = &self.target.target_disk;
         let has_below = !target_disk.below.is_empty();
         let below = has_below.then(|| format!(", below {}", target_disk.disk.name));
-        let whole = target_disk.partition.as_ref();
-        let whole = whole.map(|partition| format!(", the whole disk of {partition}"));
+        let partition = target_disk.partition.as_ref();
+        let partition = partition.map(|name| format!(", the whole disk of {name}"));
         let filter = self.args.filter_text().map(|f| format!("; only {f}"));
-        let details = [below, whole].into_iter().flatten().collect::<String>();
+        let details = [below, partition].into_iter().flatten().collect::<String>();
         let filter = filter.unwrap_or_default();
-        let open = alone && self.args.seconds.is_none();
-        let until = if open { "; ctrl-c ends it" } else { "" };
+        let endless = alone && self.args.seconds.is_none();
+        let until = if endless { "; ctrl-c ends it" } else { "" };
         let (names, by) = (self.target.names(), self.recorder.captured_by());
         format!("recording {names}{details} by {by}{filter}{until}")
     }
 
     /// Follows the capture until the time is over, the command has ended, `watch` stops it, or
-    /// `stop` is set. Then reads the last records, the number of lost ones, and the command's
-    /// status. The recorder is removed.
+    /// `stop` is set. Then reads the last records, the number of lost records, and the command's
+    /// status, and removes the recorder.
     pub(crate) fn finish(
         mut self,
         watch: &mut impl CaptureWatcher,
@@ -185,13 +185,10 @@ impl<'a> RunningCapture<'a> {
             watch,
             stop,
         };
-        let by = self.recorder.captured_by();
+        let started_by = self.recorder.captured_by();
         let (end, missing) = self.recorder.follow(Pace::default(), &mut follower)?;
-        if let Some(reason) = self
-            .recorder
-            .bpf_refusal()
-            .filter(|_| by != self.recorder.captured_by())
-        {
+        let refusal = self.recorder.bpf_refusal();
+        if let Some(reason) = refusal.filter(|_| started_by != self.recorder.captured_by()) {
             say(&format!("failed to {reason}; it went on {TAKE_TRACEFS}"));
         }
         let (target, filter) = (self.target, self.args.filter_text());

@@ -93,7 +93,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     show(&result, args.json)
 }
 
-/// The pair with a line that shows how many trials are done. It is drawn between trials.
+/// The pair, with a line that shows how many trials are done. The line is drawn between trials.
 struct SiblingsProgress {
     pair: Siblings,
     line: Line,
@@ -116,7 +116,7 @@ impl PairMachine for SiblingsProgress {
 fn open_polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let request = WorkloadRequest {
         engine: Some(EngineSpec::ByDevice(RingKind::File).with_path(true)),
-        ..super::read_request(target, POLLED_BLOCK, pair.own)
+        ..super::random_read_request(target, POLLED_BLOCK, pair.own)
     };
     let bench = open_named(&request, stop)?;
     pair.device = Some(PolledDevice {

@@ -84,7 +84,7 @@ fn read_hints(file: Option<&Path>) -> Result<Hints, Fault> {
     Hints::read(&read_text(path)?).map_err(|error| read_fault(path, error))
 }
 
-fn read_request(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
+fn random_read_request(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
     let (random, write) = (true, false);
     WorkloadRequest {
         // With a named CPU, the workbench does not try several CPUs.
@@ -134,7 +134,7 @@ pub(crate) struct PlaceWatchArgs {
     pub json_lines: bool,
 }
 
-/// Windows of `--json`. After the second one a task that stopped polling counts as computing.
+/// Windows of `--json`: a task that stopped polling counts as computing only after two windows.
 const JSON_WINDOWS: u32 = 3;
 
 fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {

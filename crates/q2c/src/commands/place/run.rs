@@ -46,10 +46,10 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
         engine: spec.engine.clone(),
         seed: spec.seed,
         // Each placement chooses the CPUs of its tasks.
-        ..super::read_request(&spec.target, spec.bs, map.id(0))
+        ..super::random_read_request(&spec.target, spec.bs, map.id(0))
     };
-    let none_polls = spec.polls.is_none();
-    let bench = none_polls.then(|| open_named(&request, stop)).transpose()?;
+    let q2c_polls = spec.polls.is_none();
+    let bench = q2c_polls.then(|| open_named(&request, stop)).transpose()?;
     let (policies, left_out) = split_policies(&spec, &roots, &allowed);
     let run = PlacementsRun {
         spec,

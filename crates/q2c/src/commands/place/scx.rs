@@ -50,8 +50,8 @@ mod built {
     }
 
     impl ScxRun<'_> {
-        /// Loads the scheduler and keeps it until the end. True if the kernel asks to load it
-        /// again, because CPUs were added or removed.
+        /// Loads the scheduler and keeps it until the end. Returns true if the kernel asks to load
+        /// the scheduler again, because CPUs were added or removed.
         fn load_and_watch(&mut self) -> Result<bool, Fault> {
             let map: SmtMap = from_machine(&self.roots);
             let window = self.args.detect.window;

@@ -118,8 +118,8 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
 
 fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceStudyRequest {
     let us = |time: Nanos| time.0 as f64 / 1e3;
-    let sleeps = args.compute_phases.is_some() || args.polling_phases.is_some();
-    let starts = if sleeps { STARTS_WITH_SLEEPS } else { STARTS };
+    let sleeping = args.compute_phases.is_some() || args.polling_phases.is_some();
+    let starts = if sleeping { STARTS_WITH_SLEEPS } else { STARTS };
     PlaceStudyRequest {
         setups: if args.published {
             study::setups()

@@ -68,7 +68,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
     let daemon = PlacementDaemon::begin(&roots, hints, &journal, args.without_smt)?;
-    let mut run = PlaceRun {
+    let mut run = RunningDaemon {
         begun: Instant::now(),
         cpu_at_start: own_cpu(&roots),
         roots,
@@ -81,14 +81,14 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     ended
 }
 
-struct PlaceRun {
+struct RunningDaemon {
     roots: Roots,
     daemon: PlacementDaemon,
     begun: Instant,
     cpu_at_start: q2c_model::Nanos,
 }
 
-impl PlaceRun {
+impl RunningDaemon {
     fn tell_start(&self) -> Result<(), Fault> {
         let observer = self.daemon.observer();
         if let Some(reason) = observer.missing_probe() {
@@ -103,11 +103,11 @@ impl PlaceRun {
             ));
         }
         let (cpus, cores) = (self.daemon.map().cpus(), self.daemon.map().cores());
-        let by = match observer.functions() {
+        let seen_by = match observer.functions() {
             [] => "names and hints only".to_owned(),
             functions => format!("{}, names and hints", functions.join(", ")),
         };
-        let text = format!("{cpus} CPUs on {cores} cores; polling is seen by {by}");
+        let text = format!("{cpus} CPUs on {cores} cores; polling is seen by {seen_by}");
         super::tell(self.begun, &text)
     }
 
@@ -123,19 +123,19 @@ impl PlaceRun {
 
     fn end(self) -> Result<Exit, Fault> {
         let seconds = self.begun.elapsed().as_secs_f64();
-        let used = (own_cpu(&self.roots) - self.cpu_at_start).0 as f64 / 1e9;
-        let held = self.daemon.moved_tasks();
+        let used_s = (own_cpu(&self.roots) - self.cpu_at_start).0 as f64 / 1e9;
+        let moved = self.daemon.moved_tasks();
         let outcomes = self.daemon.end();
-        let open: Vec<_> = outcomes.iter().filter(|(_, o)| !o.is_final()).collect();
-        let percent = 100.0 * used / seconds.max(1e-9);
+        let failed: Vec<_> = outcomes.iter().filter(|(_, o)| !o.is_final()).collect();
+        let percent = 100.0 * used_s / seconds.max(1e-9);
         let line = format!(
-            "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",
-            outcomes.len() - open.len()
+            "{seconds:.2} s  ended: {moved} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",
+            outcomes.len() - failed.len()
         );
         print_while_read(&line)?;
-        for (task, outcome) in &open {
+        for (task, outcome) in &failed {
             say(&format!("{}: {outcome}; run q2c restore", task.display()));
         }
-        Ok(Exit::requirements(open.is_empty()))
+        Ok(Exit::requirements(failed.is_empty()))
     }
 }

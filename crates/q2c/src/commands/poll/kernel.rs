@@ -48,11 +48,11 @@ pub(super) fn watch(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let watch = KernelWatch::begin(&roots, &target_disk.disk)?;
     let (device, json) = (&target_disk.disk.name, args.workload.run.json);
     let schema = json.then_some(LINE_SCHEMA);
-    let metrics = KernelMetrics::new(device);
+    let (metrics, no_preparation) = (KernelMetrics::new(device), || {});
     let mut run = KernelWatchRun {
         watch,
         json,
-        stream: MetricsStream::open(device, schema, endpoint, metrics, || {})?,
+        stream: MetricsStream::open(device, schema, endpoint, metrics, no_preparation)?,
         intervals: Vec::new(),
         not_kept: 0,
     };
@@ -85,11 +85,11 @@ impl KernelWatchRun {
             let stopped = stop.load(Ordering::Acquire);
             let interval = self.watch.interval()?;
             let until = format!("{:.2} s", interval.end_s);
-            let read = print_line(&kernel_watch_line(&until, &interval), self.json)?;
-            let read = self.stream.tell(&interval)? && read;
+            let is_read = print_line(&kernel_watch_line(&until, &interval), self.json)?;
+            let is_read = self.stream.tell(&interval)? && is_read;
             self.add(interval);
             let over = end.is_some_and(|end| Instant::now() >= end);
-            match (stopped, over || !read) {
+            match (stopped, over || !is_read) {
                 (true, _) => return Ok(Exit::Interrupted),
                 (_, true) => return Ok(Exit::Done),
                 _ if !self.watch.is_there() => return Ok(Exit::Device),
@@ -188,7 +188,7 @@ pub(crate) struct TuneKernelArgs {
 }
 
 impl TuneKernelArgs {
-    /// The plan with these own rules.
+    /// The plan, with the user's own rules behind those of `--policy`.
     pub(crate) fn spec(&self, own_rules: Vec<PolicySpec>) -> TuneKernelSpec {
         TuneKernelSpec {
             patience: self.patience,

@@ -89,14 +89,14 @@ struct RestoreOutcome {
 }
 
 impl RestoreOutcome {
-    fn announce(ends: &[(PathBuf, UndoOutcome)]) -> RestoreOutcome {
-        let outcome = |(file, end): &(PathBuf, UndoOutcome)| format!("{}: {end}", file.display());
-        let text = ends.iter().map(outcome).collect::<Vec<_>>().join("; ");
+    fn announce(undone: &[(PathBuf, UndoOutcome)]) -> RestoreOutcome {
+        let line = |(file, end): &(PathBuf, UndoOutcome)| format!("{}: {end}", file.display());
+        let text = undone.iter().map(line).collect::<Vec<_>>().join("; ");
         let nothing = "nothing was changed";
         say(if text.is_empty() { nothing } else { &text });
         RestoreOutcome {
             text,
-            is_complete: ends.iter().all(|(_, outcome)| outcome.is_final()),
+            is_complete: undone.iter().all(|(_, outcome)| outcome.is_final()),
         }
     }
 

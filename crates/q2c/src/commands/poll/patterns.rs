@@ -50,7 +50,7 @@ impl Patterns {
         let traces = read_patterns(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
         let SimulatedArgs { source, cost, .. } = &args.grid.simulated;
-        // A sleep needs a cost, since at no cost every rule that polls would lose everything.
+        // Without costs a sleep would be free, and rules that poll could never win.
         let mut cost = cost.clone();
         if cost.wake_delay.is_none() {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
@@ -62,13 +62,12 @@ impl Patterns {
         })
     }
 
-    /// The study of `policies` on all patterns.
     fn study<'a>(&'a self, args: &PatternsArgs, policies: &'a [PolicySpec]) -> Study<'a> {
         let (traces, costs) = (&self.traces, &self.costs);
         args.grid.study(traces, policies, costs, self.reading_s)
     }
 
-    pub(crate) fn median(&self) -> Nanos {
+    pub(crate) fn median_wait(&self) -> Nanos {
         let medians = self.traces.iter().map(|trace| trace.input.latency_ns[2]);
         let mut medians: Vec<f64> = medians.collect();
         medians.sort_by(f64::total_cmp);
@@ -85,29 +84,29 @@ pub(super) fn check_length(
     count: u64,
 ) -> Result<(), Fault> {
     let line = Line::with_elapsed("estimating the time");
-    let takes = line.during(|| study.expected_s(sample, count));
-    let Some(takes) = takes.filter(|takes| *takes > LONG_RUN_S && !args.grid.yes) else {
+    let expected_s = line.during(|| study.expected_s(sample, count));
+    let Some(expected_s) = expected_s.filter(|s| *s > LONG_RUN_S && !args.grid.yes) else {
         return Ok(());
     };
     Err(Fault::usage(format!(
         "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, or say \
          --yes",
         study.traces.len(),
-        Nanos::from_secs_f64(takes)
+        Nanos::from_secs_f64(expected_s)
     )))
 }
 
 fn read_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     if args.patterns.is_empty() {
-        return read_own_patterns(args, stop);
+        return read_library_patterns(args, stop);
     }
     let files = args.patterns.iter().map(|path| pattern_files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     read_traces(&files, &args.grid.simulated.source, stop)
 }
 
-/// Reads the library through temporary files.
-fn read_own_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
+/// Reads the patterns that q2c brings along, through temporary files.
+fn read_library_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let folder = make_library_folder()?;
     let options = args.grid.simulated.source.options(LIBRARY.len());
     let line = Line::with_elapsed("reading the patterns of q2c");
@@ -174,8 +173,8 @@ impl StudyArgs {
         policies.extend(self.on.grid.simulated.own.policies()?);
         if !self.only {
             let standard = standard_policies(p50).into_iter();
-            let asked = policies.clone();
-            policies.extend(standard.filter(|policy| !asked.contains(policy)));
+            let requested = policies.clone();
+            policies.extend(standard.filter(|policy| !requested.contains(policy)));
         }
         Ok(policies)
     }
@@ -189,7 +188,7 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let outputs = Outputs::make(&args.on.grid, None)?;
     let patterns = Patterns::read(&args.on, stop)?;
     check_count(args, patterns.traces.len())?;
-    let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
+    let policies = args.policies(patterns.median_wait()).or_exit(Exit::Usage)?;
     let study = patterns.study(&args.on, &policies);
     let every = policies.len().div_ceil(SAMPLE_POLICIES).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
@@ -206,8 +205,8 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
 
 /// Refuses families whose result would not fit into memory, before they are expanded.
 fn check_count(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
-    let asked: u64 = args.rules.iter().map(Family::count).sum();
-    let cells = asked.saturating_mul(patterns as u64);
+    let policies: u64 = args.rules.iter().map(Family::count).sum();
+    let cells = policies.saturating_mul(patterns as u64);
     if cells <= MAX_CONFIGURATIONS {
         return Ok(());
     }
@@ -249,12 +248,12 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
-    let held_out = choose_held_out(args, &patterns.traces)?;
-    let is_held_out = |trace: &mut SimTrace| held_out.contains(&trace.source());
+    let held_out_sources = choose_held_out(args, &patterns.traces)?;
+    let is_held_out = |trace: &mut SimTrace| held_out_sources.contains(&trace.source());
     let held_out: Vec<SimTrace> = patterns.traces.extract_if(.., is_held_out).collect();
     let own_rules = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
     let references = [args.reference.clone(), own_rules].concat();
-    let standard = standard_policies(patterns.median());
+    let standard = standard_policies(patterns.median_wait());
     let study = patterns.study(&args.on, &standard);
     let search = Search {
         study: &study,
@@ -284,21 +283,21 @@ fn choose_held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<St
         let message = format!("search: {reason}; the sources are {}", join(&sources));
         Err(Fault::usage(message))
     };
-    let mut asked = args.hold_out.iter();
-    if let Some(unknown) = asked.find(|source| !sources.contains(*source)) {
+    let mut named = args.hold_out.iter();
+    if let Some(unknown) = named.find(|source| !sources.contains(*source)) {
         return refused(format!("expected a source to hold out, found `{unknown}`"));
     }
-    let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
-    if drawn.is_empty() {
+    let mut held_out: BTreeSet<String> = args.hold_out.iter().cloned().collect();
+    if held_out.is_empty() {
         let mut shuffled: Vec<String> = sources.iter().cloned().collect();
         Rng::new(args.on.grid.timing.seed).shuffle(&mut shuffled);
-        drawn.extend(shuffled.into_iter().take(sources.len() / HELD_OUT_DIVISOR));
-        say(&format!("held out: {}", join(&drawn)));
+        held_out.extend(shuffled.into_iter().take(sources.len() / HELD_OUT_DIVISOR));
+        say(&format!("held out: {}", join(&held_out)));
     }
-    let (held, total) = (drawn.len(), sources.len());
-    if held > 0 && held < total {
-        return Ok(drawn);
+    let (count, total) = (held_out.len(), sources.len());
+    if count > 0 && count < total {
+        return Ok(held_out);
     }
-    let reason = format!("expected sources on both sides, found {held} of {total} held out");
+    let reason = format!("expected sources on both sides, found {count} of {total} held out");
     refused(reason)
 }

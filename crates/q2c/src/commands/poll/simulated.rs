@@ -59,7 +59,6 @@ impl TimingArgs {
         }
     }
 
-    /// Warm-up, measured time and seed of the simulation.
     pub(crate) fn timing(&self) -> Timing {
         Timing {
             warm_up: self.warm_up,
@@ -123,8 +122,8 @@ pub(crate) struct SourceArgs {
 impl SourceArgs {
     /// The options for `q2c_study`, for one of `inputs` recordings that share the memory.
     pub(crate) fn options(&self, inputs: usize) -> SourceOptions {
-        let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
-        let memory = self.memory.or_else(free).unwrap_or(DEFAULT_MEMORY);
+        let half_free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
+        let memory = self.memory.or_else(half_free).unwrap_or(DEFAULT_MEMORY);
         SourceOptions {
             format: self.recording.format.clone(),
             import: self.recording.options(),
@@ -196,8 +195,8 @@ pub(super) fn choose_costs(
     asked.choose(bs, &sizes)
 }
 
-fn read_disturbances(costs: &Path) -> Result<Vec<Warning>, Fault> {
-    let Some(path) = Costs::result_file(costs) else {
+fn read_disturbances(costs_path: &Path) -> Result<Vec<Warning>, Fault> {
+    let Some(path) = Costs::result_file(costs_path) else {
         return Ok(Vec::new());
     };
     let text = whole_file::read_named_text(&path, whole_file::MAX_RESULT);
@@ -238,7 +237,6 @@ pub(crate) struct GridArgs {
 }
 
 impl GridArgs {
-    /// The study of `policies` on `traces`.
     pub(crate) fn study<'a>(
         &self,
         traces: &'a [SimTrace],
@@ -295,14 +293,14 @@ impl Outputs {
 
 /// A table of figures as a Parquet file: its texts and its medians.
 fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
-    let texts = table.keys.iter().enumerate().map(|(at, name)| {
-        let cells = table.rows.iter().map(|row| row.keys[at].clone());
+    let texts = table.keys.iter().enumerate().map(|(column, name)| {
+        let cells = table.rows.iter().map(|row| row.keys[column].clone());
         TableColumn::Text(name.to_string(), cells.collect())
     });
-    let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
-        let values = table.rows.iter().map(|row| Some(row.values[at]));
-        let values = values.map(|value| value.filter(|value| value.trials > 0));
-        let cells = values.map(|value| value.map_or(f64::NAN, |value| value.median));
+    let numbers = table.figures.iter().enumerate().map(|(column, figure)| {
+        let values = table.rows.iter().map(|row| Some(row.values[column]));
+        let measured = values.map(|value| value.filter(|value| value.trials > 0));
+        let cells = measured.map(|value| value.map_or(f64::NAN, |value| value.median));
         TableColumn::Number(figure.column(), cells.collect())
     });
     let columns: Vec<TableColumn> = texts.chain(numbers).collect();

@@ -162,7 +162,7 @@ impl SteerRun<'_> {
         let head = names.map(|name| format!("{name:>10}")).concat();
         print_line(&head, self.args.json)?;
         loop {
-            self.daemon.turn(&mut |_| ())?;
+            self.daemon.turn(&mut |_completion| ())?;
             let stopped = stop.load(Ordering::Acquire);
             let seconds = begun.elapsed().as_secs_f64();
             let over = stopped || self.args.seconds.is_some_and(|s| seconds >= s);

@@ -1,4 +1,4 @@
-//! Runs all experiments in one run; each is a part of it.
+//! Runs all experiments in one run. Each experiment has a folder of its own in the run's folder.
 
 use super::one::measure;
 use super::place::ReproducePlace;
@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The experiments without a result in the folder of this run.
 pub(super) fn unfinished(experiments: &[Experiment], folder: &Path) -> Vec<Experiment> {
-    let mut left = experiments.to_vec();
-    left.retain(|experiment| finished(&folder.join(&experiment.name)).is_none());
-    left
+    let mut unfinished = experiments.to_vec();
+    unfinished.retain(|experiment| finished_result(&folder.join(&experiment.name)).is_none());
+    unfinished
 }
 
 /// Reports how long these experiments take. Simulated time takes no real time.
 pub(super) fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
-    let real = experiments.iter().filter(|one| !plan.simulates(one));
-    let times = real.filter_map(|one| one.length_s(plan.scale, plan.trials.unwrap_or(one.trials)));
+    let timed = experiments.iter().filter(|one| !plan.simulates(one));
+    let times = timed.filter_map(|one| one.length_s(plan.scale, plan.trials.unwrap_or(one.trials)));
     let total: f64 = times.sum();
     let mut message = match experiments.len() {
         1 => "1 experiment".to_owned(),
@@ -55,8 +55,8 @@ pub(super) fn conclude(
             missing.push(experiment.name.clone());
             continue;
         }
-        let (line, whole) = run_or_read_part(experiment, &place, &folder, stop);
-        missing.extend((!whole).then(|| experiment.name.clone()));
+        let (line, is_over) = run_or_read_part(experiment, &place, &folder, stop);
+        missing.extend((!is_over).then(|| experiment.name.clone()));
         lines.push(line);
     }
     let complete = missing.is_empty();
@@ -76,27 +76,27 @@ pub(super) fn conclude(
     Ok(place.end(&path, complete, args))
 }
 
-/// Runs one experiment in its part of the folder, or reads its result if it exists. Returns its
-/// claims, and true if it is complete.
+/// Runs one experiment in its own folder, or reads its result if there is one. Returns its claims,
+/// and true if it is complete or failed, false if a signal stopped it.
 fn run_or_read_part(
     experiment: &Experiment,
     place: &ReproducePlace,
     folder: &RunDir,
     stop: &AtomicBool,
 ) -> (ExperimentLine, bool) {
-    if let Some(result) = finished(&folder.part(&experiment.name)) {
+    if let Some(result) = finished_result(&folder.part(&experiment.name)) {
         say(&format!("{}: done before", experiment.name));
         return (q2c_report::reproduce::experiment_line(&result), true);
     }
     say(&format!("{}:", experiment.name));
     match run_part(experiment, place, folder, stop) {
         Ok((result, end)) => {
-            let whole = !matches!(end, End::Cancelled);
-            (q2c_report::reproduce::experiment_line(&result), whole)
+            let is_over = !matches!(end, End::Cancelled);
+            (q2c_report::reproduce::experiment_line(&result), is_over)
         }
         Err(failure) => {
             say(&format!("{}: failed to {failure}", experiment.name));
-            (not_run(experiment, &failure), true)
+            (unrun_line(experiment, &failure), true)
         }
     }
 }
@@ -124,13 +124,13 @@ fn run_part(
     Ok((result, end))
 }
 
-fn finished(part: &Path) -> Option<ReproduceResult> {
+fn finished_result(part: &Path) -> Option<ReproduceResult> {
     let result: ReproduceResult = run_folder::read_result(part, "q2c reproduce", SCHEMA).ok()?;
     result.complete.then_some(result)
 }
 
 /// The claims of an experiment that could not run at all.
-fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
+fn unrun_line(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
     let claims = experiment.claims.iter().map(|(claim, _)| ClaimLine {
         says: claim.says.clone(),
         published: claim.published.clone(),

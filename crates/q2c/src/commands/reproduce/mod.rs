@@ -6,7 +6,7 @@ mod place;
 
 use super::run_folder::{self, quoted};
 use crate::output::{print, say, show_as};
-use crate::workbench::{cpus_without_target, machine_unless, make_scratch, named_cpus};
+use crate::workbench::{cpus_without_target, make_scratch, named_cpus, simulated_machine};
 use clap::Subcommand;
 use place::{ReproducePlace, site_without_disk};
 use q2c_model::{Fault, OrFault};
@@ -55,13 +55,14 @@ pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
             vec![experiment]
         }
     };
-    let takes = args.name.is_none() || experiments[0].takes_target();
-    let asked = make_plan(args, &experiments, args.target.clone().filter(|_| takes))?;
-    if asked.all {
-        all::tell_length(&experiments, &asked);
+    let takes_target = args.name.is_none() || experiments[0].takes_target();
+    let target = args.target.clone().filter(|_| takes_target);
+    let plan = make_plan(args, &experiments, target)?;
+    if plan.all {
+        all::tell_length(&experiments, &plan);
     }
-    let scratch = make_scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
-    let plan = asked.with_scratch_target(scratch.as_ref());
+    let scratch = make_scratch(args.scratch.filter(|_| takes_target), &args.run, stop)?;
+    let plan = plan.with_scratch_target(scratch.as_ref());
     let place = ReproducePlace::open(plan, &experiments, scratch, args, stop)?;
     let name = if place.plan.all {
         "reproduce-all"
@@ -115,20 +116,20 @@ fn make_plan(
     target: Option<String>,
 ) -> Result<ReproduceSettings, Fault> {
     let mut plan = args.plan(experiments, target);
-    let target = plan.has_simulated_target();
-    let is_real = |experiment: &Experiment| experiment.needs_real_time(target).is_some();
+    let is_simulated = plan.has_simulated_target();
+    let is_real = |experiment: &Experiment| experiment.needs_real_time(is_simulated).is_some();
     let all_real = experiments.iter().all(is_real);
-    let real = experiments
+    let real_reason = experiments
         .first()
         .filter(|_| all_real)
         .and_then(|experiment| {
-            let reason = experiment.needs_real_time(target)?;
+            let reason = experiment.needs_real_time(is_simulated)?;
             Some(format!(
                 "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",
                 experiment.name
             ))
         });
-    plan.machine = machine_unless(real, &args.simulated)?;
+    plan.machine = simulated_machine(real_reason, &args.simulated)?;
     Ok(plan)
 }
 
@@ -146,8 +147,8 @@ fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
             (None, Features::read(cpus.len(), None))
         }
     };
-    let captured = all_experiments.iter().any(|experiment| experiment.capture);
-    let no_capture = captured
+    let need_capture = all_experiments.iter().any(|experiment| experiment.capture);
+    let no_capture = need_capture
         .then(|| capture_refusal(&site_without_disk()))
         .flatten();
     let listed = |experiment: &Experiment| {

@@ -66,7 +66,7 @@ pub(super) fn measure(
     };
     let machine_place = place.for_experiment(experiment);
     let resources = place.resources(machine_place, folder.path());
-    let about = |seconds: f64| RunFacts {
+    let facts_after = |seconds: f64| RunFacts {
         present: &machine_place.present,
         target: place.target().filter(|_| experiment.takes_target()),
         scale: plan.scale,
@@ -77,22 +77,22 @@ pub(super) fn measure(
         idle_busy_cpus: machine_place.site.idle_busy_cpus,
     };
     if experiment.compare.is_some() {
-        let compared = |run| run_folder::read_result(run, "q2c compare", compare::SCHEMA);
-        let from: Option<CompareResult> = plan.from.as_deref().map(compared).transpose()?;
-        let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
-        let about = RunFacts {
-            trials: from.as_ref().map_or(0, trials_asked),
-            ..about(begun.elapsed().as_secs_f64())
+        let read = |run| run_folder::read_result(run, "q2c compare", compare::SCHEMA);
+        let compared: Option<CompareResult> = plan.from.as_deref().map(read).transpose()?;
+        let points = q2c_reproduce::studies::compare::points(experiment, compared.as_ref());
+        let facts = RunFacts {
+            trials: compared.as_ref().map_or(0, trials_asked),
+            ..facts_after(begun.elapsed().as_secs_f64())
         };
-        let result = q2c_reproduce::judge(experiment, &about, points);
+        let result = q2c_reproduce::judge(experiment, &facts, points);
         return Ok((result, End::Complete));
     }
-    if let Some(asked) = &experiment.rules {
+    if let Some(rules) = &experiment.rules {
         let seed = plan.run.seed;
         let draw = Draw { trials, seed };
-        let (points, end) = simulate(experiment, asked, draw, stop)?;
-        let about = about(begun.elapsed().as_secs_f64());
-        let result = q2c_reproduce::judge(experiment, &about, points);
+        let (points, end) = simulate(experiment, rules, draw, stop)?;
+        let facts = facts_after(begun.elapsed().as_secs_f64());
+        let result = q2c_reproduce::judge(experiment, &facts, points);
         let complete = matches!(end, End::Complete);
         return Ok((ReproduceResult { complete, ..result }, end));
     }
@@ -106,12 +106,12 @@ pub(super) fn measure(
         Some(setup) => run_trials(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
         None => run_trials(&mut jobs, &settings, &clock, folder, stop)?,
     };
-    let about = about(begun.elapsed().as_secs_f64());
-    let cpus = |at: &AxisValues| match experiment.place {
+    let facts = facts_after(begun.elapsed().as_secs_f64());
+    let cpus = |point: &AxisValues| match experiment.place {
         Some(_) => Vec::new(),
-        None => jobs.cpus(at),
+        None => jobs.cpus(point),
     };
-    Ok((answer(experiment, &about, &summary, cpus), summary.end))
+    Ok((answer(experiment, &facts, &summary, cpus), summary.end))
 }
 
 fn run_trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
@@ -152,8 +152,8 @@ fn simulate(
     }
 }
 
-/// Passes events on, except failures for a reason that was already shown. They are counted, and
-/// reported at the end.
+/// Passes events on, except failures for a reason that was already shown. Such failures are
+/// counted, and their number is reported at the end.
 pub(super) struct DistinctFailures {
     display: Box<dyn Progress>,
     reasons: Vec<FailureReason>,
@@ -173,7 +173,8 @@ impl DistinctFailures {
         }
     }
 
-    fn is_new_reason(&mut self, point: &str, reason: &str) -> bool {
+    /// Records a failure. Returns true if no failure before had this reason.
+    fn add_failure(&mut self, point: &str, reason: &str) -> bool {
         let point = point.to_owned();
         let existing = self.reasons.iter_mut().find(|known| known.reason == reason);
         if let Some(existing) = existing {
@@ -189,7 +190,7 @@ impl DistinctFailures {
 }
 
 impl FailureReason {
-    /// Says how many more failed; `None` if none did.
+    /// Says how many more points or trials failed for the reason; `None` if there are none.
     fn repeats_text(&self) -> Option<String> {
         let more = self.points.len() - 1;
         let mut points = self.points.clone();
@@ -206,7 +207,7 @@ impl FailureReason {
 impl Progress for DistinctFailures {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Failed(subject, _, reason) if !self.is_new_reason(&subject.label, reason) => {
+            Event::Failed(subject, _, reason) if !self.add_failure(&subject.label, reason) => {
                 return;
             }
             Event::Ended(..) => {

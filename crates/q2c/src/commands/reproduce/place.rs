@@ -45,7 +45,7 @@ pub(super) struct MachinePlace {
     pub present: Features,
 }
 
-/// Time for which the machine is observed at rest if no target is opened.
+/// Time for which the idle baseline is measured if no target is opened.
 const REST_LENGTH: Duration = Duration::from_millis(500);
 
 impl ReproducePlace {
@@ -175,7 +175,7 @@ impl ReproducePlace {
         }
     }
 
-    /// Reports the place of the report, and whether the scratch file is kept.
+    /// Reports where the report is, and that the scratch file is kept or not needed any more.
     pub(crate) fn end(self, folder: &Path, complete: bool, args: &ReproduceSettings) -> Exit {
         run_folder::tell_report(folder);
         if !complete {
@@ -201,7 +201,7 @@ impl MachinePlace {
         };
         let cpus = cpus?.cpus;
         Ok(MachinePlace {
-            site: target.map_or_else(resting_site, |(bench, _)| bench.workload.site.clone()),
+            site: target.map_or_else(site_with_baseline, |(b, _)| b.workload.site.clone()),
             present: Features::read(cpus.len(), target.map(|(bench, media)| (bench, media))),
             cpus,
         })
@@ -263,8 +263,8 @@ fn request(
 /// CPU numbers in the order in which jobs take them; `None` for the machine's order.
 type NamedCpus<'a> = Option<&'a [CpuId]>;
 
-/// A site without a disk, with the busy CPUs measured at rest; 0 if they cannot be read.
-fn resting_site() -> Site {
+/// A site without a disk, with this machine's idle baseline; 0 if the CPU times cannot be read.
+fn site_with_baseline() -> Site {
     let site = site_without_disk();
     Site {
         idle_busy_cpus: busy_at_rest(&site.roots, REST_LENGTH).unwrap_or(0.0),
@@ -272,7 +272,6 @@ fn resting_site() -> Site {
     }
 }
 
-/// A site without a disk.
 pub(super) fn site_without_disk() -> Site {
     Site::without_disk(Roots::live(), Clock::new())
 }

@@ -1,10 +1,10 @@
-//! A run over several numbers of jobs: a part for each number, and one answer over all.
+//! A run over several numbers of jobs: a part of the run for each number, and one answer over all.
 
-use super::{TuneFolder, tune_job};
+use super::{TuneFolder, tune_job_count};
 use crate::commands::diff::RunLimits;
 use crate::commands::run_folder;
 use crate::output::{say, show};
-use crate::workbench::open_without_rest;
+use crate::workbench::open_without_baseline;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::Fault;
@@ -25,9 +25,9 @@ pub(super) fn run(
     limits: &RunLimits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    // The largest number is checked first. A mistake in it then ends the run before anything is
-    // measured, and the other numbers use its CPUs.
-    let bench = open_without_rest(&spec.request(), scratch.clone(), stop);
+    // The largest number of jobs is checked first, so that a mistake in it ends the run before
+    // anything is measured. The smaller numbers of jobs use CPUs of the largest one.
+    let bench = open_without_baseline(&spec.request(), scratch.clone(), stop);
     let is_resumed = resumed.is_some();
     let bench = bench.map_err(|fault| if is_resumed { fault.for_plan() } else { fault })?;
     let cpus = bench.workload.cpus.clone();
@@ -52,8 +52,8 @@ pub(super) fn run(
 
 struct TuneOverJobs<'a> {
     folder: RunDir,
-    /// The plan of all numbers. Its CPUs are those of the largest number. Its background jobs have
-    /// the CPUs that the user named.
+    /// The plan of all numbers of jobs. Its CPUs are those of the largest number. Its background
+    /// jobs have the CPUs that the user named.
     spec: TuneSettings,
     scratch: Option<Scratch>,
     limits: &'a RunLimits<'a>,
@@ -66,7 +66,7 @@ impl TuneOverJobs<'_> {
         let path = self.folder.path().to_owned();
         say(&format!("run folder of all numbers {}", path.display()));
         let mut runs = Vec::new();
-        let failed = self.run_numbers(&mut runs);
+        let failed = self.run_job_counts(&mut runs);
         let (scratch, limits) = (self.scratch.clone(), self.limits);
         let is_earlier_scratch = self.spec.workload.scratch.is_some() && scratch.is_none();
         let earlier_scratch = is_earlier_scratch.then(|| PathBuf::from(self.spec.target()));
@@ -86,14 +86,14 @@ impl TuneOverJobs<'_> {
         limits.judge(exit, &path, &outcome?)
     }
 
-    /// Runs the incomplete numbers of jobs, and adds the results of all to `runs`. Ends at the
-    /// first number that is stopped or fails. Returns that number and why it has no result.
-    fn run_numbers(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
+    /// Runs the numbers of jobs that are not complete, and adds the results of all numbers to
+    /// `runs`. Ends at the first stopped or failed number. Returns a number without a result.
+    fn run_job_counts(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
             if self.stop.load(Ordering::Relaxed) || runs.last().is_some_and(|run| !run.complete) {
                 return None;
             }
-            match self.run_number(jobs) {
+            match self.run_job_count(jobs) {
                 Ok(result) => runs.push(result),
                 Err(failure) => return Some((jobs, failure)),
             }
@@ -103,7 +103,7 @@ impl TuneOverJobs<'_> {
 
     /// The result for one number of jobs, from an earlier session if it is complete, else from a
     /// run made now.
-    fn run_number(&self, jobs: u32) -> Result<TuneResult, Fault> {
+    fn run_job_count(&self, jobs: u32) -> Result<TuneResult, Fault> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
         let (spec, place) = match RunDir::inspect(&path) {
             Ok((_, Status::Complete)) => {
@@ -126,7 +126,7 @@ impl TuneOverJobs<'_> {
         let nth = job_counts.iter().take_while(|n| **n <= jobs).count();
         let count = job_counts.len();
         say(&format!("number {nth} of {count}: --jobs {jobs}"));
-        let tuned = tune_job(spec, self.scratch.clone(), &place, None, self.stop)?;
+        let tuned = tune_job_count(spec, self.scratch.clone(), &place, None, self.stop)?;
         tuned.outcome.map(|(result, _)| result)
     }
 

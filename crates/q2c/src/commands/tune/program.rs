@@ -32,7 +32,7 @@ pub(super) struct RecordedProgram {
 }
 
 impl RecordedProgram {
-    pub(crate) fn keep(&self, folder: &RunDir) -> Result<(), Fault> {
+    pub(crate) fn copy_into(&self, folder: &RunDir) -> Result<(), Fault> {
         let copy = |out: &mut dyn io::Write| {
             let mut trace = File::open(&self.trace)?;
             io::copy(&mut trace, out).map(drop)
@@ -58,8 +58,8 @@ pub(super) fn record_or_read(
 
 /// The program in the recording at `path`. A recording of another tool is converted to a trace.
 fn import(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
-    let named = path.display().to_string();
-    let program = program_in(path, &named, args, stop)?;
+    let name = path.display().to_string();
+    let program = program_in(path, &name, args, stop)?;
     if matches!(Input::recognise(path, None), Ok(Input::Trace)) {
         return Ok(RecordedProgram {
             program,
@@ -121,9 +121,11 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
         )
     })?;
     let child = Child::start(&args.program.command)?;
-    say(&capturing.message(false));
+    let (alone, length_s, command_ios) = (false, None, None);
+    say(&capturing.message(alone));
     capturing.child = child;
-    let (ended, captured) = capturing.finish(&mut CaptureCounter::new(None, false, None), stop)?;
+    let mut counter = CaptureCounter::new(length_s, alone, command_ios);
+    let (ended, captured) = capturing.finish(&mut counter, stop)?;
     if ended == Exit::Interrupted {
         let message = "record the command: stopped by a signal; nothing was kept";
         return Err(Fault::stopped(message));
@@ -141,11 +143,11 @@ fn disk_name(args: &TuneSettings) -> String {
     named.unwrap_or_else(|| args.workload.run.out.display().to_string())
 }
 
-/// Refuses the recording of a failed command; one that q2c ended after `--record-for` is fine.
+/// Refuses the recording of a command that failed, unless q2c ended it after `--record-for`.
 fn check_status(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Result<(), Fault> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
-    let by_signal = status.parse::<i32>().is_err();
-    if status == "0" || (by_signal && args.program.record_for.is_some()) {
+    let is_signal = status.parse::<i32>().is_err();
+    if status == "0" || (is_signal && args.program.record_for.is_some()) {
         return Ok(());
     }
     let name = command.first().map_or("", String::as_str);
@@ -157,25 +159,25 @@ fn check_status(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Re
 
 fn program_in(
     path: &Path,
-    named: &str,
+    name: &str,
     args: &TuneSettings,
     stop: &AtomicBool,
 ) -> Result<Program, Fault> {
     let selection = RecordingSelection {
-        name: named.to_owned(),
+        name: name.to_owned(),
         processes: args.program.process.clone(),
     };
     let (pattern, meta) = read(path, &selection, stop).map_err(suggest_import)?;
     let cpus = match args.workload.cpus.len() {
         0 => AllowedCpus::read()?.count(),
-        named => named,
+        named_count => named_count,
     };
     Ok(Program {
         copied: nearest_workload(&pattern, cpus as u32),
         pattern,
         recording: ProgramRecording {
             command: Vec::new(),
-            path: Some(named.to_owned()),
+            path: Some(name.to_owned()),
             source: meta.source,
             disks: meta.facts.get("disks").cloned(),
             processes: selection.processes,

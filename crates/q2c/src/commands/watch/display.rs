@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(crate) enum WatchDisplay {
-    /// The whole screen of the terminal. It is restored when this value is dropped, and after a
-    /// panic.
+    /// The whole screen of the terminal. The terminal is restored when this value is dropped, and
+    /// after a panic.
     Screen(TerminalScreen),
     Lines {
         /// True if the lines go to stderr, because stdout is reserved for the result.
-        aside: bool,
+        to_stderr: bool,
     },
 }
 
@@ -45,11 +45,11 @@ impl WatchDisplay {
     /// Takes over the screen if stdin, stdout and stderr are a terminal that can move its cursor,
     /// and neither `plain` nor `json` is set. Else prints the head of the lines.
     pub(crate) fn open(plain: bool, json: bool) -> Result<Self, Fault> {
-        let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if plain || json || dumb || !terminal {
+        let all_tty = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        if plain || json || is_dumb || !all_tty {
             print_line(&watch_head(), json)?;
-            return Ok(WatchDisplay::Lines { aside: json });
+            return Ok(WatchDisplay::Lines { to_stderr: json });
         }
         let terminal = ratatui::try_init().map_err(|error| {
             ratatui::restore();
@@ -74,10 +74,10 @@ impl WatchDisplay {
     /// pipe.
     pub(crate) fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
         match (self, state.last_interval()) {
-            (WatchDisplay::Lines { aside }, Some(last)) => {
-                let delivered = print_line(&watch_line(last, &state.names()), *aside)?;
+            (WatchDisplay::Lines { to_stderr }, Some(last)) => {
+                let delivered = print_line(&watch_line(last, &state.names()), *to_stderr)?;
                 match watch_late_line(last) {
-                    Some(line) if delivered => print_line(&line, *aside),
+                    Some(line) if delivered => print_line(&line, *to_stderr),
                     _ => Ok(delivered),
                 }
             }

@@ -44,33 +44,33 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let charts = Charts::new(state, head, frame.area().width);
     frame.render_widget(title_line(state, head), top);
     frame.render_widget(method_line(state, now_line.width), now_line);
-    match room_above(body, list.len() as u16, charts.count()) {
-        Some(above) => draw_roomy(frame, state, list, &charts, (above, body)),
+    match lines_above_charts(body, list.len() as u16, charts.count()) {
+        Some(lines_above) => draw_roomy(frame, state, list, &charts, (lines_above, body)),
         None => {
             let [left, right] = split_beside_list(&list, body);
             frame.render_widget(Paragraph::new(list), left);
             charts.draw(frame, right, false);
         }
     }
-    let below = match state.note.as_str() {
+    let last_line = match state.note.as_str() {
         "" => Line::styled(HELP, Modifier::DIM),
         note => Line::styled(note, Modifier::REVERSED),
     };
-    frame.render_widget(below, help);
+    frame.render_widget(last_line, help);
 }
 
-/// The lines of the list and the histogram above the charts. `None` if there is no room, so that
-/// the list goes beside the charts.
-fn room_above(body: Rect, list: u16, gauges: u16) -> Option<u16> {
-    let (columns, lines) = MIN_ROOMY_SIZE;
-    let charts = |chart_lines| gauges * chart_lines + 1;
-    let least = list.max(lines) + charts(1);
-    if body.width < columns || body.height < least {
+/// The number of lines for the list and the histogram above the charts. `None` if there is no room
+/// above them, so that the list goes beside the charts.
+fn lines_above_charts(body: Rect, list_lines: u16, gauges: u16) -> Option<u16> {
+    let (min_columns, min_lines) = MIN_ROOMY_SIZE;
+    let height_of_charts = |chart_lines| gauges * chart_lines + 1;
+    let min_height = list_lines.max(min_lines) + height_of_charts(1);
+    if body.width < min_columns || body.height < min_height {
         return None;
     }
-    let wanted = body.height.saturating_sub(list.max(LINES_ABOVE_CHARTS) + 1);
-    let chart_lines = (wanted / gauges).clamp(1, MAX_CHART_LINES);
-    Some(body.height - charts(chart_lines))
+    let reserved = list_lines.max(LINES_ABOVE_CHARTS) + 1;
+    let chart_lines = (body.height.saturating_sub(reserved) / gauges).clamp(1, MAX_CHART_LINES);
+    Some(body.height - height_of_charts(chart_lines))
 }
 
 fn draw_roomy(
@@ -78,9 +78,9 @@ fn draw_roomy(
     state: &WatchState,
     list: Vec<Line<'static>>,
     charts: &Charts,
-    (above, body): (u16, Rect),
+    (lines_above, body): (u16, Rect),
 ) {
-    let parts = [Constraint::Length(above), Constraint::Min(0)];
+    let parts = [Constraint::Length(lines_above), Constraint::Min(0)];
     let [above, below] = Layout::vertical(parts).areas(body);
     let [left, right] = split_beside_list(&list, above);
     frame.render_widget(Paragraph::new(list), left);
@@ -132,8 +132,8 @@ fn method_line(state: &WatchState, width: u16) -> Line<'static> {
     let was = last.was.as_ref().map_or(String::new(), label);
     let method = Span::styled(names[row].method.to_string(), method_colour(Some(row)));
     let line = |background| {
-        let was = format!("{settling} was {was}{background}");
-        Line::from(vec![method.clone(), Span::raw(was)])
+        let text = format!("{settling} was {was}{background}");
+        Line::from(vec![method.clone(), Span::raw(text)])
     };
     let whole = line(background);
     if whole.width() > usize::from(width) {
@@ -146,13 +146,13 @@ fn method_line(state: &WatchState, width: u16) -> Line<'static> {
 /// The methods to choose from, with a mark at the selected one, and the state of the background.
 fn method_list(state: &WatchState) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
-        let (mark, weight) = if n == state.selected {
+        let (mark, modifier) = if n == state.selected {
             ("> ", Modifier::BOLD)
         } else {
             ("  ", Modifier::empty())
         };
         let name = Method::from(method.clone()).brief();
-        let style = method_colour(state.row_of_method(method)).add_modifier(weight);
+        let style = method_colour(state.row_of_method(method)).add_modifier(modifier);
         Line::from(vec![Span::raw(mark), Span::styled(name, style)])
     };
     let mut lines: Vec<Line<'_>> = state.methods.iter().enumerate().map(line).collect();

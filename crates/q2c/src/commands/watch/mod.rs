@@ -46,11 +46,11 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         stream,
     };
     let site = &bench.workload.site;
-    let begin = || begin_late_capture(site, bench.workload.sampler_cpu);
-    let capture = args.parts.then(begin);
-    let (capture, unseen) = match capture.transpose() {
+    let sampler_cpu = bench.workload.sampler_cpu;
+    let capture = args.parts.then(|| begin_late_capture(site, sampler_cpu));
+    let (capture, late_unseen) = match capture.transpose() {
         Ok(capture) => (capture, None),
-        Err(unseen) => (None, Some(LateWatch::Unseen(unseen))),
+        Err(reason) => (None, Some(LateWatch::Unseen(reason))),
     };
     // A capture needs the kernel's clock, so that its times can be compared.
     let workload = match &capture {
@@ -71,12 +71,12 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // The terminal is restored before anything is printed.
     drop(display);
     end.stopped |= interrupted?;
-    end.late = end.late.take().or(unseen);
+    end.late = end.late.take().or(late_unseen);
     conclude(args, &bench, state, end)
 }
 
-/// The outputs of each interval other than the screen or the lines. Metrics are served from the CPU
-/// of the listening thread, since elsewhere they might take time from a lane.
+/// Opens the outputs of each interval beside the display: lines of JSON, and metrics. The sampler's
+/// CPU serves the metrics, since on another CPU they might take time from a lane.
 fn open_stream(
     args: &WatchArgs,
     bench: &Workbench,
@@ -85,13 +85,13 @@ fn open_stream(
     let device = bench.target.path.as_str();
     let schema = args.workload.run.json.then_some(LINE_SCHEMA);
     let cpu = bench.workload.sampler_cpu;
-    // If that CPU is unavailable, they are served from any.
-    let settle = move || {
+    // If the sampler's CPU is unavailable, any CPU serves the metrics.
+    let pin = move || {
         if let Some(cpu) = cpu {
             q2c_sys::thread::pin(cpu).ok();
         }
     };
-    MetricsStream::open(device, schema, endpoint, WatchMetrics::new(device), settle)
+    MetricsStream::open(device, schema, endpoint, WatchMetrics::new(device), pin)
 }
 
 fn screen_head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
@@ -160,18 +160,18 @@ impl WatchSession<'_> {
     }
 
     fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Fault> {
-        let number = match self.state.act(action) {
+        let order_number = match self.state.act(action) {
             None => return Ok(()),
             Some(WatchOrder::Method(method)) => watch.switch(&method),
             Some(WatchOrder::Background(on)) => watch.switch_background(on),
         };
-        self.state.note_order(number.or_exit(Exit::Internal)?);
+        self.state.note_order(order_number.or_exit(Exit::Internal)?);
         Ok(())
     }
 }
 
-/// True if a watch of `seconds` is over at `end_ns`. It may be a microsecond short, since slices
-/// have whole nanoseconds and the last one may end a few early.
+/// True if a watch of `seconds` is over at `end_ns`. A watch may be a microsecond too short, since
+/// intervals have whole nanoseconds, and the last interval may end a few of them early.
 fn is_over(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
@@ -252,7 +252,7 @@ pub(crate) struct WatchArgs {
     #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Go on to the next method by itself each time this is over
-    #[arg(long, value_name = "DURATION", value_parser = each)]
+    #[arg(long, value_name = "DURATION", value_parser = switch_period)]
     pub every: Option<Nanos>,
     /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
     /// uses it: no I/O is done, and the options of a job mean nothing
@@ -271,7 +271,7 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// The block size of the workload. The error says what is wrong with sizes or times.
+    /// The workload's only block size. Refuses several sizes, and a watch shorter than an interval.
     pub(crate) fn block_size(&self) -> Result<Bytes, String> {
         let [bs] = self.workload.bs[..] else {
             let sizes: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
@@ -320,7 +320,7 @@ fn interval(text: &str) -> Result<Nanos, String> {
     parse_time_in(text, Nanos::from_millis(100)..=Nanos::from_millis(60_000))
 }
 
-fn each(text: &str) -> Result<Nanos, String> {
+fn switch_period(text: &str) -> Result<Nanos, String> {
     let ms = Nanos::from_millis;
     parse_time_in(text, ms(100)..=ms(86_400_000))
 }

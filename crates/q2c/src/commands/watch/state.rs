@@ -16,8 +16,8 @@ pub(crate) enum WatchOrder {
 }
 
 /// The state of a watch. [`WatchState::act`] turns a key's action into an order. The caller gives
-/// it to the workload, and then calls [`WatchState::note_order`] with the number that the workload
-/// assigned. [`WatchState::add_interval`] gets intervals with the number of the order in force.
+/// the order to the workload, and then calls [`WatchState::note_order`] with the number that the
+/// workload assigned. [`WatchState::add_interval`] gets intervals with the number of their order.
 #[derive(Default)]
 pub(crate) struct WatchState {
     /// The methods to choose from. Keys change the ratio of the selected one.
@@ -25,7 +25,7 @@ pub(crate) struct WatchState {
     pub selected: usize,
     /// True if the background was turned on; `None` without a background.
     pub background: Option<bool>,
-    /// A note to the user, which stays until the next key; empty for none.
+    /// A note to the user, which stays until the next key. It is empty if there is none.
     pub note: String,
     /// For each order number, the requested method, and true if the background was turned on.
     /// Number 0 is the start.
@@ -44,8 +44,8 @@ pub(crate) struct WatchState {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShownIntervals {
-    /// Number of the first interval since the start of the watch.
-    pub first: u64,
+    /// Number of the first of `intervals`, counted from the start of the watch.
+    pub first_number: u64,
     pub intervals: Vec<WatchInterval>,
     pub latency: LatencyCounts,
 }
@@ -145,8 +145,9 @@ impl WatchState {
                 self.current = (order, watched.span.0);
             }
             let row = self.orders[order as usize].clone();
-            interval.was = Some(mode(&row.0, watched));
-            interval.settled = watched.span.0 - self.current.1 >= settle_time(&row.0).0;
+            let ((method, _), (_, effective_ns)) = (&row, self.current);
+            interval.was = Some(mode(method, watched));
+            interval.settled = watched.span.0 - effective_ns >= settle_time(method).0;
             interval.method = self.find_row(&row).or_else(|| {
                 self.rows.push(row);
                 Some(self.rows.len() - 1)
@@ -178,16 +179,16 @@ impl WatchState {
     }
 
     /// The row that counts intervals of `method` with the present state of the background; `None`
-    /// before the first of them.
+    /// before the first such interval.
     pub(crate) fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
         self.find_row(&(method.clone(), self.background == Some(true)))
     }
 
     /// True if the latest order has been in force for `period`, so that the next method is due.
     pub(crate) fn is_order_over(&self, period: Nanos) -> bool {
-        let latest = self.orders.len() as u64 - 1;
+        let (order, effective_ns) = self.current;
         let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
-        self.current.0 == latest && end_ns - self.current.1 as f64 >= period.0 as f64
+        order + 1 == self.orders.len() as u64 && end_ns - effective_ns as f64 >= period.0 as f64
     }
 
     pub(crate) fn is_paused(&self) -> bool {
@@ -202,7 +203,7 @@ impl WatchState {
     fn latest(&self, n: usize) -> ShownIntervals {
         let from = self.intervals.len().saturating_sub(n.min(MAX_SHOWN));
         ShownIntervals {
-            first: self.not_kept + from as u64,
+            first_number: self.not_kept + from as u64,
             intervals: self.intervals[from..].to_vec(),
             latency: self.latency.clone(),
         }
@@ -230,7 +231,7 @@ impl WatchState {
 /// Intervals that are drawn: a minute of the shortest ones (100 ms).
 const MAX_SHOWN: usize = 600;
 
-/// The rule with its ratio at the next step, or a note that there is none.
+/// The rule with its ratio at the next step, or a note to the user that there is no such ratio.
 fn with_next_ratio(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     let mut params = policy.params().into_iter();
     let ratio = params.find(|(name, _)| *name == RATIO);

@@ -4,7 +4,7 @@ use super::*;
 fn devices_of_known_truth_are_compared() {
     timed(|| {
         let folder = Place::new();
-        let trace = evenly(folder.path());
+        let trace = even_trace(folder.path());
         let trace = trace.to_str().unwrap();
         let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
         let compare = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
@@ -51,8 +51,8 @@ fn devices_of_known_truth_are_compared() {
     });
 }
 
-/// Half of the requests lie beyond the end of the smaller file. It has less work, and must not be
-/// called better for that.
+/// Half of the requests lie beyond the end of the smaller file. That file has less work, and must
+/// not be called better for that.
 #[test]
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
     timed(|| {
@@ -94,12 +94,12 @@ fn an_answer_without_the_writes_says_reads_only() {
     assert_eq!(reads["treatment"], "skip");
     let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
     assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
-    // That is reported before anything is replayed, and so is the possible length of the run.
-    let place = |phrase: &str| done.stderr.find(phrase);
-    let at = |phrase: &str| place(phrase).unwrap_or_else(|| panic!("{}", done.stderr));
-    let begins = at("run folder ");
-    assert!(at("sim:2ms,servers=4 has no disk of the kernel's") < begins);
-    assert!(at("if devices keep up with the trace") < at("2 cells x 2 trials"));
+    // The missing disk and the possible length of the run are reported before anything is replayed.
+    let find = |phrase: &str| done.stderr.find(phrase);
+    let place = |phrase: &str| find(phrase).unwrap_or_else(|| panic!("{}", done.stderr));
+    let begins = place("run folder ");
+    assert!(place("sim:2ms,servers=4 has no disk of the kernel's") < begins);
+    assert!(place("if devices keep up with the trace") < place("2 cells x 2 trials"));
     let says = report_text(folder.path(), &done);
     has_words(
         &says,

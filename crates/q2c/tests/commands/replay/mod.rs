@@ -31,7 +31,7 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
 }
 
 /// Makes a trace of 500 requests in one second, which take 100 us each.
-fn evenly(folder: &Path) -> PathBuf {
+fn even_trace(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
 }
 
@@ -41,12 +41,12 @@ fn replayed(folder: &Path, arguments: &str) -> Value {
     run_q2c(folder, &line).json()
 }
 
-fn json(done: &Finished) -> Value {
+fn json(done: &CommandOutcome) -> Value {
     strict_json(&done.stdout)
 }
 
 /// The report on a command's result, in one line.
-fn report_text(folder: &Path, done: &Finished) -> String {
+fn report_text(folder: &Path, done: &CommandOutcome) -> String {
     let path = folder.join("told.json");
     fs::write(&path, &done.stdout).unwrap();
     unwrapped(&run_q2c(folder, &format!("report {}", path.display())).done())

@@ -60,17 +60,18 @@ fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
         let folder = Place::new();
         let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
         trace(folder.path(), rows);
-        let on = |target: &str| {
+        let replay_on = |target: &str| {
             let replay = format!("replay trace.parquet {target} --mode outstanding --json");
             json(&folder.q2c(replay))
         };
         // If other tests use the CPUs, a replay is late, says so, and is repeated.
-        let mut replays = (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
+        let limited = "sim:lognormal=100us/0.3,servers=16 --in-flight 16";
+        let mut replays = (0..5).map(|_| replay_on(limited));
         let capped = replays.find(|result| result["valid"] == true);
         let capped = capped.expect("one of five replays that is valid");
         assert_eq!(capped["saturated"], true, "{capped}");
         assert!(number(&capped, "/in_flight/error") > 0.5, "{capped}");
-        let nothing = on("null");
+        let nothing = replay_on("null");
         assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
     });
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 struct Loop(String);
 
 impl Loop {
-    /// Creates one that takes at most `most_kb` KiB per request. `Err` says why that is impossible.
+    /// Creates a device that takes at most `most_kb` KiB per request, or says why that is
+    /// impossible.
     fn new(file: &Path, most_kb: u32) -> Result<Loop, String> {
         fs::write(file, vec![0x5a; 32 << 20]).map_err(|e| e.to_string())?;
         let mut command = Command::new("losetup");
@@ -27,8 +28,8 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let down = Command::new("losetup").args(["--detach", &self.0]).status();
-        if !down.is_ok_and(|status| status.success()) {
+        let ended = Command::new("losetup").args(["--detach", &self.0]).status();
+        if !ended.is_ok_and(|status| status.success()) {
             eprintln!("{} could not be taken down", self.0);
         }
     }
@@ -74,8 +75,8 @@ fn sums(result: &Value) -> Result<(), String> {
     for (at, parts) in [(0, 200.0), (1, 50.0 * f64::from(1 + 2 + 4 + 8))] {
         let device = &only(result)["devices"][at];
         let trials = device.list("trials");
-        // A bio that may not wait but must be split is queued again by a thread that may wait. It
-        // is not a lost I/O; 150 of the requests on one device are of this kind.
+        // A bio that may not wait but must be split is queued again by a thread that may wait. Such
+        // a bio is no lost I/O; 150 of the requests on one device are of this kind.
         for trial in trials.iter().filter(|trial| trial["whole"] == true) {
             let [shown, lost] = ["/q2c_ios", "/q2c_lost"].map(|count| number(trial, count));
             assert!(shown + lost >= 200.0, "{trial}");

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn a_request_that_fails_stops_the_replay_or_is_counted() {
     let folder = Place::new();
-    let trace = evenly(folder.path());
+    let trace = even_trace(folder.path());
     let trace = trace.to_str().unwrap();
     let target = "fault:eio@100:sim:50us";
     let replay = format!("replay {trace} {target} --json --max-lateness 1s");
@@ -80,7 +80,7 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
     let target = folder.path().join("target.bin");
     fs::write(&target, vec![0xaa; 1 << 20]).unwrap();
     let target = target.to_str().unwrap();
-    let trace = evenly(folder.path());
+    let trace = even_trace(folder.path());
     let trace = trace.display();
     let command_line = format!(
         "replay {trace} {target} --part 0s..0.1s --precondition sequential --json --max-lateness 1s"

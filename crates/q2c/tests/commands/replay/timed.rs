@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     timed(|| {
         let folder = Place::new();
-        let trace = evenly(folder.path());
+        let trace = even_trace(folder.path());
         let trace = trace.to_str().unwrap();
         let device = "sim:200us,servers=4";
         let result = replayed(folder.path(), &format!("{trace} {device}"));
@@ -37,15 +37,15 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
 #[test]
 fn a_run_takes_no_longer_than_the_clock_beside_it() {
     let folder = Place::new();
-    let trace = evenly(folder.path());
+    let trace = even_trace(folder.path());
     let trace = trace.display();
     for command in [
         format!("replay {trace} sim:200us,servers=4"),
         format!("compare {trace} sim:50us sim:60us --trials 1"),
     ] {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let into = Duration::from_nanos(now.subsec_nanos().into());
-        std::thread::sleep(Duration::from_millis(1_500).saturating_sub(into));
+        let since_second = Duration::from_nanos(now.subsec_nanos().into());
+        std::thread::sleep(Duration::from_millis(1_500).saturating_sub(since_second));
         let begun = Instant::now();
         let done = folder.q2c(format!("{command} --json --speed 20 --max-lateness 10s"));
         let outside_s = begun.elapsed().as_secs_f64();
@@ -59,12 +59,12 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
 #[test]
 fn a_run_can_be_drawn_again() {
     let folder = Place::new();
-    let trace = evenly(folder.path());
+    let trace = even_trace(folder.path());
     let how = "sim:200us,servers=4 --speed 4 --max-lateness 1s";
     let printed = folder.done(format!("replay {} {how}", trace.display()));
     // Without a name, the latest run is drawn.
     assert_eq!(folder.done("report"), printed);
-    let text = folder.text(folder.run().join("result.json"));
+    let text = folder.text(folder.only_run().join("result.json"));
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
 }
 
@@ -93,7 +93,7 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
     timed(|| {
         let folder = Place::new();
-        let trace = evenly(folder.path());
+        let trace = even_trace(folder.path());
         let command_line = format!("replay {} null --json --max-lateness 1s", trace.display());
         let spin = format!("{command_line} --spin");
         // Other processes may use the CPUs and delay wake-ups, so one of several pairs has to pass.

@@ -29,23 +29,23 @@ pub(super) struct Charts {
     gauges: Vec<&'static Gauge>,
     shown: ShownIntervals,
     names: Vec<WatchMethod>,
-    /// Fewest intervals that a chart shows.
-    minute: usize,
+    /// Fewest intervals that a chart shows: those of [`MIN_SHOWN_S`].
+    min_intervals: usize,
 }
 
 impl Charts {
     /// The charts to draw in at most `width` columns.
     pub(crate) fn new(state: &WatchState, head: &Head, width: u16) -> Self {
-        let minute = (MIN_SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
+        let min_intervals = (MIN_SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
         let background = state.background.is_some().then_some(&BACKGROUND_GAUGE);
         let last = state.last_interval();
         let captured = last.is_some_and(|last| last.numbers.late.is_some());
         let late = LATE_GAUGES.iter().filter(|_| captured);
         Charts {
             gauges: GAUGES.iter().chain(late).chain(background).collect(),
-            shown: state.shown(minute.max(usize::from(width))),
+            shown: state.shown(min_intervals.max(usize::from(width))),
             names: state.names(),
-            minute,
+            min_intervals,
         }
     }
 
@@ -54,8 +54,8 @@ impl Charts {
     }
 
     /// Draws the charts, as high as there is room, and below them the marks of changes. The
-    /// smallest and the largest value are below the number. In a chart of one line they are beside
-    /// it, if `wide`.
+    /// smallest and the largest value stand below the number of a gauge. In a chart of one line
+    /// they stand beside the number if `wide` is set, and else they are left out.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
         let count = self.count();
         let height = (area.height.saturating_sub(1) / count).clamp(1, MAX_CHART_LINES);
@@ -67,7 +67,7 @@ impl Charts {
             NUMBER_COLUMNS
         };
         let width = area.width.saturating_sub(numbers);
-        let columns = to_columns(&self.shown, usize::from(width), self.minute);
+        let columns = to_columns(&self.shown, usize::from(width), self.min_intervals);
         let rows = self.gauges.iter().map(|_| Constraint::Length(height));
         let rows = Layout::vertical(rows).split(above);
         for (gauge, row) in self.gauges.iter().zip(rows.iter()) {
@@ -87,32 +87,32 @@ impl Charts {
     ) {
         let last = self.shown.intervals.last();
         let value = last.map_or("-".to_owned(), |last| gauge.show(&last.numbers));
-        let values: Vec<Option<f64>> = columns.iter().map(|c| c.mean(gauge.value)).collect();
-        let most = values.iter().flatten().copied().fold(0.0, f64::max);
+        let means: Vec<Option<f64>> = columns.iter().map(|c| c.mean(gauge.value)).collect();
+        let most = means.iter().flatten().copied().fold(0.0, f64::max);
         let top = gauge.top.unwrap_or(most).max(f64::MIN_POSITIVE);
-        let mut first = Line::from(vec![
+        let mut number_line = Line::from(vec![
             Span::raw(format!("{:<7}", gauge.name)),
             Span::styled(format!("{value:>9}"), Modifier::BOLD),
         ]);
-        let single = columns.iter().flat_map(|column| column.values(gauge.value));
-        let single: Vec<Option<f64>> = single.collect();
-        let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
+        let values_shown = columns.iter().flat_map(|column| column.values(gauge.value));
+        let values_shown: Vec<Option<f64>> = values_shown.collect();
+        let scale = Span::styled(least_most(&values_shown, gauge.text), Modifier::DIM);
         let mut lines = Vec::new();
         if numbers.width > NUMBER_COLUMNS {
-            first.push_span(Span::raw("  "));
-            first.push_span(scale);
-            lines.push(first);
+            number_line.push_span(Span::raw("  "));
+            number_line.push_span(scale);
+            lines.push(number_line);
         } else {
             let scale = Line::from(scale).right_aligned();
-            lines.extend([first, scale]);
+            lines.extend([number_line, scale]);
         }
         frame.render_widget(Paragraph::new(lines), without_gap(numbers));
-        let bar = |(value, column): (&Option<f64>, &WatchColumn)| {
+        let bar = |(mean, column): (&Option<f64>, &WatchColumn)| {
             const FULL: f64 = 1_000.0;
-            let height = value.map(|value| ((value / top).min(1.0) * FULL).round() as u64);
+            let height = mean.map(|mean| ((mean / top).min(1.0) * FULL).round() as u64);
             SparklineBar::from(height).style(method_colour(column.method))
         };
-        let bars: Vec<SparklineBar> = values.iter().zip(columns).map(bar).collect();
+        let bars: Vec<SparklineBar> = means.iter().zip(columns).map(bar).collect();
         frame.render_widget(Sparkline::default().data(bars).max(1_000), chart);
     }
 }
@@ -135,13 +135,13 @@ fn without_gap(place: Rect) -> Rect {
 /// name if it fits before the next mark.
 fn change_marks(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> String {
     let mut line = vec![' '; width];
-    let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
-    for (n, &from) in at.iter().enumerate() {
-        let until = at.get(n + 1).copied().unwrap_or(width);
+    let marks: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
+    for (n, &from) in marks.iter().enumerate() {
+        let until = marks.get(n + 1).copied().unwrap_or(width);
         let method = columns[from].method.and_then(|row| names.get(row));
-        let (rule, whole) = method.map(brief_names).unwrap_or_default();
+        let (short, long) = method.map(brief_names).unwrap_or_default();
         let fits = |text: &&String| text.chars().count() < until - from;
-        let text = [whole, rule].iter().find(fits).cloned();
+        let text = [long, short].iter().find(fits).cloned();
         let text = text.unwrap_or_default();
         let places = line[from..until].iter_mut();
         for (place, c) in places.zip("^".chars().chain(text.chars())) {
@@ -191,30 +191,30 @@ impl WatchColumn {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    fn add(&mut self, interval: &WatchInterval, before: Option<&WatchInterval>) {
+    fn add(&mut self, interval: &WatchInterval, previous: Option<&WatchInterval>) {
         self.numbers.push(interval.numbers);
-        self.changed |= before.is_some_and(|before| before.method != interval.method);
+        self.changed |= previous.is_some_and(|previous| previous.method != interval.method);
         self.method = interval.method;
     }
 }
 
-/// The last `width` columns, the newest at the right, padded with empty ones at the left. So many
-/// intervals share a column that at least `minute` intervals are shown.
-pub(crate) fn to_columns(shown: &ShownIntervals, width: usize, minute: usize) -> Vec<WatchColumn> {
-    let per_column = minute.div_ceil(width.max(1)).max(1);
+/// The last `width` columns, the newest at the right, padded with empty columns at the left. A
+/// column holds so many intervals that all columns hold `least` or more.
+pub(crate) fn to_columns(shown: &ShownIntervals, width: usize, least: usize) -> Vec<WatchColumn> {
+    let per_column = least.div_ceil(width.max(1)).max(1);
     let mut columns: Vec<WatchColumn> = Vec::new();
     let mut last_group = None;
     for (n, interval) in shown.intervals.iter().enumerate() {
         // Intervals are grouped by their number since the start, so that a column keeps its
         // intervals while it moves to the left.
-        let group = (shown.first + n as u64) / per_column as u64;
+        let group = (shown.first_number + n as u64) / per_column as u64;
         if last_group != Some(group) {
             columns.push(WatchColumn::default());
             last_group = Some(group);
         }
-        let before = n.checked_sub(1).map(|n| &shown.intervals[n]);
+        let previous = n.checked_sub(1).map(|n| &shown.intervals[n]);
         if let Some(column) = columns.last_mut() {
-            column.add(interval, before);
+            column.add(interval, previous);
         }
     }
     columns.drain(..columns.len().saturating_sub(width));
@@ -227,7 +227,7 @@ pub(crate) fn to_columns(shown: &ShownIntervals, width: usize, minute: usize) ->
 mod tests {
     use super::*;
 
-    fn shown(first: u64, count: usize, changes_at: usize) -> ShownIntervals {
+    fn shown(first_number: u64, count: usize, changes_at: usize) -> ShownIntervals {
         let interval = |n: usize| {
             let mut interval = WatchInterval {
                 method: Some(usize::from(n >= changes_at)),
@@ -238,7 +238,7 @@ mod tests {
         };
         let intervals = (0..count).map(interval).collect();
         ShownIntervals {
-            first,
+            first_number,
             intervals,
             ..ShownIntervals::default()
         }
@@ -259,15 +259,15 @@ mod tests {
         assert!(many.iter().all(|c| !c.changed));
     }
 
-    /// Six intervals per minute on three columns make two per column. The first of the two has an
-    /// even number since the start.
+    /// At least six intervals on three columns make two intervals per column. The first of the two
+    /// has an even number, counted from the start.
     #[test]
     fn several_intervals_share_a_column() {
-        let even = to_columns(&shown(10, 4, 3), 3, 6);
-        assert_eq!(values(&even), [None, Some(0.5), Some(2.5)]);
-        assert!(even[2].changed && !even[1].changed && even[2].method == Some(1));
-        let odd = to_columns(&shown(11, 4, 9), 3, 6);
-        assert_eq!(values(&odd), [0.0, 1.5, 3.0].map(Some));
+        let pairs = to_columns(&shown(10, 4, 3), 3, 6);
+        assert_eq!(values(&pairs), [None, Some(0.5), Some(2.5)]);
+        assert!(pairs[2].changed && !pairs[1].changed && pairs[2].method == Some(1));
+        let from_odd = to_columns(&shown(11, 4, 9), 3, 6);
+        assert_eq!(values(&from_odd), [0.0, 1.5, 3.0].map(Some));
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn state() -> WatchState {
 const NEXT: Action = Action::Method { next: true };
 const BACK: Action = Action::Method { next: false };
 
-fn asked(order: Option<WatchOrder>) -> String {
+fn text_of(order: Option<WatchOrder>) -> String {
     match order {
         None => "nothing".to_owned(),
         Some(WatchOrder::Method(method)) => method.to_string(),
@@ -39,14 +39,14 @@ fn second(order: Option<u64>, begin_s: u64) -> WorkloadInterval {
 #[test]
 fn the_list_goes_round() {
     let mut state = state();
-    let names = [NEXT, NEXT, NEXT, BACK].map(|action| asked(state.act(action)));
+    let names = [NEXT, NEXT, NEXT, BACK].map(|action| text_of(state.act(action)));
     let (mean, fixed) = (
         "hybrid:mean:ratio=50%,period=100ms",
         "hybrid:fixed:sleep=20us",
     );
     assert_eq!(names, [mean, fixed, "poll", fixed]);
     let mut alone = WatchState::new(vec![LaneMethod::Poll], false);
-    assert_eq!(asked(alone.act(NEXT)), "nothing");
+    assert_eq!(text_of(alone.act(NEXT)), "nothing");
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn a_ratio_goes_in_steps_of_five_percent_within_its_range() {
 #[test]
 fn what_cannot_be_done_is_said_and_not_ordered() {
     let mut state = state();
-    assert_eq!(asked(state.act(Action::Ratio { up: true })), "nothing");
+    assert_eq!(text_of(state.act(Action::Ratio { up: true })), "nothing");
     assert_eq!(state.note, "this method has no ratio");
     state.act(BACK);
     assert_eq!(state.note, "", "a note lasts until the next key");
-    assert_eq!(asked(state.act(Action::Ratio { up: true })), "nothing");
+    assert_eq!(text_of(state.act(Action::Ratio { up: true })), "nothing");
     assert_eq!(state.note, "this rule has no ratio");
     let mut alone = WatchState::new(vec![LaneMethod::Poll], false);
-    assert_eq!(asked(alone.act(Action::Background)), "nothing");
+    assert_eq!(text_of(alone.act(Action::Background)), "nothing");
     assert!(alone.note.contains("--background"));
 }
 
@@ -96,7 +96,7 @@ fn intervals_belong_to_the_method_in_force() {
     state.add_interval(&second(None, 2));
     (3..6).for_each(|s| state.add_interval(&second(Some(1), s)));
     assert!(over(&state, 3_000) && !over(&state, 3_001));
-    assert_eq!(asked(state.act(Action::Background)), "background false");
+    assert_eq!(text_of(state.act(Action::Background)), "background false");
     state.note_order(2);
     state.add_interval(&second(Some(2), 6));
     let (methods, intervals, not_kept) = state.into_rows();
@@ -142,7 +142,7 @@ fn a_paused_screen_stands_still_and_nothing_is_lost() {
     state.act(Action::Pause);
     assert_eq!(state.shown(99).intervals.len(), 5);
     let two = state.shown(2);
-    assert_eq!((two.first, two.intervals.len()), (3, 2));
+    assert_eq!((two.first_number, two.intervals.len()), (3, 2));
     assert_eq!(state.into_rows().1.len(), 5);
 }
 
@@ -150,7 +150,7 @@ fn a_paused_screen_stands_still_and_nothing_is_lost() {
 fn a_long_watch_forgets_its_older_half() {
     let mut state = state();
     (0..=MAX_INTERVALS as u64).for_each(|s| state.add_interval(&second(Some(0), s)));
-    assert_eq!(state.shown(1).first, MAX_INTERVALS as u64);
+    assert_eq!(state.shown(1).first_number, MAX_INTERVALS as u64);
     let (methods, intervals, not_kept) = state.into_rows();
     assert_eq!(
         (intervals.len(), not_kept),
