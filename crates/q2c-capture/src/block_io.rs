@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
 
-/// Programs whose tracepoint passes a request: program and tracepoint. Programs are attached from
-/// the end of an I/O to its start: the completion first, then these, then [`BIO_PROGRAMS`] and
-/// [`MERGE_TRACEPOINTS`], the queueing last. So no I/O is seen in part.
+/// Names of the programs whose tracepoint passes a request, with those of the tracepoints. Programs
+/// are attached from the end of an I/O to its start (completion, these, [`BIO_PROGRAMS`] and
+/// [`MERGE_TRACEPOINTS`], queueing), so that no I/O is seen from its middle on.
 const REQUEST_PROGRAMS: [(&str, &str); 3] = [
     ("requeue", "block_rq_requeue"),
     ("issue", "block_rq_issue"),
@@ -49,17 +49,18 @@ pub struct BlockIo {
     /// The program on `block_bio_queue`, which sees I/Os begin; the end of the recording unloads it
     /// first.
     queue_program: &'static str,
+    /// Events at which the kernel skipped a program, once the recording ends.
     missed: Option<u64>,
     unqueued: UnqueuedCounts,
 }
 
-/// Completions of I/Os whose queueing was not seen, up to the start and the end of the recording.
-/// Completions are watched longer than queueing, so that every I/O is seen to its end. Completions
-/// counted while queueing is not watched say nothing about the recording.
+/// Numbers of completions whose I/O was not seen queued. Completions are watched longer than
+/// queueing is, so that every I/O is seen to its end; only completions in between count.
 #[derive(Default)]
 struct UnqueuedCounts {
-    before: u64,
-    at_end: Option<u64>,
+    before_start: u64,
+    /// `None` while the recording runs.
+    until_end: Option<u64>,
 }
 
 impl BlockIo {
@@ -77,8 +78,8 @@ impl BlockIo {
         })?;
         let cpus = machine::online(roots);
         let ring_bytes = filter.ring.unwrap_or_else(|| ring_size(cpus.len()));
-        let rings = cpus.iter().map(|cpu| cpu.0);
-        let rings = make_rings(&mut object, rings, ring_bytes)?;
+        let cpu_numbers = cpus.iter().map(|cpu| cpu.0);
+        let rings = make_rings(&mut object, cpu_numbers, ring_bytes)?;
         let queue_program = attach_programs(&mut object, disks)?;
         let mut started = BlockIo {
             object,
@@ -88,11 +89,11 @@ impl BlockIo {
             missed: None,
             unqueued: UnqueuedCounts::default(),
         };
-        started.unqueued.before = started.counts()?.unqueued;
+        started.unqueued.before_start = started.counts()?.unqueued;
         Ok(started)
     }
 
-    /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
+    /// Hands on the I/Os that have completed since the last call, CPU by CPU, in each CPU's order.
     /// When `take` fails, the record it was given is lost.
     pub(crate) fn drain<E>(
         &mut self,
@@ -105,9 +106,10 @@ impl BlockIo {
                 take(io)?;
                 records += 1;
             }
-            let full = records * (raw::RECORD_BYTES as u64 + 8) * 100 / u64::from(self.ring_bytes);
+            // A ring puts a header of 8 bytes before each record.
+            let pct = records * (raw::RECORD_BYTES as u64 + 8) * 100 / u64::from(self.ring_bytes);
             drained.records += records;
-            drained.fullest_pct = drained.fullest_pct.max(full);
+            drained.fullest_pct = drained.fullest_pct.max(pct);
         }
         Ok(drained)
     }
@@ -119,7 +121,7 @@ impl BlockIo {
         &mut self,
         take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.end_with(take, || {})
+        self.end_with(take, /* meanwhile */ || {})
     }
 
     /// Like [`BlockIo::end`], but calls `meanwhile` about every ms while I/Os are in flight.
@@ -129,9 +131,9 @@ impl BlockIo {
         mut meanwhile: impl FnMut(),
     ) -> Result<(), E> {
         self.missed = self.object.misses();
-        self.unqueued.at_end = Some(self.counts()?.unqueued);
+        self.unqueued.until_end = Some(self.counts()?.unqueued);
         self.object.unload(self.queue_program);
-        let other_misses = self.object.misses();
+        let misses_without_queue_program = self.object.misses();
         let started = Instant::now();
         loop {
             self.drain(&mut take)?;
@@ -141,14 +143,14 @@ impl BlockIo {
             meanwhile();
             sleep(Duration::from_millis(1));
         }
-        let more = self.object.misses().zip(other_misses);
-        let more = more.map_or(0, |(now, before)| now - before);
-        self.missed = self.missed.map(|missed| missed + more);
+        let misses = self.object.misses().zip(misses_without_queue_program);
+        let later_misses = misses.map_or(0, |(now, before)| now - before);
+        self.missed = self.missed.map(|missed| missed + later_misses);
         self.object.unload_all();
         self.drain(&mut take).map(drop)
     }
 
-    /// What the recording lacks so far.
+    /// Everything that the recording lacks so far.
     pub fn losses(&self) -> Result<BlockIoLosses, ProbeError> {
         Ok(BlockIoLosses {
             counts: self.counts()?,
@@ -160,12 +162,12 @@ impl BlockIo {
     /// The program's counts; `unqueued` counts only while queueing is watched.
     pub(crate) fn counts(&self) -> Result<BlockIoCounts, ProbeError> {
         let mut counts = BlockIoCounts::sum(&self.object.per_cpu("counted")?);
-        let until_now = counts.unqueued - self.unqueued.before;
-        counts.unqueued = self.unqueued.at_end.unwrap_or(until_now);
+        let until_now = counts.unqueued - self.unqueued.before_start;
+        counts.unqueued = self.unqueued.until_end.unwrap_or(until_now);
         Ok(counts)
     }
 
-    /// What the recording lacks so far, with the reasons in words.
+    /// Everything that the recording lacks so far, with the reasons in words.
     pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let losses = self.losses()?;
         Ok(Missing {
@@ -178,8 +180,8 @@ impl BlockIo {
 
     /// How many I/Os were seen queued and are not complete.
     pub(crate) fn in_flight_now(&self) -> Result<u64, ProbeError> {
-        let flying = self.unfinished()?;
-        Ok(flying.queued + flying.requested + flying.issued)
+        let unfinished = self.unfinished()?;
+        Ok(unfinished.queued + unfinished.requested + unfinished.issued)
     }
 
     fn unfinished(&self) -> Result<Unfinished, ProbeError> {
@@ -190,11 +192,10 @@ impl BlockIo {
     }
 }
 
-/// Values of the program's globals.
 struct BpfGlobals {
     devices: [u32; MAX_DISKS],
     latency_above: u64,
-    words: [(&'static str, u32); 6],
+    numbers: [(&'static str, u32); 6],
 }
 
 /// `RQF_FLUSH_SEQ` of a kernel whose types do not name it (include/linux/blk-mq.h). Linux 6.12
@@ -216,7 +217,7 @@ impl BpfGlobals {
         Ok(BpfGlobals {
             devices: packed_numbers(disks)?,
             latency_above: filter.latency_above.0,
-            words: [
+            numbers: [
                 ("ops", if filter.ops.is_empty() { u32::MAX } else { ops }),
                 ("least_bytes", bytes(filter.min_size)),
                 ("most_bytes", bytes(filter.max_size)),
@@ -228,10 +229,10 @@ impl BpfGlobals {
     }
 
     fn set<'a>(&'a self, loader: &mut EbpfLoader<'a>) {
-        for (name, value) in &self.words {
-            loader.override_global(name, value, true);
+        for (name, value) in &self.numbers {
+            loader.override_global(name, value, /* must_exist */ true);
         }
-        loader.override_global("devices", &self.devices, true);
+        loader.override_global("devices", &self.devices, /* must_exist */ true);
         loader.override_global("latency_above", &self.latency_above, true);
     }
 }

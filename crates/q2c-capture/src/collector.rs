@@ -5,11 +5,11 @@ use q2c_trace::recording::RecordedIo;
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A recording under way, read by a thread of its own. It keeps a `T` of each I/O that its owner
-/// wants.
+/// A recording under way, read by a thread of its own. It makes a `T` of each wanted I/O and keeps
+/// it for its owner.
 ///
-/// The caller begins it, takes out what has come as often as it likes, and ends it once. When it is
-/// dropped without an end, the thread ends the recording by itself.
+/// The caller begins it, takes out the kept values as often as it likes, and ends it once. When it
+/// is dropped without an end, the thread ends the recording by itself.
 pub struct Collector<T> {
     captured_by: CapturedBy,
     shared: Arc<Mutex<CollectedIos<T>>>,
@@ -23,7 +23,7 @@ pub struct Collected<T> {
     pub ios: Vec<T>,
     /// Wanted I/Os for which there was no room.
     pub not_kept: u64,
-    /// What the recording lacks.
+    /// Everything that the recording lacks.
     pub missing: Missing,
     /// CPU time of the thread that read the recording, ns.
     pub cpu_ns: u64,

@@ -1,6 +1,6 @@
 //! Counts that a BPF program keeps for each CPU.
 
-/// A struct whose fields are those of a program's `struct counts`, in its order.
+/// Makes a struct with the fields of a program's `struct counts`, in the same order.
 macro_rules! counts {
     ($(#[$outer:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident,)+ }) => {
         $(#[$outer])*
@@ -12,7 +12,6 @@ macro_rules! counts {
         impl $name {
             pub(crate) const FIELDS: usize = [$(stringify!($field)),+].len();
 
-            /// The sum over all CPUs.
             pub(crate) fn sum(cpus: &[[u64; Self::FIELDS]]) -> Self {
                 let mut sum = Self::default();
                 for &[$($field),+] in cpus {

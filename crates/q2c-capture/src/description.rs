@@ -56,7 +56,7 @@ impl Description {
         }
     }
 
-    /// What the recording lacks.
+    /// Everything that the recording lacks.
     pub fn missing(&self) -> &Missing {
         &self.missing
     }

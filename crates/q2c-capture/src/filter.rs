@@ -47,11 +47,11 @@ impl Default for CaptureFilter {
 }
 
 /// A device's number as the kernel packs it: major in the upper 12 bits, minor in the lower 20.
-pub(crate) fn number(device: DevId) -> u32 {
+pub(crate) fn packed_number(device: DevId) -> u32 {
     device.major << 20 | device.minor
 }
 
-/// Whether a disk has requests: it has the folder `mq` in sysfs, which lists its hardware queues. A
+/// True if a disk has requests: it has the folder `mq` in sysfs, which lists its hardware queues. A
 /// disk without requests takes bios alone.
 pub(crate) fn has_requests(disk: &Disk) -> bool {
     disk.dir.join("mq").is_dir()
@@ -66,8 +66,8 @@ pub(crate) fn packed_numbers(disks: &[Disk]) -> Result<[u32; MAX_DISKS], ProbeEr
         return Err(ProbeError::Disks { names });
     }
     let mut packed_numbers = [0; MAX_DISKS];
-    for (number, disk) in packed_numbers.iter_mut().zip(disks) {
-        *number = self::number(disk.dev);
+    for (packed, disk) in packed_numbers.iter_mut().zip(disks) {
+        *packed = packed_number(disk.dev);
     }
     Ok(packed_numbers)
 }

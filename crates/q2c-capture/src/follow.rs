@@ -84,7 +84,7 @@ impl Recorder {
                 ControlFlow::Break(end) => break end,
                 ControlFlow::Continue(max_pause) => max_pause,
             };
-            self.check_hidden(|io| follower.take(io))?;
+            self.switch_if_hidden(|io| follower.take(io))?;
             pause = pace.next(pause, drained.fullest_pct);
             sleep(max_pause.min(pause));
         };
@@ -93,7 +93,7 @@ impl Recorder {
     }
 }
 
-/// The longest time between two looks at whether the recording has to end.
+/// The longest time between two checks of whether the recording has to end.
 const END_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Takes the I/Os of a recording, in the thread that reads it.
@@ -182,8 +182,8 @@ impl<G: Gatherer> Follower for Gathering<G> {
     fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
         // Without an owner nobody ends the recording any more.
         let is_ownerless = Arc::strong_count(&self.is_over) == 1;
-        let ends = is_ownerless || self.is_over.load(Ordering::Acquire);
-        Ok(if ends {
+        let is_over = is_ownerless || self.is_over.load(Ordering::Acquire);
+        Ok(if is_over {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(END_CHECK_INTERVAL)

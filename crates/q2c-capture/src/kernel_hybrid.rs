@@ -64,7 +64,7 @@ impl KernelHybrid {
         permission::check(roots)?;
         need_kprobes(roots)?;
         let symbols = Symbols::read(roots)?;
-        let entry = symbols.present(&POLL_FUNCTIONS)?[0];
+        let poll_function = symbols.present(&POLL_FUNCTIONS)?[0];
         symbols.present(&[TIMER_FUNCTION])?;
         let drivers = symbols.present(&DRIVER_POLLS)?;
         let mut callers = [[0_u64; 2]; MAX_CALLERS];
@@ -72,12 +72,12 @@ impl KernelHybrid {
             *caller = code;
         }
         let mut object = Object::load(roots, OBJECT, &disk.dev, |loader| {
-            loader.override_global("callers", &callers, true);
+            loader.override_global("callers", &callers, /* must_exist */ true);
         })?;
         object.attach_tracepoint("complete", "block_rq_complete")?;
         object.attach_functions("driver_poll", &drivers)?;
         object.attach_functions("start_sleep", &[TIMER_FUNCTION])?;
-        object.attach_functions("enter_poll", &[entry])?;
+        object.attach_functions("enter_poll", &[poll_function])?;
         Ok(KernelHybrid { object })
     }
 
@@ -86,9 +86,9 @@ impl KernelHybrid {
         Ok(HybridCounts::sum(&self.object.per_cpu("counted")?))
     }
 
-    /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
-    /// those used least recently. A thread's value changes whenever it polls, so two equal values
-    /// mean that it did not poll between.
+    /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 of them
+    /// and drops the least recent ones. A thread's value changes whenever it polls, so two equal
+    /// values mean that it did not poll in between.
     pub fn threads(&self) -> Result<BTreeMap<u32, ThreadPollState>, ProbeError> {
         self.object.entries("tasks")
     }

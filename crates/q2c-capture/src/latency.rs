@@ -25,7 +25,7 @@ pub struct Completion {
     pub op: Op,
     /// Id of the thread that issued the request to the driver.
     pub tid: u32,
-    /// Whether the submitter polls for the request.
+    /// True if the submitter polls for the request.
     pub polled: bool,
 }
 
@@ -50,7 +50,7 @@ impl LatencyProbe {
     /// Begins to watch a disk.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let mut object = Object::load(roots, OBJECT, &disk.dev, |_| ())?;
+        let mut object = Object::load(roots, OBJECT, &disk.dev, |_loader| ())?;
         object.attach_tracepoint("complete", "block_rq_complete")?;
         // The kernel refuses a program that reads an argument that its tracepoint does not have.
         if !object.try_attaching("issue_two", "block_rq_issue")? {
@@ -66,7 +66,7 @@ impl LatencyProbe {
     /// used here.
     pub fn try_to_load(roots: &Roots) -> Result<(), ProbeError> {
         permission::check(roots)?;
-        let mut object = Object::load(roots, OBJECT, &DevId::default(), |_| ())?;
+        let mut object = Object::load(roots, OBJECT, &DevId::default(), |_loader| ())?;
         object.attach_tracepoint("complete", "block_rq_complete")
     }
 
@@ -91,14 +91,14 @@ impl LatencyProbe {
 /// Decodes the program's `struct completion`; `None` when the item is too short.
 fn decode(item: &[u8]) -> Option<Completion> {
     let long = |at: usize| Some(u64::from_ne_bytes(item.get(at..at + 8)?.try_into().ok()?));
-    let short = |at: usize| Some(u32::from_ne_bytes(item.get(at..at + 4)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_ne_bytes(item.get(at..at + 4)?.try_into().ok()?));
     Some(Completion {
         at: Nanos(long(0)?),
         latency: Nanos(long(8)?),
-        bytes: short(16)?,
-        op: op(short(20)?),
-        tid: short(24)?,
-        polled: short(28)? != 0,
+        bytes: word(16)?,
+        op: op(word(20)?),
+        tid: word(24)?,
+        polled: word(28)? != 0,
     })
 }
 

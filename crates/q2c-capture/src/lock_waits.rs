@@ -58,7 +58,7 @@ impl LockWaits {
         Ok(LockWaits { object, symbols })
     }
 
-    /// What was seen since the probe was attached. Waits that have not ended are not in it.
+    /// The waits since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<LockWaitCounts, ProbeError> {
         // The program's `struct site`: the stack, with the flags in the upper half. Its `struct
         // waited`: waits, and their time, ns.

@@ -17,7 +17,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// A compiled BPF object: its maps are made, its programs are loaded and attached one by one.
+/// A compiled BPF object whose maps are made; its programs are loaded and attached one by one.
 /// Dropping it removes all of them from the kernel.
 pub(crate) struct Object {
     pub ebpf: Ebpf,
@@ -33,8 +33,8 @@ impl Object {
         set: impl FnOnce(&mut EbpfLoader<'a>),
     ) -> Result<Object, ProbeError> {
         Self::load_with(roots, bytes, |loader| {
-            loader.override_global("wanted_major", &device.major, true);
-            loader.override_global("wanted_minor", &device.minor, true);
+            loader.override_global("wanted_major", &device.major, /* must_exist */ true);
+            loader.override_global("wanted_minor", &device.minor, /* must_exist */ true);
             set(loader);
         })
     }
@@ -43,7 +43,7 @@ impl Object {
     pub(crate) fn load_for_process(roots: &Roots, bytes: &[u8]) -> Result<Object, ProbeError> {
         let pid = std::process::id();
         Self::load_with(roots, bytes, |loader| {
-            loader.override_global("wanted_pid", &pid, true);
+            loader.override_global("wanted_pid", &pid, /* must_exist */ true);
         })
     }
 
@@ -67,13 +67,13 @@ impl Object {
         program: &str,
         functions: &[&str],
     ) -> Result<(), ProbeError> {
-        let what = format!("load the BPF program {program}");
+        let tried = format!("load the BPF program {program}");
         let probe: &mut KProbe = program_named(&mut self.ebpf, program);
-        probe.load().map_err(|e| refusal(&self.roots, &what, &e))?;
+        probe.load().map_err(|e| refusal(&self.roots, &tried, &e))?;
         for function in functions {
-            let what = format!("put a probe on the kernel function {function}");
+            let tried = format!("put a probe on the kernel function {function}");
             let attached = probe.attach(function, 0);
-            attached.map_err(|e| refusal(&self.roots, &what, &e))?;
+            attached.map_err(|e| refusal(&self.roots, &tried, &e))?;
         }
         Ok(())
     }
@@ -82,12 +82,12 @@ impl Object {
     /// when the tracepoint has fewer arguments than the program reads: the kernel refuses to attach
     /// it then.
     pub(crate) fn try_attaching(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
-        let what = format!("load the BPF program {program}");
+        let tried = format!("load the BPF program {program}");
         let probe: &mut RawTracePoint = program_named(&mut self.ebpf, program);
         match probe.load() {
             // A program may be on several tracepoints; it is loaded with the first.
             Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
-            Err(error) => return Err(refusal(&self.roots, &what, &error)),
+            Err(error) => return Err(refusal(&self.roots, &tried, &error)),
         }
         match probe.attach(point) {
             Ok(_) => Ok(true),
@@ -95,8 +95,8 @@ impl Object {
                 Ok(false)
             }
             Err(error) => {
-                let what = format!("put a probe on the tracepoint {point}");
-                Err(refusal(&self.roots, &what, &error))
+                let tried = format!("put a probe on the tracepoint {point}");
+                Err(refusal(&self.roots, &tried, &error))
             }
         }
     }
@@ -139,13 +139,13 @@ impl Object {
             Ok(()) => {}
             Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => return Ok(false),
             Err(error) => {
-                let what = format!("load the BPF program {function}");
-                return Err(refusal(&self.roots, &what, &error));
+                let tried = format!("load the BPF program {function}");
+                return Err(refusal(&self.roots, &tried, &error));
             }
         }
-        let what = format!("put a probe on the entry of the kernel function {function}");
+        let tried = format!("put a probe on the entry of the kernel function {function}");
         let attached = probe.attach();
-        attached.map_err(|e| refusal(&self.roots, &what, &e))?;
+        attached.map_err(|e| refusal(&self.roots, &tried, &e))?;
         Ok(true)
     }
 
@@ -221,15 +221,15 @@ impl Object {
         let loaded = programs.filter_map(|(_, program)| program.fd().ok());
         let misses = loaded.map(|fd| {
             let file = format!("self/fdinfo/{}", fd.as_fd().as_raw_fd());
-            misses(&fs::read_to_string(self.roots.proc(&file)).ok()?)
+            parse_misses(&fs::read_to_string(self.roots.proc(&file)).ok()?)
         });
         misses.sum()
     }
 
-    /// Puts an error into words. `what` names the attempt; a possible reason is added when
+    /// Puts an error into words. `tried` names what was tried; a possible reason is added when
     /// permission was denied.
-    pub(crate) fn refusal(&self, what: &str, error: &dyn Error) -> ProbeError {
-        refusal(&self.roots, what, error)
+    pub(crate) fn refusal(&self, tried: &str, error: &dyn Error) -> ProbeError {
+        refusal(&self.roots, tried, error)
     }
 
     pub(crate) fn map(&self, name: &str) -> &Map {
@@ -259,8 +259,8 @@ impl Object {
         Ok(map.iter().filter_map(Result::ok).collect())
     }
 
-    /// Finds the functions of a stack by the number under which a program stored it, the innermost
-    /// first.
+    /// Returns a closure that finds the functions of a stack, the innermost first, by the number
+    /// under which a program stored the stack.
     pub(crate) fn stacks(
         &self,
         symbols: &Symbols,
@@ -275,7 +275,6 @@ impl Object {
         })
     }
 
-    /// The error of a map that could not be read.
     pub(crate) fn unreadable_map(&self, error: &dyn Error) -> ProbeError {
         refusal(&self.roots, "read a map of a BPF program", error)
     }
@@ -292,7 +291,7 @@ where
 }
 
 /// Reads `recursion_misses:`, a tab and the number from a program's fdinfo.
-fn misses(info: &str) -> Option<u64> {
+fn parse_misses(info: &str) -> Option<u64> {
     let mut lines = info.lines();
     let value = lines.find_map(|line| line.strip_prefix("recursion_misses:"));
     value?.trim().parse().ok()
@@ -305,9 +304,9 @@ fn has_no_counter(error: &std::io::Error) -> bool {
     matches!(errno, Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP))
 }
 
-/// Puts an error and the chain of its sources into words. A source repeats no words that are there
-/// already. When one of them is a denied permission, the possible reasons are added.
-fn refusal(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
+/// Puts an error and the chain of its sources into words. A source whose message is there already
+/// is left out. When a source is a denied permission, the possible reasons are added.
+fn refusal(roots: &Roots, tried: &str, error: &dyn Error) -> ProbeError {
     let mut reason = error.to_string();
     let mut denied = false;
     let mut next = error.source();
@@ -324,7 +323,7 @@ fn refusal(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
         reason += &format!(" ({})", permission::hints(roots));
     }
     ProbeError::Refused {
-        what: what.to_owned(),
+        what: tried.to_owned(),
         why: reason.split_whitespace().join(" "),
     }
 }
@@ -337,7 +336,7 @@ mod tests {
     fn misses_of_a_program() {
         let info =
             "pos:\t0\nprog_type:\t17\nrun_cnt:\t0\nrecursion_misses:\t12\nverified_insns:\t35\n";
-        assert_eq!(misses(info), Some(12));
-        assert_eq!(misses("pos:\t0\nprog_type:\t17\n"), None);
+        assert_eq!(parse_misses(info), Some(12));
+        assert_eq!(parse_misses("pos:\t0\nprog_type:\t17\n"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether this process may load BPF programs, and possible reasons when the kernel refuses.
+//! Checks if this process may load BPF programs, and names possible reasons of a refusal.
 
 use crate::ProbeError;
 use itertools::Itertools;
@@ -15,7 +15,7 @@ use std::fs;
 pub(crate) fn check(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.proc("self/status");
     let status = fs::read_to_string(&path).map_err(|source| ProbeError::Read { path, source })?;
-    if let Some(lacking) = lacking(&status, release(roots)) {
+    if let Some(lacking) = lacking_caps(&status, release(roots)) {
         let todo = remedy(rustix::process::geteuid().is_root());
         return Err(ProbeError::Capability { lacking, todo });
     }
@@ -32,7 +32,7 @@ pub(crate) fn release(roots: &Roots) -> Option<KernelVersion> {
 
 /// The capabilities that are lacking to load programs that read kernel memory. CAP_BPF and
 /// CAP_PERFMON exist since Linux 5.8; before, CAP_SYS_ADMIN is needed.
-fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
+fn lacking_caps(status: &str, release: Option<KernelVersion>) -> Option<String> {
     if has(status, SYS_ADMIN) {
         return None;
     }
@@ -45,8 +45,8 @@ fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
     (!missing.is_empty()).then(|| format!("{missing} (or CAP_SYS_ADMIN)"))
 }
 
-/// Raises the process's limit of locked memory where it may, because before Linux 5.11 the memory
-/// of BPF maps counts as locked. A refusal is ignored here; making the maps fails then.
+/// Raises the process's limit of locked memory before Linux 5.11, where the memory of BPF maps
+/// counts as locked. A refusal is ignored here, because making the maps fails then.
 pub(crate) fn raise_memlock(roots: &Roots) {
     if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
         let (current, maximum) = (None, None);
@@ -67,8 +67,8 @@ pub(crate) fn hints(roots: &Roots) -> String {
     }
     let config = KernelConfig::read(roots);
     let lacks = |option: &str| config.as_ref().is_some_and(|config| !config.has(option));
-    let missing = ["FUNCTION_TRACER", "KPROBES"].into_iter();
-    let missing = missing.filter(|option| lacks(option));
+    let tracing_options = ["FUNCTION_TRACER", "KPROBES"].into_iter();
+    let missing = tracing_options.filter(|option| lacks(option));
     let missing = missing.map(|o| format!("CONFIG_{o}")).join(" and ");
     let untraced =
         format!("this kernel is built without {missing}, and may refuse programs on its functions");
@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn the_lacking_capability_is_named() {
-        let lacking_with = |caps: &[u32], release| lacking(&status(caps), Some(release));
+        let lacking_with = |caps: &[u32], release| lacking_caps(&status(caps), Some(release));
         assert_eq!(lacking_with(&[21], (5, 10)), None);
         assert_eq!(lacking_with(&[38, 39], (5, 10)), None);
         let expected = "CAP_PERFMON (or CAP_SYS_ADMIN)";
         assert_eq!(lacking_with(&[39], (5, 10)).unwrap(), expected);
         let both = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
         assert_eq!(lacking_with(&[], (6, 1)).unwrap(), both);
-        assert_eq!(lacking("nothing here", None).unwrap(), both);
+        assert_eq!(lacking_caps("nothing here", None).unwrap(), both);
         assert_eq!(lacking_with(&[38, 39], (5, 4)).unwrap(), "CAP_SYS_ADMIN");
     }
 

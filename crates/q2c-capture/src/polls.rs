@@ -1,4 +1,4 @@
-//! Which tasks poll block devices: when each of them last called the kernel's poll functions.
+//! Finds the tasks that poll block devices, and when each last called the kernel's poll functions.
 //!
 //! The functions are `blk_mq_poll` (bios), `blk_hctx_poll` (also NVMe passthrough, from Linux 6.5
 //! on) and `blk_poll` (until 5.15). Programs are put on those that the kernel's type information
@@ -24,7 +24,7 @@ impl Polls {
     /// Begins to note which tasks poll.
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let mut object = Object::load_with(roots, OBJECT, |_| ())?;
+        let mut object = Object::load_with(roots, OBJECT, |_loader| ())?;
         let functions = object.attach_entries(&FUNCTIONS)?;
         if !functions.is_empty() {
             return Ok(Polls { object, functions });

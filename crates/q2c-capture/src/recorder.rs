@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// this share of the I/Os (0 to 1), and of at least [`MIN_HIDDEN`] of them.
 const MAX_HIDDEN_SHARE: f64 = 0.01;
 const MIN_HIDDEN: u64 = 20;
-/// Time between two looks at what is hidden.
+/// Time between two checks of how many I/Os are hidden.
 const HIDDEN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 enum Backend {
@@ -25,9 +25,9 @@ enum Backend {
 
 /// A recording under way, by BPF or by tracefs.
 ///
-/// The caller attaches it and calls [`Recorder::follow`], or drains it so often that no buffer
-/// fills, and ends it once. Dropping it without [`Recorder::end`] stops the recording as well; I/Os
-/// that were not handed on are lost then.
+/// The caller attaches it and calls [`Recorder::follow`], which reads the buffers and ends the
+/// recording. Dropping it without an end stops the recording as well; I/Os that were not handed on
+/// are lost then.
 pub struct Recorder {
     backend: Backend,
     bpf_refusal: Option<ProbeError>,
@@ -41,8 +41,9 @@ struct TracefsFallback {
     roots: Roots,
     disks: Vec<Disk>,
     filter: CaptureFilter,
-    checked: Instant,
-    first: Option<BlockIoCounts>,
+    last_check: Instant,
+    /// The counts at the first check; `None` before it.
+    first_counts: Option<BlockIoCounts>,
 }
 
 impl Recorder {
@@ -94,35 +95,35 @@ impl Recorder {
             roots: roots.clone(),
             disks: disks.to_vec(),
             filter: filter.clone(),
-            checked: Instant::now(),
-            first: None,
+            last_check: Instant::now(),
+            first_counts: None,
         }));
         self
     }
 
     /// Switches to tracefs if too much is hidden from BPF, and if tracefs can be used.
-    pub(crate) fn check_hidden<E: From<ProbeError>>(
+    pub(crate) fn switch_if_hidden<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(RecordedIo) -> Result<(), E>,
     ) -> Result<(), E> {
         let (Backend::Bpf(probe), Some(fallback)) = (&self.backend, &mut self.fallback) else {
             return Ok(());
         };
-        if fallback.checked.elapsed() < HIDDEN_CHECK_INTERVAL {
+        if fallback.last_check.elapsed() < HIDDEN_CHECK_INTERVAL {
             return Ok(());
         }
-        fallback.checked = Instant::now();
+        fallback.last_check = Instant::now();
         let counts = probe.counts()?;
-        // I/Os that were in flight at the begin are not hidden, and are complete by the first look.
-        let first_counts = *fallback.first.get_or_insert(counts);
+        // The first check is the origin: I/Os in flight when the recording began are complete then.
+        let first_counts = *fallback.first_counts.get_or_insert(counts);
         match hidden(&first_counts, &counts, fallback.filter.ops.is_empty()) {
             Some(hidden) => self.switch_to_tracefs(hidden, take),
             None => Ok(()),
         }
     }
 
-    /// Switches to tracefs, with each I/O in one of the two parts: BPF records I/Os queued before a
-    /// moment, tracefs those queued later. [`Recorder::bpf_refusal`] then returns `reason`.
+    /// Switches to tracefs at one moment: BPF has the I/Os queued before it, tracefs those queued
+    /// later. [`Recorder::bpf_refusal`] then returns `reason`. Without tracefs nothing changes.
     pub fn switch_to_tracefs<E: From<ProbeError>>(
         &mut self,
         reason: ProbeError,
@@ -144,10 +145,10 @@ impl Recorder {
         };
         let ended = probe.end_with(take_earlier, || tracefs.keep_up());
         self.missing_by_bpf = probe.missing()?;
-        let caught = ended.and_then(|()| tracefs.catch_up(take));
+        let caught_up = ended.and_then(|()| tracefs.catch_up(take));
         self.backend = Backend::Tracefs(Box::new(tracefs));
         self.bpf_refusal = Some(reason);
-        caught
+        caught_up
     }
 
     /// The way in which this recording is made now.
@@ -188,7 +189,7 @@ impl Recorder {
         }
     }
 
-    /// What the recording lacks so far.
+    /// Everything that the recording lacks so far.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
         let missing = match &self.backend {
             Backend::Bpf(probe) => probe.missing(),
@@ -206,12 +207,12 @@ impl Recorder {
     }
 }
 
-/// The error when the kernel hid the begin or the end of too many I/Os between two looks; `None`
-/// when few are hidden. A hidden begin does not count when only some operations are wanted: the
-/// empty flush of a write has another operation at its end.
-fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_are_wanted: bool) -> Option<ProbeError> {
+/// The error when the kernel hid the begin or the end of too many I/Os between two checks; `None`
+/// when few are hidden. A hidden begin does not count when only some operations are wanted, because
+/// the empty flush of a write has another operation at its end.
+fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_ops_wanted: bool) -> Option<ProbeError> {
     let since = now.since(*first);
-    let hidden = since.unended + since.unqueued * u64::from(all_are_wanted);
+    let hidden = since.unended + since.unqueued * u64::from(all_ops_wanted);
     let ios = since.records + since.filtered + hidden;
     let many = hidden >= MIN_HIDDEN && hidden as f64 > MAX_HIDDEN_SHARE * ios as f64;
     many.then_some(ProbeError::Hidden { hidden, ios })
@@ -228,7 +229,6 @@ pub(crate) const END_WAIT: Duration = Duration::from_millis(200);
 /// The result of reading the rings once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drained {
-    /// Records that were handed on.
     pub records: u64,
     /// About how full the fullest ring was, in percent. Near 100, records may be lost: drain more
     /// often.
@@ -237,8 +237,8 @@ pub(crate) struct Drained {
 
 /// Bytes of each CPU's ring on a machine with this many CPUs: a power of two.
 pub(crate) fn ring_size(cpus: usize) -> u32 {
-    let share = ALL_RINGS_BYTES / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
-    let size = share.clamp(MIN_RING_BYTES, MAX_RING_BYTES);
+    let bytes_per_cpu = ALL_RINGS_BYTES / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    let size = bytes_per_cpu.clamp(MIN_RING_BYTES, MAX_RING_BYTES);
     1 << size.ilog2()
 }
 
@@ -291,7 +291,7 @@ mod tests {
         let is_hidden = |unended: u64, unqueued: u64, records: u64| {
             let first = counts(1_000, 1_000, 10);
             let now = counts(1_000 + unended, 1_000 + unqueued, 10 + records);
-            [true, false].map(|all_are_wanted| hidden(&first, &now, all_are_wanted).is_some())
+            [true, false].map(|all_ops_wanted| hidden(&first, &now, all_ops_wanted).is_some())
         };
         assert_eq!(is_hidden(115, 0, 340), [true, true]);
         assert_eq!(is_hidden(10, 11, 1_979), [true, false]);

@@ -40,8 +40,8 @@ impl Symbols {
 
     /// The function whose code holds this address; `None` for an address below all functions.
     pub(crate) fn function_at(&self, address: u64) -> Option<Function> {
-        let after = self.functions.partition_point(|(at, _)| *at <= address);
-        let (start, name) = self.functions.get(after.checked_sub(1)?)?;
+        let next = self.functions.partition_point(|(at, _)| *at <= address);
+        let (start, name) = self.functions.get(next.checked_sub(1)?)?;
         let module = self.modules.binary_search_by_key(start, |(at, _)| *at);
         Some(Function {
             name: name.split('.').next().unwrap_or(name).to_owned(),
@@ -64,16 +64,16 @@ impl Symbols {
     /// the start of the next function. Copies that the compiler made, such as `name.part.0`, count
     /// as functions of that name.
     pub(crate) fn code_ranges(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
-        let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
-        let starts = self.functions.iter().filter(|(_, name)| is_one(name));
-        let code = starts.filter_map(|(at, _)| self.range(*at)).collect();
+        let is_wanted = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
+        let starts = self.functions.iter().filter(|(_, name)| is_wanted(name));
+        let ranges = starts.filter_map(|(at, _)| self.range(*at)).collect();
         let hidden = "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG";
-        self.nonempty(code, names, hidden)
+        self.nonempty(ranges, names, hidden)
     }
 
     fn range(&self, start: u64) -> Option<[u64; 2]> {
-        let after = self.functions.partition_point(|(at, _)| *at <= start);
-        let end = self.functions.get(after)?.0;
+        let next = self.functions.partition_point(|(at, _)| *at <= start);
+        let end = self.functions.get(next)?.0;
         (start != 0).then_some([start, end])
     }
 
@@ -103,7 +103,7 @@ fn function(line: &str) -> Option<(u64, String)> {
     is_function.then(|| Some((address, columns.next()?.to_owned())))?
 }
 
-/// Reads the address and the module of a line that names one.
+/// Reads the address and the module of a line; `None` when it names no module.
 fn module(line: &str) -> Option<(u64, String)> {
     let (address, name) = (line.split_whitespace().next()?, line.rsplit_once('[')?.1);
     let address = u64::from_str_radix(address, 16).ok()?;

@@ -69,7 +69,7 @@ impl TagWaitProbe {
         }
         let pid = process::id();
         let mut object = Object::load(roots, OBJECT, &disk.dev, |loader| {
-            loader.override_global("wanted_pid", &pid, true);
+            loader.override_global("wanted_pid", &pid, /* must_exist */ true);
         })?;
         // The kernel refuses a program that reads an argument that its tracepoint does not have.
         if !object.try_attaching("issue_two", "block_rq_issue")? {
@@ -82,7 +82,7 @@ impl TagWaitProbe {
         Ok(TagWaitProbe { object })
     }
 
-    /// What was counted since the probe was attached. Waits that have not ended are not in it.
+    /// The sleeps since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
         let counted: Vec<(TagWaitKey, SleepSum)> = self.object.entries("counted")?;
         Ok(TagWaitCounts {

@@ -34,8 +34,8 @@ use std::time::{Duration, Instant};
 /// than it happened, because a CPU of a virtual machine can stand still in between; a later event
 /// of another CPU may be there already.
 const MAX_EVENT_DELAY_NS: u64 = 100_000_000;
-/// The matcher's reasons that [`Tracefs::missing`] replaces by counts of its own, which are per I/O
-/// and after the filters.
+/// The matcher's reasons that [`Tracefs::missing`] replaces by counts of its own: those count I/Os
+/// that passed the filters.
 const OWN_REASONS: [&str; 5] = [
     "never completed",
     "completion without queue",
@@ -60,6 +60,7 @@ pub(crate) struct Tracefs {
     sieve: Sieve,
     /// Events that were read and not matched yet. An older event may still come from another CPU.
     waiting: Vec<TracepointEvent>,
+    /// Times that the kernel lost events, before events that were matched.
     gaps: u64,
     ring_bytes: u32,
     cpus: Vec<u32>,
@@ -101,14 +102,14 @@ impl Tracefs {
         })
     }
 
-    /// Empties the kernel's buffers. What was read is matched later.
+    /// Empties the kernel's buffers. The events that were read are matched later.
     pub(crate) fn keep_up(&mut self) {
-        // The next reading meets the same error.
+        // An error is ignored here, because the next reading meets it again.
         self.read().ok();
     }
 
     /// Hands on all I/Os that have completed by now. Completions so far whose queueing was not seen
-    /// belong to the recording before this one, and are not counted.
+    /// are of the recording by BPF before this one, and are not counted.
     pub(crate) fn catch_up<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(RecordedIo) -> Result<(), E>,
@@ -121,13 +122,13 @@ impl Tracefs {
     /// Completions whose queueing was not seen.
     fn unqueued(&self) -> u64 {
         let counts = self.matcher.as_ref().map_or(&self.totals, Matcher::counts);
-        let without = counts.unmatched.get("completion without queue");
-        self.sieve.unqueued + without.copied().unwrap_or(0) - self.unqueued_before
+        let by_matcher = counts.unmatched.get("completion without queue");
+        self.sieve.unqueued + by_matcher.copied().unwrap_or(0) - self.unqueued_before
     }
 
-    /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
-    /// queued before it have completed too, and at the earliest after 100 ms: then no older event
-    /// is expected. When `take` fails, the record it was given is lost.
+    /// Hands on completed I/Os that were not handed on before. An I/O is due when all I/Os that
+    /// were queued before it have completed too, and at the earliest after 100 ms: then no older
+    /// event is expected. When `take` fails, the record it was given is lost.
     pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(RecordedIo) -> Result<(), E>,
@@ -167,15 +168,15 @@ impl Tracefs {
 
     fn match_until(&mut self, until_ns: u64, matched: &mut Vec<Span>) {
         // The sort is stable, so that events of one CPU and one instant keep their order.
-        self.waiting.sort_by_key(|seen| seen.event.time);
-        let is_known = |seen: &TracepointEvent| seen.event.time <= until_ns;
-        let ready = self.waiting.partition_point(is_known);
+        self.waiting.sort_by_key(|waiting| waiting.event.time);
+        let is_due = |waiting: &TracepointEvent| waiting.event.time <= until_ns;
+        let due = self.waiting.partition_point(is_due);
         let Some(matcher) = &mut self.matcher else {
             return;
         };
-        for seen in self.waiting.drain(..ready) {
-            self.gaps += u64::from(seen.after_gap);
-            matcher.event(&seen.event, self.gaps, &mut |span| matched.push(*span));
+        for waiting in self.waiting.drain(..due) {
+            self.gaps += u64::from(waiting.after_gap);
+            matcher.event(&waiting.event, self.gaps, &mut |span| matched.push(*span));
         }
     }
 
@@ -213,11 +214,11 @@ impl Tracefs {
         }
         self.instance.write("tracing_on", "0")?;
         self.drain_until(u64::MAX, &mut take)?;
-        let mut rest = Vec::new();
+        let mut last_spans = Vec::new();
         if let Some(matcher) = self.matcher.take() {
-            self.totals = matcher.finish(&mut |span| rest.push(*span));
+            self.totals = matcher.finish(&mut |span| last_spans.push(*span));
         }
-        self.hand_on(&rest, take).map(drop)
+        self.hand_on(&last_spans, take).map(drop)
     }
 
     /// About how many I/Os were seen and are not complete.
@@ -226,7 +227,7 @@ impl Tracefs {
         counts.map_or(0, |counts| counts.ios.saturating_sub(counts.completed))
     }
 
-    /// What the recording lacks so far.
+    /// Everything that the recording lacks so far.
     pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.overruns()?;
         let counts = self.matcher.as_ref().map_or(&self.totals, Matcher::counts);

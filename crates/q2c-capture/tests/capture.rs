@@ -81,27 +81,26 @@ impl Scene {
     /// Reads at each of these block numbers, `length` bytes at a time; numbers beyond the file
     /// begin again at its start.
     fn read(&self, blocks: std::ops::Range<u64>, length: usize) {
-        let mut room = vec![0; length + BLOCK];
-        let from = room.as_ptr().align_offset(BLOCK);
+        let mut memory = vec![0; length + BLOCK];
+        let start = memory.as_ptr().align_offset(BLOCK);
         for block in blocks {
             let at = block % (BLOCKS - 8) * BLOCK as u64;
-            let buffer = &mut room[from..from + length];
+            let buffer = &mut memory[start..start + length];
             assert_eq!(self.file.read_at(buffer, at).expect("reads"), length);
         }
     }
 
     fn write(&self, blocks: u64) {
-        let mut room = vec![7; 2 * BLOCK];
-        let from = room.as_ptr().align_offset(BLOCK);
+        let mut memory = vec![7; 2 * BLOCK];
+        let start = memory.as_ptr().align_offset(BLOCK);
         for block in 0..blocks {
-            let buffer = &mut room[from..from + BLOCK];
+            let buffer = &mut memory[start..start + BLOCK];
             let wrote = self.file.write_at(buffer, block * BLOCK as u64);
             assert_eq!(wrote.expect("writes"), BLOCK);
         }
     }
 }
 
-/// Begins a recording by BPF.
 fn recording(test: &str, wanted: &CaptureFilter) -> Option<(Scene, BlockIo)> {
     let scene = Scene::new(test)?;
     let probe = scene.begin(test, wanted)?;
@@ -116,16 +115,15 @@ fn skip<T>(test: &str, why: &str) -> Option<T> {
 /// Ends the recording. Returns the I/Os of this process, and what the recording lacks.
 fn end_recording(mut probe: BlockIo) -> (Vec<RecordedIo>, BlockIoLosses) {
     let mut ios: Vec<RecordedIo> = Vec::new();
-    let took = probe.end(|io| {
+    let ended = probe.end(|io| {
         ios.push(io);
         Ok::<(), ProbeError>(())
     });
-    took.expect("readable maps");
+    ended.expect("readable maps");
     ios.retain(|io| io.span.pid == std::process::id());
     (ios, probe.losses().expect("maps can be read"))
 }
 
-/// The I/Os of this process.
 fn own_ios() -> CaptureFilter {
     CaptureFilter {
         pid: Some(std::process::id()),
@@ -133,9 +131,9 @@ fn own_ios() -> CaptureFilter {
     }
 }
 
-fn count_of(all: &[RecordedIo], op: Op, bytes: usize) -> usize {
+fn count_of(ios: &[RecordedIo], op: Op, bytes: usize) -> usize {
     let fits = |io: &&RecordedIo| io.span.op == op && io.span.bytes == bytes as u64;
-    all.iter().filter(fits).count()
+    ios.iter().filter(fits).count()
 }
 
 /// Checks that the times of an I/O are in the order of the block layer's events, and that all but
@@ -204,6 +202,7 @@ fn sectors_follow_the_file() {
 #[test]
 fn filters_are_in_the_kernel() {
     let test = "filters_are_in_the_kernel";
+    // A change of the filter; the expected reads of 4 KiB, reads of 8 KiB and writes.
     type Case = (fn(&mut CaptureFilter), (usize, usize, usize));
     let Some(scene) = Scene::new(test) else {
         return;
@@ -251,7 +250,7 @@ fn filters_are_in_the_kernel() {
     assert_eq!(end_recording(probe).0.len(), 0);
 }
 
-/// A ring of one page holds 30 records of 136 bytes. As it is not drained, further records are
+/// A ring of one page holds 30 records of 136 bytes. It is not drained, so further records are
 /// lost, and counted.
 #[test]
 fn what_is_lost_is_counted() {
@@ -282,11 +281,11 @@ fn tracefs_recorder(scene: &Scene, test: &str, wanted: &CaptureFilter) -> Option
 
 fn end_recorder(mut recorder: Recorder) -> (Vec<RecordedIo>, Missing) {
     let mut ios: Vec<RecordedIo> = Vec::new();
-    let took = recorder.end(|io| {
+    let ended = recorder.end(|io| {
         ios.push(io);
         Ok::<(), ProbeError>(())
     });
-    took.expect("readable buffers");
+    ended.expect("readable buffers");
     let missing = recorder.missing().expect("the counts can be read");
     ios.sort_by_key(|io| io.span.begin_ns);
     (ios, missing)
@@ -306,7 +305,7 @@ fn instances() -> usize {
     of_us.count()
 }
 
-/// Whether `all` I/Os were recorded, or are missing with a count. Kernels of some virtual machines
+/// True if `all` I/Os were recorded, or are missing with a count. Kernels of some virtual machines
 /// do not hand out every event: an I/O without its Q is counted by its C.
 fn is_accounted(seen: u64, missing: &Missing, all: u64) -> bool {
     seen + missing.unqueued >= all || missing.lost > 0
@@ -378,23 +377,23 @@ fn both_ways_agree() {
         return;
     };
     scene.read(0..200, BLOCK);
-    let (other, missing) = end_recorder(recorder);
-    let (mut ios, lost) = end_recording(probe);
-    ios.sort_by_key(|io| io.span.begin_ns);
-    let seen = other.len() as u64;
+    let (tracefs_ios, missing) = end_recorder(recorder);
+    let (mut bpf_ios, lost) = end_recording(probe);
+    bpf_ios.sort_by_key(|io| io.span.begin_ns);
+    let seen = tracefs_ios.len() as u64;
     let accounted = is_accounted(seen, &missing, 200);
     assert!(seen <= 200 && accounted, "{seen}: {missing:?}");
-    assert_eq!(ios.len() as u64 + lost.lost(), 200, "{lost:?}");
-    if ios.len() != other.len() {
+    assert_eq!(bpf_ios.len() as u64 + lost.lost(), 200, "{lost:?}");
+    if bpf_ios.len() != tracefs_ios.len() {
         return;
     }
     let mut differences_ns: Vec<u64> = Vec::new();
-    for (one, two) in ios.iter().zip(&other) {
-        let (one, two) = (&one.span, &two.span);
-        let what = |span: &Span| (span.sector, span.bytes, span.pid, span.op, span.flags);
-        assert_eq!(what(one), what(two));
-        differences_ns.push(one.begin_ns.abs_diff(two.begin_ns));
-        differences_ns.push(one.end_ns.abs_diff(two.end_ns));
+    for (by_bpf, by_tracefs) in bpf_ios.iter().zip(&tracefs_ios) {
+        let (by_bpf, by_tracefs) = (&by_bpf.span, &by_tracefs.span);
+        let identity = |span: &Span| (span.sector, span.bytes, span.pid, span.op, span.flags);
+        assert_eq!(identity(by_bpf), identity(by_tracefs));
+        differences_ns.push(by_bpf.begin_ns.abs_diff(by_tracefs.begin_ns));
+        differences_ns.push(by_bpf.end_ns.abs_diff(by_tracefs.end_ns));
     }
     differences_ns.sort_unstable();
     // The two ways take their times one after the other; the median leaves out the I/Os between
@@ -406,8 +405,8 @@ fn both_ways_agree() {
 }
 
 /// While a thread reads, the recording goes on by tracefs. Each read is in one of the two parts.
-/// The one that is queued in that very microsecond may be in both or in none, as each way takes its
-/// own time.
+/// A read that is queued at the moment of the switch may be in both parts or in none, because each
+/// way takes its own time stamp.
 #[test]
 fn a_recording_goes_on_by_tracefs() {
     let test = "a_recording_goes_on_by_tracefs";
@@ -422,26 +421,26 @@ fn a_recording_goes_on_by_tracefs() {
         Err(error) => return q2c_testkit::skip(test, &error.to_string()),
     };
     let mut recorder = recorder.with_tracefs_fallback(&roots, disks, &wanted);
-    let mut first: Vec<RecordedIo> = Vec::new();
+    let mut before: Vec<RecordedIo> = Vec::new();
     let reason = ProbeError::Hidden { hidden: 1, ios: 2 };
-    let over = AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     let reads = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut reads = 0;
-            while !over.load(Ordering::Acquire) && reads < 20_000 {
+            while !stop.load(Ordering::Acquire) && reads < 20_000 {
                 scene.read(reads..reads + 1, BLOCK);
                 reads += 1;
             }
             reads
         });
         std::thread::sleep(Duration::from_millis(100));
-        let gone = recorder.switch_to_tracefs(reason, |io| {
-            first.push(io);
+        let switched = recorder.switch_to_tracefs(reason, |io| {
+            before.push(io);
             Ok::<(), ProbeError>(())
         });
-        gone.expect("readable buffers");
+        switched.expect("readable buffers");
         std::thread::sleep(Duration::from_millis(300));
-        over.store(true, Ordering::Release);
+        stop.store(true, Ordering::Release);
         reader.join().expect("it reads")
     });
     if recorder.captured_by() == CapturedBy::Bpf {
@@ -451,19 +450,19 @@ fn a_recording_goes_on_by_tracefs() {
     let Some(ProbeError::Hidden { hidden: 1, ios: 2 }) = refused else {
         panic!("{refused:?}");
     };
-    let (second, missing) = end_recorder(recorder);
-    assert!(!first.is_empty() && !second.is_empty(), "{reads} reads");
-    let recorded = (first.len() + second.len()) as u64;
-    let whole = recorded.abs_diff(reads) <= 1;
-    let is_counted = whole || missing.lost > 0;
+    let (after, missing) = end_recorder(recorder);
+    assert!(!before.is_empty() && !after.is_empty(), "{reads} reads");
+    let recorded = (before.len() + after.len()) as u64;
+    let is_complete = recorded.abs_diff(reads) <= 1;
+    let is_counted = is_complete || missing.lost > 0;
     assert!(is_counted, "{recorded} of {reads}: {missing:?}");
-    let last = first.iter().map(|io| io.span.begin_ns).max();
-    assert!(last < second.iter().map(|io| io.span.begin_ns).min());
+    let last = before.iter().map(|io| io.span.begin_ns).max();
+    assert!(last < after.iter().map(|io| io.span.begin_ns).min());
 }
 
-/// Completions are watched for longer than queueing is. Those outside of that time do not count,
-/// except for the I/O that was in flight at the begin. The reads have a size that I/Os of other
-/// programs hardly have.
+/// Completions are watched for longer than queueing is. Those while queueing is not watched do not
+/// count, except for the I/O in flight at the begin. I/Os of other programs hardly have the size of
+/// these reads.
 #[test]
 fn what_completes_outside_the_recording_is_not_counted() {
     let test = "what_completes_outside_the_recording_is_not_counted";

@@ -17,29 +17,29 @@ type JoinedRecord = [u64; 7];
 #[derive(Debug, Default, PartialEq)]
 struct MissingIos {
     unqueued: u64,
-    /// The end was not seen: found out when the bio was queued again, or at the end.
+    /// The I/O's end was not seen, which shows when its bio is queued again or the script ends.
     unended: u64,
     refused: u64,
     no_room: u64,
 }
 
 fn records(program: &Path, script: &str) -> (Vec<JoinedRecord>, MissingIos) {
-    let text = scripted::said(program, script);
+    let text = scripted::run_script(program, script);
     let mut records = Vec::new();
     let mut missing = MissingIos::default();
     for line in text.lines() {
-        let (what, numbers) = line.split_once(' ').expect("a word and numbers");
+        let (kind, numbers) = line.split_once(' ').expect("a word and numbers");
         let numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
         let numbers: [u64; 7] = numbers.collect::<Vec<_>>().try_into().expect("seven");
-        match what {
+        match kind {
             "record" => records.push(numbers),
             "counts" => {
-                let [unqueued, unended, refused, table, ring, queued, given] = numbers;
+                let [unqueued, unended, refused, map, ring, unissued, issued] = numbers;
                 missing = MissingIos {
                     unqueued,
-                    unended: unended + given,
-                    refused: refused + queued,
-                    no_room: table + ring,
+                    unended: unended + issued,
+                    refused: refused + unissued,
+                    no_room: map + ring,
                 };
             }
             _ => panic!("{line}"),
@@ -53,12 +53,12 @@ fn records(program: &Path, script: &str) -> (Vec<JoinedRecord>, MissingIos) {
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
+    fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % most
+        (x ^ (x >> 31)) % limit
     }
 }
 
@@ -80,8 +80,8 @@ struct Model {
     free: Vec<usize>,
     free_requests: Vec<usize>,
     /// By address of a whole bio: its parts that are not complete. It is free when all are.
-    left: Vec<u64>,
-    flying: VecDeque<ModelRequest>,
+    parts_left: Vec<u64>,
+    in_flight: VecDeque<ModelRequest>,
     records: Vec<JoinedRecord>,
     missing: MissingIos,
 }
@@ -96,59 +96,59 @@ impl Model {
             time: 0,
             free: (1..=300).rev().collect(),
             free_requests: (1..=300).rev().collect(),
-            left: vec![0; 301],
-            flying: VecDeque::new(),
+            parts_left: vec![0; 301],
+            in_flight: VecDeque::new(),
             records: Vec::new(),
             missing: MissingIos::default(),
         }
     }
 
-    fn tells(&mut self, event: &str) -> u64 {
+    fn emit(&mut self, event: &str) -> u64 {
         writeln!(self.script, "{event}").expect("memory");
         self.time += 1;
         self.time
     }
 
-    /// One I/O of up to 8 parts. One that may not wait ends at once where it would be split, and
-    /// comes again.
-    fn submits(&mut self) {
+    /// Submits an I/O of up to 8 parts. Half of those that would be split may not wait: they end at
+    /// once and are queued again.
+    fn submit_io(&mut self) {
         let parts = [1, 1, 1, 4, 8][self.dice.below(5) as usize];
         let sector = self.dice.below(1 << 20) * 8;
         if parts > 1 && self.dice.below(2) == 0 {
             let bio = self.free.pop().expect("a bio");
-            self.tells(&format!("queue {bio} {sector} {}", parts * BLOCK));
-            self.tells(&format!("refuse {bio}"));
+            self.emit(&format!("queue {bio} {sector} {}", parts * BLOCK));
+            self.emit(&format!("refuse {bio}"));
             self.missing.refused += 1;
             self.free.push(bio);
             // Another I/O may take the address first.
             if self.dice.below(4) == 0 {
-                self.completes_one();
+                self.complete_one();
             }
         }
         let whole = self.free.pop().expect("a bio");
-        let queued = self.tells(&format!("queue {whole} {sector} {}", parts * BLOCK));
-        self.left[whole] = parts;
+        let queued = self.emit(&format!("queue {whole} {sector} {}", parts * BLOCK));
+        self.parts_left[whole] = parts;
         for part in 0..parts {
             let at = sector + part * BLOCK / 512;
             let mut bio = whole;
             if part + 1 < parts {
                 bio = self.free.pop().expect("a bio");
-                self.tells(&format!("split {bio} {whole} {BLOCK}"));
+                self.emit(&format!("split {bio} {whole} {BLOCK}"));
             }
             let split = u64::from(parts > 1);
-            self.issues(bio, whole, [queued, 0, 0, 0, at, BLOCK, split]);
+            self.issue_request(bio, whole, [queued, 0, 0, 0, at, BLOCK, split]);
         }
     }
 
-    fn issues(&mut self, bio: usize, whole: usize, mut record: JoinedRecord) {
+    fn issue_request(&mut self, bio: usize, whole: usize, mut record: JoinedRecord) {
         let number = self.free_requests.pop().expect("a request");
-        record[1] = self.tells(&format!("getrq {bio} {number}"));
-        record[2] = self.tells(&format!("issue {number}"));
+        record[1] = self.emit(&format!("getrq {bio} {number}")); // G
+        record[2] = self.emit(&format!("issue {number}")); // D
         while self.dice.below(8) == 0 {
-            self.tells(&format!("requeue {number}"));
-            record[2] = self.tells(&format!("issue {number}"));
+            self.emit(&format!("requeue {number}"));
+            record[2] = self.emit(&format!("issue {number}"));
         }
-        self.flying.push_back(ModelRequest {
+        self.in_flight.push_back(ModelRequest {
             number,
             bio,
             whole,
@@ -156,39 +156,39 @@ impl Model {
         });
     }
 
-    /// Completes any of the requests, the program running or not.
-    fn completes_one(&mut self) {
-        let Some(place) = (self.flying.len() as u64).checked_sub(1) else {
+    /// Completes a random request. The kernel program does not see one completion in 50.
+    fn complete_one(&mut self) {
+        let Some(place) = (self.in_flight.len() as u64).checked_sub(1) else {
             return;
         };
         let place = self.dice.below(place + 1) as usize;
-        let mut request = self.flying.remove(place).expect("it is there");
+        let mut request = self.in_flight.remove(place).expect("it is there");
         if self.dice.below(50) == 0 {
-            self.tells(&format!("hidden {}", request.number));
+            self.emit(&format!("hidden {}", request.number));
             self.missing.unended += 1;
         } else {
-            request.record[3] = self.tells(&format!("complete {}", request.number));
+            request.record[3] = self.emit(&format!("complete {}", request.number)); // C
             self.records.push(request.record);
         }
         self.free_requests.push(request.number);
         if request.bio != request.whole {
             self.free.push(request.bio);
         }
-        self.left[request.whole] -= 1;
-        if self.left[request.whole] == 0 {
+        self.parts_left[request.whole] -= 1;
+        if self.parts_left[request.whole] == 0 {
             self.free.push(request.whole);
         }
     }
 
-    fn ran(mut self, ios: u64) -> (String, Vec<JoinedRecord>, MissingIos) {
+    fn run(mut self, ios: u64) -> (String, Vec<JoinedRecord>, MissingIos) {
         for _ in 0..ios {
-            self.submits();
-            while self.flying.len() as u64 > self.dice.below(64) {
-                self.completes_one();
+            self.submit_io();
+            while self.in_flight.len() as u64 > self.dice.below(64) {
+                self.complete_one();
             }
         }
-        while !self.flying.is_empty() {
-            self.completes_one();
+        while !self.in_flight.is_empty() {
+            self.complete_one();
         }
         self.records.sort_unstable();
         (self.script, self.records, self.missing)
@@ -200,7 +200,7 @@ fn every_io_is_a_record_or_has_its_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = scripted::program(folder.path(), "joining");
     for seed in 0..20 {
-        let (script, wanted, missing) = Model::new(seed).ran(300);
+        let (script, wanted, missing) = Model::new(seed).run(300);
         assert!(missing.unended > 0 && missing.refused > 0);
         let joined = records(&program, &script);
         assert_eq!(joined, (wanted, missing), "seed {seed}");
@@ -215,12 +215,12 @@ fn refused_and_queued_again_at_the_same_address() {
     let program = scripted::program(folder.path(), "joining");
     let script = "queue 1 100 131072\nrefuse 1\nqueue 1 100 131072\nsplit 2 1 65536\n\
         getrq 2 1\nissue 1\ngetrq 1 2\nissue 2\ncomplete 2\ncomplete 1";
-    let whole = [[3, 5, 6, 10, 100, 65_536, 1], [3, 7, 8, 9, 228, 65_536, 1]];
+    let expected = [[3, 5, 6, 10, 100, 65_536, 1], [3, 7, 8, 9, 228, 65_536, 1]];
     let missing = MissingIos {
         refused: 1,
         ..MissingIos::default()
     };
-    assert_eq!(records(&program, script), (whole.to_vec(), missing));
+    assert_eq!(records(&program, script), (expected.to_vec(), missing));
 }
 
 /// A bio that joined another's request is a record with the time of its M, and the D and C of the

@@ -32,8 +32,8 @@ fn scripted_events() {
         let [name, script, wanted] = parts[..] else {
             panic!("{line}")
         };
-        let said = scripted::said(&program, &script.replace(", ", "\n"));
-        let counts = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let output = scripted::run_script(&program, &script.replace(", ", "\n"));
+        let counts = output.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(counts, wanted, "{name}");
     }
 }

@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn direct_file(path: &Path) -> Result<(Scratch, File), Box<dyn Error>> {
-    let scratch = Scratch::create(path, Bytes(64 << 20), 1, &mut |_| true)?;
+    let scratch = Scratch::create(path, Bytes(64 << 20), 1, &mut |_written| true)?;
     let wanted = TargetRequirements {
         path: path.to_owned(),
         write: false,

@@ -25,8 +25,8 @@ pub(crate) fn cpus(path: &Path) -> Option<Vec<CpuId>> {
     cpu_list::parse(&text(path)?)
 }
 
-/// Returns the rest, trimmed, of the first line that begins with `start`.
-pub(crate) fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+/// Returns the trimmed text that follows `start` in the first line that begins with it.
+pub(crate) fn field<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     Some(text.lines().find_map(|l| l.strip_prefix(start))?.trim())
 }
 

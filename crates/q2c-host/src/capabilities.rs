@@ -14,7 +14,7 @@ pub const BPF: u32 = 39;
 /// True if `status`, the text of a task's `status` file, shows the capability as effective. False
 /// if the line is missing.
 pub fn has(status: &str, number: u32) -> bool {
-    let mask = attr::line(status, "CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let mask = attr::field(status, "CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     mask.is_some_and(|mask| mask >> number & 1 == 1)
 }
 

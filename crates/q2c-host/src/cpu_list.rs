@@ -30,11 +30,11 @@ pub fn show(cpus: &[CpuId]) -> String {
             _ => runs.push((n, n)),
         }
     }
-    let range_text = |&(a, b): &(u32, u32)| {
-        if a == b {
-            a.to_string()
+    let range_text = |&(first, last): &(u32, u32)| {
+        if first == last {
+            first.to_string()
         } else {
-            format!("{a}-{b}")
+            format!("{first}-{last}")
         }
     };
     runs.iter().map(range_text).join(",")

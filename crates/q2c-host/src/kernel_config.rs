@@ -37,7 +37,7 @@ impl KernelConfig {
         KernelConfig { options }
     }
 
-    /// Whether an option is built in (`y`) or a module (`m`).
+    /// True if an option is built in (`y`) or a module (`m`).
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|v| v == "y" || v == "m")
     }

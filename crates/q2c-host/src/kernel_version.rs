@@ -20,8 +20,8 @@ pub const REQUEST_FLAGS_ANEW: KernelVersion = (6, 12);
 /// IORING_SETUP_HYBRID_IOPOLL.
 pub(crate) const HYBRID_IOPOLL: KernelVersion = (6, 13);
 
-/// Whether a version of Linux has the kernel's own hybrid polling: preadv2 and pwritev2 with
-/// RWF_HIPRI poll, and sleep before it as `queue/io_poll_delay` says.
+/// The support of a version of Linux for the kernel's own hybrid polling: preadv2 and pwritev2 with
+/// RWF_HIPRI sleep as `queue/io_poll_delay` says, and then poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HybridSupport {
     /// Before 4.10 the kernel does not sleep.

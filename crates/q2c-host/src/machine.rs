@@ -158,7 +158,7 @@ fn flags(cpuinfo: &str) -> impl Iterator<Item = &str> {
     line.unwrap_or_default().split_whitespace()
 }
 
-/// Whether the TSC has a constant rate and also runs in idle states. `None` where cpuinfo has no
+/// True if the TSC has a constant rate and also runs in idle states. `None` where cpuinfo has no
 /// x86 flags.
 fn tsc_invariant(cpuinfo: &str) -> Option<bool> {
     let has = |name| flags(cpuinfo).any(|f| f == name);
@@ -172,9 +172,8 @@ fn preempt(roots: &Roots) -> Option<String> {
         return Some(attr::selected_choice(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let model = version
-        .split_whitespace()
-        .find(|w| w.starts_with("PREEMPT"));
+    let mut words = version.split_whitespace();
+    let model = words.find(|w| w.starts_with("PREEMPT"));
     Some(model.unwrap_or("none or voluntary").to_owned())
 }
 

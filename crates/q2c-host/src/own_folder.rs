@@ -30,12 +30,12 @@ pub fn check_behind_sudo(path: &Path) -> io::Result<()> {
 
 fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
-    for part in folder.ancestors() {
-        match fs::symlink_metadata(part) {
+    for path in folder.ancestors() {
+        match fs::symlink_metadata(path) {
             Ok(link) => {
-                check_entry(part, &link, users)?;
-                // What a link leads to may belong to another user than the link.
-                check_entry(part, &fs::metadata(part)?, users)?;
+                check_entry(path, &link, users)?;
+                // The file to which a link leads may belong to another user than the link.
+                check_entry(path, &fs::metadata(path)?, users)?;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -61,11 +61,11 @@ fn check_entry(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
             "{path} belongs to user {owner}, expected {users} or root: another user could put links there"
         ));
     }
-    let sticky = meta.is_dir() && meta.mode() & STICKY_BIT != 0;
-    let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE_BIT != 0;
-    if open && !sticky {
-        let what = "what is there may be another user's";
-        return deny(format!("everybody may write to {}: {what}", path.display()));
+    let is_sticky = meta.is_dir() && meta.mode() & STICKY_BIT != 0;
+    let others_may_write = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE_BIT != 0;
+    if others_may_write && !is_sticky {
+        let risk = "what is there may be another user's";
+        return deny(format!("everybody may write to {}: {risk}", path.display()));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Time between looks at whether a program has ended.
+/// Time between two checks of whether a program has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A shell for a user's command, in a process group of its own and without input.

@@ -9,10 +9,10 @@
 //!
 //! The caller chooses the journal folder (see [`default_folder`]). It holds one file
 //! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives. `locks/` has
-//! one file per setting, so that two runs cannot change one setting at a time. A setting is a file
-//! whose text is a value and which a reboot resets (sysfs, procfs). Further changes are a ublk
+//! one file per setting, so that no two runs change one setting at once. A setting is a file whose
+//! text is a value and which a reboot resets (sysfs, procfs). Other kinds of change are a ublk
 //! device ([`Guard::device`]), a kernel module, the CPUs that a task may run on ([`Guard::allow`]),
-//! and the folder of a mount. After a reboot, journals are removed without touching anything.
+//! and the folder of a mount. After a reboot, journals are removed and nothing is touched.
 
 mod entry;
 mod guard;
@@ -39,11 +39,11 @@ type Result<T, E = RestoreError> = std::result::Result<T, E>;
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name
 /// one.
 pub fn default_folder(
-    root: bool,
+    is_root: bool,
     xdg_state_home: Option<&Path>,
     home: Option<&Path>,
 ) -> Option<PathBuf> {
-    if root {
+    if is_root {
         return Some(PathBuf::from("/var/lib/q2c/restore"));
     }
     let absolute = |folder: Option<&Path>| Some(folder.filter(|p| p.is_absolute())?.to_owned());

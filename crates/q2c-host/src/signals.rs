@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 pub(crate) const GRACE: Duration = Duration::from_millis(600);
 /// Signals that come this soon after the first count as one with it.
 const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
-/// Time between two looks at whether something still has to end in order.
+/// Time between two checks of whether something still has to end in order.
 const ORDERLY_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of [`Orderly`] values.
@@ -114,7 +114,7 @@ impl Signals {
         Arc::clone(&self.stop)
     }
 
-    /// Whether a signal has come.
+    /// True if a signal has come.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -130,8 +130,8 @@ impl Signals {
         let mut first: Option<Instant> = None;
         loop {
             let signal = fd.wait();
-            let first = first.get_or_insert_with(Instant::now);
-            if signal.is_ok() && self.stopped() && first.elapsed() < SAME_SIGNAL_WINDOW {
+            let first_at = first.get_or_insert_with(Instant::now);
+            if signal.is_ok() && self.stopped() && first_at.elapsed() < SAME_SIGNAL_WINDOW {
                 continue;
             }
             self.last
@@ -144,8 +144,8 @@ impl Signals {
                 exit_now(exit_hook, "end in order: a second signal came");
             }
             // Without this thread the program ends when it looks at the flag.
-            let patient = thread::Builder::new().name("q2c-grace".into());
-            patient.spawn(move || end_after_grace(exit_hook)).ok();
+            let builder = thread::Builder::new().name("q2c-grace".into());
+            builder.spawn(move || end_after_grace(exit_hook)).ok();
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A target is fit when it exists, is a regular file or a block device, can be read, is large
 //! enough, takes direct I/O, and lies fully written on its device. The file system answers reads of
 //! a hole or an unwritten extent with zeros, so nothing would be measured there. A target is
-//! written only with leave: see [`WriteLeave`]. The character device of an NVMe namespace is a
+//! written only with permission: see [`WriteLeave`]. The character device of an NVMe namespace is a
 //! target too, but only for NVMe commands: see [`OpenNamespace`].
 
 mod direct;

@@ -27,11 +27,11 @@ pub struct Thread {
     pub parent: u32,
     /// Name of the thread.
     pub comm: String,
-    /// Whether it runs or waits for a CPU.
+    /// True if it runs or waits for a CPU.
     pub runnable: bool,
-    /// Whether it is a kernel thread that must stay on its CPUs (`PF_NO_SETAFFINITY`).
+    /// True if it is a kernel thread that must stay on its CPUs (`PF_NO_SETAFFINITY`).
     pub bound: bool,
-    /// Whether it is a kernel thread (`PF_KTHREAD`). Threads of io_uring are none.
+    /// True if it is a kernel thread (`PF_KTHREAD`). Threads of io_uring are none.
     pub kernel: bool,
     /// Time on CPUs since its start, in units of 10 ms.
     pub ticks: u64,
@@ -47,18 +47,18 @@ pub struct Thread {
 const PF_KTHREAD: u64 = 0x0020_0000;
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
-/// All threads of all processes, in no order. A thread that ends meanwhile is left out.
+/// All threads of all processes, in any order. A thread that ends meanwhile is left out.
 pub fn threads(roots: &Roots) -> Vec<Thread> {
     let number = |name: &std::ffi::OsStr| name.to_str()?.parse::<u32>().ok();
     let entries = |path: &str| {
         let listed = fs::read_dir(roots.proc(path)).into_iter().flatten();
         listed.filter_map(move |entry| number(&entry.ok()?.file_name()))
     };
-    let of_process = |pid: u32| {
+    let threads_of = |pid: u32| {
         let tids = entries(&format!("{pid}/task"));
         tids.filter_map(move |tid| thread(roots, pid, tid))
     };
-    entries("").flat_map(of_process).collect()
+    entries("").flat_map(threads_of).collect()
 }
 
 /// One thread; `None` when it is gone.
@@ -98,7 +98,7 @@ fn parse(text: &str, pid: u32, tid: u32) -> Option<Thread> {
 /// The CPUs that a thread may run on; `None` when it is gone.
 pub fn allowed(roots: &Roots, pid: u32, tid: u32) -> Option<Vec<CpuId>> {
     let text = fs::read_to_string(roots.proc(&format!("{pid}/task/{tid}/status"))).ok()?;
-    cpu_list::parse(attr::line(&text, "Cpus_allowed_list:")?)
+    cpu_list::parse(attr::field(&text, "Cpus_allowed_list:")?)
 }
 
 /// CPUs by control group, read once for each group.
@@ -109,21 +109,21 @@ impl Cpusets {
     /// The CPUs that the control group of a process allows; `None` where no group sets them.
     pub fn cpus_of_process(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
         let groups = fs::read_to_string(roots.proc(&format!("{pid}/cgroup"))).ok()?;
-        let folder = folder(roots, &groups)?;
-        let read = || effective(&folder, &roots.sys("fs/cgroup"));
+        let folder = cpuset_folder(roots, &groups)?;
+        let read = || effective_cpus(&folder, &roots.sys("fs/cgroup"));
         self.0.entry(folder.clone()).or_insert_with(read).clone()
     }
 }
 
 /// The folder of the group that decides: that of the controller `cpuset` in version 1 where it is
-/// mounted, else that of version 2.
-fn folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
+/// mounted, else that of version 2, whose line names no controller.
+fn cpuset_folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
     let group = |controller: &str| {
         groups.lines().find_map(|line| {
             let mut parts = line.splitn(3, ':').skip(1);
-            let named = parts.next()?.split(',').any(|one| one == controller);
+            let is_named = parts.next()?.split(',').any(|name| name == controller);
             let path = parts.next()?.trim_start_matches('/').to_owned();
-            named.then_some(path)
+            is_named.then_some(path)
         })
     };
     let version_1 = group("cpuset").map(|path| roots.sys("fs/cgroup/cpuset").join(path));
@@ -132,7 +132,7 @@ fn folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
 }
 
 /// The effective CPUs of the nearest group that has the controller.
-fn effective(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
+fn effective_cpus(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
     let names = ["cpus.effective", "effective_cpus", "cpus"];
     let groups = folder.ancestors().take_while(|g| g.starts_with(root));
     let mut files = groups.flat_map(|group| names.map(|name| group.join(format!("cpuset.{name}"))));
@@ -206,7 +206,7 @@ impl ProcessFamily {
 
     fn process_and_parent(&self, id: u32) -> Option<(u32, u32)> {
         let text = fs::read_to_string(self.roots.proc(&format!("{id}/status"))).ok()?;
-        let field = |name: &str| attr::line(&text, name)?.parse().ok();
+        let field = |name: &str| attr::field(&text, name)?.parse().ok();
         Some((field("Tgid:")?, field("PPid:")?))
     }
 }
@@ -249,9 +249,8 @@ mod tests {
     fn this_thread_is_among_all() {
         let roots = Roots::live();
         let all_threads = threads(&roots);
-        let own_thread = all_threads
-            .iter()
-            .find(|thread| thread.pid == std::process::id());
+        let mut threads = all_threads.iter();
+        let own_thread = threads.find(|thread| thread.pid == std::process::id());
         let own_thread = own_thread.expect("a thread of this process");
         assert!(!own_thread.kernel && own_thread.scheduling == Scheduling::Ordinary);
         let cpus = allowed(&roots, own_thread.pid, own_thread.tid).expect("its CPUs");
@@ -293,6 +292,7 @@ mod tests {
     fn descendants_and_their_threads_are_told_from_others() {
         let tree = SysProcTree::new("");
         let roots = tree.roots();
+        // The id, process id and parent's process id of each task.
         let processes = [
             "1 1 0", "10 10 1", "11 11 10", "12 12 11", "13 12 11", "20 20 1",
         ];

@@ -46,7 +46,7 @@ fn main() {
 
 /// The owner: changes the setting, prints `changed`, and runs until a signal asks it to stop.
 fn run_owner(journal: &Path, file: &Path, value: &str) {
-    let signals = Signals::install(|_| ()).unwrap();
+    let signals = Signals::install(|_message| ()).unwrap();
     let mut guard = Guard::new(&Roots::live(), journal).unwrap();
     guard.set(file, value).unwrap();
     println!("changed");

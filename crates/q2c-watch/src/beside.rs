@@ -18,7 +18,8 @@ where
     T: Send + 'static,
     E: Send + 'static,
 {
-    /// Makes the worker in a new thread, and lets it work until its stop flag is set.
+    /// Makes the worker in a new thread, and lets it work until its stop flag is set. `refused`
+    /// makes the error when no thread can be started.
     pub(crate) fn begin<W>(
         make: impl FnOnce() -> Result<W, E> + Send + 'static,
         work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
@@ -26,7 +27,7 @@ where
     ) -> Result<Self, E> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let (sender, is_made) = sync_channel(1);
+        let (sender, receiver) = sync_channel(1);
         let thread = Builder::new().spawn(move || {
             let worker = make();
             // The caller waits for this message, so the channel is open.
@@ -35,7 +36,7 @@ where
         });
         let thread = Some(thread.map_err(refused)?);
         let side = SideThread { stop, thread };
-        match is_made.recv() {
+        match receiver.recv() {
             Ok(true) => Ok(side),
             _ => match side.end() {
                 Err(error) => Err(error),
@@ -44,7 +45,6 @@ where
         }
     }
 
-    /// Ends the work, and returns its result.
     pub(crate) fn end(mut self) -> Result<T, E> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("the thread is joined once");

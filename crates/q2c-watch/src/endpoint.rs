@@ -1,6 +1,6 @@
-//! A minimal HTTP endpoint: it serves one page, which is replaced from time to time by the work
-//! that it stands beside. The work never waits for a client: it hands over a whole page, and
-//! clients are answered by threads of their own, which give up on slow ones.
+//! A minimal HTTP endpoint. It serves one page, which the program's own work replaces from time to
+//! time. The work never waits for a client: it hands over a whole page, and clients are answered by
+//! threads of their own, which give up on slow clients.
 
 mod answer;
 

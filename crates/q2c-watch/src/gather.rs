@@ -1,4 +1,4 @@
-//! Joins the slices of single lanes to intervals of all lanes.
+//! Joins the slices of single lanes to intervals of all lanes, each under one order to the lanes.
 //!
 //! A *step* lies between two instants at which every lane ended a slice. It holds the slices of all
 //! lanes from the first instant to the second: one for each lane when no lane was late. Steps of
@@ -17,8 +17,7 @@ pub(super) struct SliceGatherer {
     waiting: Vec<VecDeque<LiveSlice>>,
     /// Number of foreground lanes; they come before the background's.
     foreground: usize,
-    /// Number of slices in an interval.
-    slices: u64,
+    slices_per_interval: u64,
     start_ns: u64,
     open: Option<OpenInterval>,
     pub ready: VecDeque<WorkloadInterval>,
@@ -28,14 +27,15 @@ struct OpenInterval {
     /// Number of the slice with which the interval began.
     first_slice: u64,
     order: Option<u64>,
-    span: (u64, u64),
+    begin_ns: u64,
+    end_ns: u64,
     /// Statistics of each slice, by lane.
     stats: Vec<Vec<PhaseStats>>,
     samples: Vec<Vec<Sample>>,
     polls_by: Option<Means>,
 }
 
-/// `order` is `None` when lanes had different ones.
+/// `order` is `None` when lanes had different orders.
 struct SliceStep {
     first_slice: u64,
     last_slice: u64,
@@ -48,7 +48,7 @@ impl SliceGatherer {
         SliceGatherer {
             waiting: vec![VecDeque::new(); lanes],
             foreground,
-            slices,
+            slices_per_interval: slices,
             start_ns,
             open: None,
             ready: VecDeque::new(),
@@ -94,7 +94,7 @@ impl SliceGatherer {
         let new_interval = || OpenInterval::from_step(&step);
         let open = self.open.get_or_insert_with(new_interval);
         open.add(step);
-        let interval_of = |slice| slice / self.slices;
+        let interval_of = |slice| slice / self.slices_per_interval;
         if interval_of(last_slice + 1) > interval_of(open.first_slice) {
             self.close();
         }
@@ -105,15 +105,11 @@ impl SliceGatherer {
             return;
         };
         open.samples.truncate(self.foreground);
-        let lanes: Vec<PhaseStats> = open
-            .stats
-            .iter()
-            .map(|stats| combine_phases(stats))
-            .collect();
+        let lanes: Vec<PhaseStats> = open.stats.iter().map(|s| combine_phases(s)).collect();
         let (foreground, background) = lanes.split_at(self.foreground);
         let since_start = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
         self.ready.push_back(WorkloadInterval {
-            span: (since_start(open.span.0), since_start(open.span.1)),
+            span: (since_start(open.begin_ns), since_start(open.end_ns)),
             order: open.order,
             foreground: combine_lanes(foreground),
             background: combine_lanes(background),
@@ -130,7 +126,8 @@ impl OpenInterval {
         OpenInterval {
             first_slice: step.first_slice,
             order: step.order,
-            span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
+            begin_ns: slices().map(|s| s.span.0).min().unwrap_or(0),
+            end_ns: 0,
             stats: vec![Vec::new(); step.lanes.len()],
             samples: vec![Vec::new(); step.lanes.len()],
             polls_by: slices().next().map(|s| s.facts.polls_by),
@@ -141,7 +138,8 @@ impl OpenInterval {
         let lanes = self.stats.iter_mut().zip(&mut self.samples);
         for ((stats, samples), slices) in lanes.zip(step.lanes) {
             for slice in slices {
-                self.span.1 = self.span.1.max(slice.span.1);
+                let (_, slice_end_ns) = slice.span;
+                self.end_ns = self.end_ns.max(slice_end_ns);
                 stats.push(slice.stats);
                 samples.extend(slice.samples);
             }
@@ -153,7 +151,7 @@ impl OpenInterval {
 pub(super) struct DeviceCounters<'a> {
     site: &'a Site,
     last_reading: Boundary,
-    /// Whether a slice has arrived since the last reading.
+    /// True if a slice has arrived since the last reading.
     pub slice_arrived: bool,
 }
 
@@ -224,25 +222,25 @@ mod tests {
 
     #[test]
     fn three_slices_of_every_lane_are_an_interval() {
-        let one = |lane| (0..7).map(move |n| slice(lane, n..=n, 0));
+        let lane = |number| (0..7).map(move |n| slice(number, n..=n, 0));
         let wanted = [(0, 30, Some(0), 30, 30), (30, 60, Some(0), 30, 30)];
-        assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
-        let turns = one(1).zip(one(0)).flat_map(|(a, b)| [a, b]).collect();
+        assert_eq!(rows(lane(0).chain(lane(1)).collect()), wanted);
+        let turns = lane(1).zip(lane(0)).flat_map(|(a, b)| [a, b]).collect();
         assert_eq!(rows(turns), wanted);
-        assert_eq!(rows(one(0).collect()), [], "the other lane is missing");
+        assert_eq!(rows(lane(0).collect()), [], "the other lane is missing");
     }
 
     #[test]
     fn a_new_order_cuts_and_the_next_interval_ends_at_its_edge() {
         let order = |n| u64::from(n >= 4);
-        let one = |lane| (0..9).map(move |n| slice(lane, n..=n, order(n)));
+        let lane = |number| (0..9).map(move |n| slice(number, n..=n, order(n)));
         let wanted = [
             (0, 30, Some(0), 30, 30),
             (30, 40, Some(0), 10, 10),
             (40, 60, Some(1), 20, 20),
             (60, 90, Some(1), 30, 30),
         ];
-        assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
+        assert_eq!(rows(lane(0).chain(lane(1)).collect()), wanted);
     }
 
     /// The background was busy with one I/O from slice 1 to 3, so the interval ends with 3.

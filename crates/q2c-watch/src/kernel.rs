@@ -98,7 +98,7 @@ impl KernelWatch {
         total
     }
 
-    /// Whether the device still exists.
+    /// True if the device still exists.
     pub fn is_there(&self) -> bool {
         Delay::path(&self.disk).exists()
     }

@@ -22,13 +22,13 @@ pub(super) struct LateView {
     not_kept: u64,
     /// The intervals whose requests have not all come, with the moment of each one's end.
     pub waiting: VecDeque<(Instant, WorkloadInterval)>,
-    /// Last reaping among each lane's joined I/Os, ns; its later I/Os were submitted after that.
+    /// For each lane, the last reaping of its joined I/Os, ns. Its later I/Os were submitted after.
     last_reaped_ns: Vec<u64>,
     /// The common start of the lanes, ns of CLOCK_MONOTONIC.
     pub start_ns: u64,
 }
 
-/// Misses that an interval keeps one by one.
+/// The most misses that an interval lists one by one.
 const MAX_LISTED_MISSES: usize = 100;
 
 impl LateView {
@@ -51,12 +51,11 @@ impl LateView {
         self.not_kept += not_kept + too_many as u64;
     }
 
-    /// The oldest interval, joined, when it has been held long enough. `tids` are the lanes'
-    /// threads, those of the foreground first.
+    /// The oldest interval, with its I/Os joined to requests, once it was held long enough. `tids`
+    /// are the lanes' threads, those of the foreground first.
     pub(crate) fn next(&mut self, workload: &Workload, tids: &[u32]) -> Option<WorkloadInterval> {
-        self.waiting
-            .front()
-            .filter(|(end, _)| end.elapsed() >= HOLD)?;
+        let (end, _) = self.waiting.front()?;
+        (end.elapsed() >= HOLD).then_some(())?;
         let (_, mut interval) = self.waiting.pop_front()?;
         let samples = std::mem::take(&mut interval.samples);
         let requests = Requests::new(&self.requests);
@@ -75,7 +74,7 @@ impl LateView {
             lateness,
             kept: tally.misses_kept(MAX_LISTED_MISSES),
         });
-        // A request that completed before that is beside no I/O that is still to be joined.
+        // A request that completed before `oldest_ns` is beside no I/O that is still to be joined.
         let oldest_ns = self.last_reaped_ns.iter().copied().min().unwrap_or(0);
         self.requests.retain(|request| request.end_ns >= oldest_ns);
         Some(interval)

@@ -1,10 +1,10 @@
-//! A workload that is watched while it runs. Its method and its background can be changed
-//! meanwhile.
+//! A workload that is watched while it runs. Orders to its lanes can change its method and its
+//! background meanwhile.
 //!
 //! The lanes hand over slices. This crate joins the slices of all lanes to intervals of the length
 //! asked for. An interval in which the order changed is cut there, so that every interval belongs
-//! to one order. An interval in which a lane was late to take up its order belongs to none, and
-//! says so.
+//! to one order. An interval in which a lane was late to take up its order belongs to no
+//! order, and says so.
 
 mod beside;
 pub mod endpoint;
@@ -59,7 +59,7 @@ pub struct WorkloadInterval {
     pub misses: Option<LateMisses>,
 }
 
-/// What is watched, and how.
+/// The settings of a watch.
 pub struct WatchPlan<'a> {
     /// Block size of the foreground.
     pub bs: Bytes,
@@ -97,7 +97,7 @@ pub struct Watch<'a, 'b> {
 /// The way in which a watched workload ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchEnd {
-    /// Whether the stop flag ended it.
+    /// True if the stop flag ended the workload.
     pub stopped: bool,
     /// Text of the first I/O that failed or was short, background included. It ended the run.
     pub fault: Option<String>,
@@ -222,7 +222,8 @@ impl Watch<'_, '_> {
     }
 }
 
-/// Time until a method's figures count: two periods of a rule's windows, at least 250 ms; else 0.
+/// Time until a method's figures count: two periods of its rule's windows, at least 250 ms; 0
+/// without a rule.
 pub fn settle_time(method: &LaneMethod) -> Nanos {
     method.policy().map_or(Nanos::ZERO, q2c_advice::settle_time)
 }

@@ -132,7 +132,6 @@ mod tests {
             p99_ns: Some(99.0),
             // There are 15 switches on the 20 I/Os that slept.
             switches_per_io: 0.75,
-            // 20 interrupts on 100 I/Os.
             interrupts_per_io: Some(0.2),
             background_iops: None,
             late: None,

@@ -62,8 +62,8 @@ fn policy(text: &str) -> LaneMethod {
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The intervals that come until `n` of them have this order.
-fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WorkloadInterval> {
+/// The next intervals, until `n` of them have this order.
+fn intervals_until(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WorkloadInterval> {
     let mut intervals: Vec<WorkloadInterval> = Vec::new();
     while intervals.iter().filter(|i| i.order == Some(order)).count() < n {
         match watch.next_event(PATIENCE) {
@@ -89,10 +89,10 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         LaneMethod::Interrupt,
     ];
     let (intervals, end) = watch(&workload("sim:1ms", &[]), &methods[0], |watch| {
-        let mut intervals = see(watch, 0, 3);
+        let mut intervals = intervals_until(watch, 0, 3);
         for step in &methods[1..] {
             let order = watch.switch(step).unwrap();
-            intervals.extend(see(watch, order, 3));
+            intervals.extend(intervals_until(watch, order, 3));
         }
         intervals
     })
@@ -128,10 +128,10 @@ fn a_change_of_method_is_seen_in_the_numbers() {
 fn the_background_comes_and_goes() {
     let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
     let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
-        let mut intervals = see(watch, 0, 3);
+        let mut intervals = intervals_until(watch, 0, 3);
         for on in [false, true] {
             let order = watch.switch_background(on).unwrap();
-            intervals.extend(see(watch, order, 3));
+            intervals.extend(intervals_until(watch, order, 3));
         }
         intervals
     })
@@ -159,7 +159,7 @@ fn a_signal_ends_it() {
     let stop = AtomicBool::new(false);
     let workload = workload("sim:1ms", &[]);
     let signal = |watch: &mut Watch<'_, '_>| {
-        see(watch, 0, 1);
+        intervals_until(watch, 0, 1);
         stop.store(true, Ordering::Relaxed);
         to_the_end(watch);
     };

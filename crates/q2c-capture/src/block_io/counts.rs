@@ -31,19 +31,19 @@ counts! {
         pub parts,
         /// Flush requests of the kernel's own, which carry out the flushes that were asked for.
         pub flushes,
-        /// I/Os that ended without a request, because they may not wait: they would have had to
+        /// I/Os that ended without a request, because they may not wait, but would have had to
         /// wait for a request or to be split. Their submitter queues them again, so nothing is
         /// lost. Counted when their bio was queued again.
         pub refused,
     }
 }
 
-/// I/Os that are not complete, by how far they have come. At the end of a recording, those that
-/// never completed in it.
+/// Numbers of I/Os that are not complete, by how far they have come. After the end of a recording,
+/// these are the I/Os that never completed in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Queued, and without a request: they wait for one, or they ended without one, as I/O does
-    /// that may not wait.
+    /// I/Os that are queued and have no request: they wait for one, or have ended without one
+    /// because they may not wait.
     pub queued: u64,
     /// I/Os with a request that was not issued to the driver.
     pub requested: u64,
@@ -62,7 +62,7 @@ impl Unfinished {
     }
 }
 
-/// What a recording lacks, in numbers.
+/// The numbers of I/Os and events that a recording lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockIoLosses {
     /// The program's own counts.

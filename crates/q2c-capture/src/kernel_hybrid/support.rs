@@ -1,4 +1,4 @@
-//! Whether this kernel can do its own hybrid polling on a disk, and where its sleep is set.
+//! Checks if this kernel can do its own hybrid polling on a disk, and knows where its sleep is set.
 
 use crate::ProbeError;
 use q2c_host::Roots;

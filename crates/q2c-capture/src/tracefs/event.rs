@@ -13,8 +13,8 @@ pub(super) const EAGAIN: i32 = 11;
 pub(super) const REQUIRED_TRACEPOINTS: [&str; 3] =
     ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
 
-/// A tracepoint: its number, its action and the places of its fields. Optional fields are those
-/// that some tracepoints or kernels lack.
+/// A tracepoint: its number, its action and the places of its fields. Some tracepoints or kernels
+/// lack the optional fields.
 pub(super) struct Tracepoint {
     pub(super) id: u16,
     action: u16,
@@ -31,7 +31,7 @@ pub(super) struct Tracepoint {
 
 /// The number of the tracepoint that wrote a record; `None` when the record is shorter than 2
 /// bytes.
-pub(super) fn id(record: &[u8]) -> Option<u16> {
+pub(super) fn tracepoint_id(record: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes(*record.first_chunk()?))
 }
 
@@ -56,6 +56,7 @@ impl Tracepoint {
 
     /// Decodes a record; `None` when it is too short.
     pub(super) fn event(&self, time: u64, cpu: u32, record: &[u8]) -> Option<BlktraceEvent> {
+        // A field that the tracepoint lacks counts as 0.
         let number = |field: Option<TracefsField>| field.map(|field| field.number(record));
         let blocks = number(self.blocks).unwrap_or(Some(0))?;
         let sector = self.sector.number(record)?;
@@ -144,7 +145,7 @@ mod tests {
     fn a_request_by_its_fields() {
         let issue = point(ISSUE, action::ISSUE);
         let record = record(2104, 4096, 8, 4096, b"WS");
-        assert_eq!(id(&record), Some(2104));
+        assert_eq!(tracepoint_id(&record), Some(2104));
         let event = issue.event(5, 1, &record).unwrap();
         assert_eq!((event.time, event.cpu, event.pid), (5, 1, 77));
         assert_eq!((event.sector, event.bytes), (4096, 4096));
@@ -168,9 +169,9 @@ mod tests {
     fn passthrough_has_equal_lengths() {
         let issued =
             point(ISSUE, action::ISSUE).event(1, 0, &record(2104, u64::MAX, 0, 4096, b"N"));
-        let over =
+        let completed =
             point(COMPLETE, action::COMPLETE).event(2, 0, &record(2107, u64::MAX, 8, 0, b"N"));
-        for event in [issued.unwrap(), over.unwrap()] {
+        for event in [issued.unwrap(), completed.unwrap()] {
             assert_eq!((event.sector, event.bytes), (0, 4096));
             assert_eq!(event.category, category::PC);
         }

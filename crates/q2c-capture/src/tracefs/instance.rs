@@ -123,7 +123,7 @@ fn remove_orphans(roots: &Roots, instances: &Path) {
         return;
     };
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
-        let owner = owner(&entry.file_name().to_string_lossy(), &now);
+        let owner = owner_in_name(&entry.file_name().to_string_lossy(), &now);
         if owner.is_some_and(|owner| !owner.is_alive(roots)) {
             fs::remove_dir(entry.path()).ok();
         }
@@ -131,7 +131,7 @@ fn remove_orphans(roots: &Roots, instances: &Path) {
 }
 
 /// The process that made an instance of this name; `None` when the name is not q2c's.
-fn owner(name: &str, now: &Owner) -> Option<Owner> {
+fn owner_in_name(name: &str, now: &Owner) -> Option<Owner> {
     let mut parts = name.strip_prefix(NAME_PREFIX)?.split('-');
     let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
     let is_ours = number.parse::<u32>().is_ok() && parts.next().is_none();
@@ -161,8 +161,8 @@ mod tests {
 
         let instances = folder.path().join("kernel/tracing/instances");
         let owner = Owner::current(&roots).unwrap();
-        // Process 1 lives, but it started at another time, so the first is removed. The last two
-        // names are not q2c's.
+        // Process 1 lives, but it started at another time, so the first instance is removed. The
+        // other two names are not q2c's.
         let names = ["q2c-1-18446744073709551615-0", "q2c-1-x-0", "other"];
         for name in names {
             fs::create_dir_all(instances.join(name)).unwrap();
@@ -171,17 +171,17 @@ mod tests {
         fs::create_dir(instances.join(&alive)).unwrap();
         let instance = Instance::new(&roots).unwrap();
         assert!(instance.path("x").starts_with(&instances));
-        let left = || {
+        let remaining = || {
             let entries = fs::read_dir(&instances).unwrap();
             let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-            let mut left: Vec<String> = names.collect();
-            left.sort();
-            left
+            let mut remaining: Vec<String> = names.collect();
+            remaining.sort();
+            remaining
         };
-        assert_eq!(left().len(), 4, "{:?}", left());
+        assert_eq!(remaining().len(), 4, "{:?}", remaining());
         drop(instance);
         let mut wanted = vec![names[1].to_owned(), names[2].to_owned(), alive];
         wanted.sort();
-        assert_eq!(left(), wanted);
+        assert_eq!(remaining(), wanted);
     }
 }

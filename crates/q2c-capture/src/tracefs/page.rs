@@ -17,8 +17,8 @@
 use super::format::{Format, TracefsField};
 
 const LOST_BIT: u64 = 1 << 31;
-const NUMBER_STORED: u64 = 1 << 30;
-/// Bits of an absolute time that an event of type 31 holds; the upper bits come from the time
+const LOST_COUNT_STORED_BIT: u64 = 1 << 30;
+/// Bits of an absolute time that an event of type 31 holds; the upper bits are those of the event
 /// before it.
 const STAMP_BITS: u32 = 59;
 
@@ -51,7 +51,7 @@ impl PageLayout {
         self.data.offset.saturating_add(self.data.size)
     }
 
-    /// Whether the kernel lost events between the page before and this one.
+    /// True if the kernel lost events between the page before and this one.
     pub(super) fn after_gap(&self, page: &[u8]) -> bool {
         let commit = self.commit.number(page);
         commit.is_some_and(|commit| commit & LOST_BIT != 0)
@@ -65,7 +65,7 @@ impl PageLayout {
     ) -> Result<(), Malformed> {
         let mut time = self.time.number(page).ok_or(Malformed)?;
         let commit = self.commit.number(page).ok_or(Malformed)?;
-        let length = (commit & (NUMBER_STORED - 1)) as usize;
+        let length = (commit & (LOST_COUNT_STORED_BIT - 1)) as usize;
         let data = page.get(self.data.offset..).ok_or(Malformed)?;
         let mut data = data.get(..length).ok_or(Malformed)?;
         while let Some(event) = PageEvent::first(data).ok_or(Malformed)? {
@@ -82,13 +82,14 @@ impl PageLayout {
 enum PageEventKind<'a> {
     Data(&'a [u8]),
     Padding,
-    /// The bits of the distance above the lower 27.
+    /// A longer distance in time: its bits above those of `delta`.
     Extend(u64),
-    /// The bits of the absolute time above the lower 27.
+    /// An absolute time: its bits above those of `delta`.
     Stamp(u64),
 }
 
 struct PageEvent<'a> {
+    /// Time since the event before, or the lower 27 bits of a longer or absolute time.
     delta: u64,
     kind: PageEventKind<'a>,
     /// Bytes of the whole event, its head included.
@@ -205,27 +206,27 @@ mod tests {
             head(29, 0),
             77,
         ];
-        let whole = page(1000, 0, &page_words);
-        let (seen, read) = events(&whole);
-        assert_eq!((read, layout().after_gap(&whole)), (Ok(()), false));
+        let page = page(1000, 0, &page_words);
+        let (decoded, result) = events(&page);
+        assert_eq!((result, layout().after_gap(&page)), (Ok(()), false));
         let later = 1010 + (5 << 27) + 7;
         let wanted = [
             (1010, vec![1, 2, 3, 4, 5, 6, 7, 8]),
             (later + 4, vec![0xa, 0, 0, 0, 0xb, 0, 0, 0]),
             ((9 << 27) + 4, vec![0xc, 0, 0, 0]),
         ];
-        assert_eq!(seen, wanted);
+        assert_eq!(decoded, wanted);
     }
 
     #[test]
     fn a_stamp_keeps_the_upper_bits_of_the_page() {
-        let (seen, _) = events(&page(3 << 59, 0, &[head(31, 4), 9, head(1, 1), 0]));
-        assert_eq!(seen[0].0, (3 << 59) + (9 << 27) + 5);
+        let (decoded, _) = events(&page(3 << 59, 0, &[head(31, 4), 9, head(1, 1), 0]));
+        assert_eq!(decoded[0].0, (3 << 59) + (9 << 27) + 5);
     }
 
     #[test]
     fn lost_events_are_told() {
-        for flags in [LOST_BIT, LOST_BIT | NUMBER_STORED] {
+        for flags in [LOST_BIT, LOST_BIT | LOST_COUNT_STORED_BIT] {
             let page = page(5, flags, &[head(1, 1), 0xc]);
             assert_eq!(events(&page), (vec![(6, vec![0xc, 0, 0, 0])], Ok(())));
             assert!(layout().after_gap(&page));
@@ -235,8 +236,8 @@ mod tests {
     #[test]
     fn lengths_beyond_the_page_are_refused() {
         for page_words in [&[head(3, 1), 0][..], &[head(0, 1), 4000], &[head(30, 1)]] {
-            let (_, read) = events(&page(5, 0, page_words));
-            assert_eq!(read, Err(Malformed), "{page_words:?}");
+            let (_, result) = events(&page(5, 0, page_words));
+            assert_eq!(result, Err(Malformed), "{page_words:?}");
         }
         let mut long = page(5, 0, &[]);
         long[8..12].copy_from_slice(&5000_u32.to_le_bytes());

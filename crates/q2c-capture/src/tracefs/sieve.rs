@@ -30,9 +30,9 @@ pub(super) struct Sieve {
     pub(super) unfinished: u64,
     /// I/Os that ended without a request, because they may not wait.
     pub(super) refused: u64,
-    /// Recorded I/Os of threads whose process could not be read: they have the thread's own id.
+    /// Recorded I/Os whose process could not be read: the thread's id stands in its place.
     pub(super) unread_process: u64,
-    /// I/Os that were left out because one process was wanted and the I/O's could not be read.
+    /// I/Os left out because one process is wanted and the process of the I/O could not be read.
     pub(super) perhaps_wanted: u64,
 }
 
@@ -66,7 +66,7 @@ impl Sieve {
         }
         let status = self.roots.proc(&format!("{tid}/status"));
         let status = fs::read_to_string(status).ok();
-        let process = status.as_deref().and_then(process);
+        let process = status.as_deref().and_then(parse_tgid);
         self.threads.insert(tid, QueuingThread { process, comm });
     }
 
@@ -91,19 +91,19 @@ impl Sieve {
         }
         let (min, max) = (self.wanted.min_size.0, self.wanted.max_size.0);
         let is_of_size = (min..=max).contains(&span.bytes);
-        let has_queue = span.begin_ns != NONE || span.op == Op::Other;
+        let is_seen_queued = span.begin_ns != NONE || span.op == Op::Other;
         let latency = span.end_ns.wrapping_sub(span.first_ns());
-        let above = self.wanted.latency_above.0;
-        let is_of_latency = above == 0 || latency > above;
+        let latency_above = self.wanted.latency_above.0;
+        let is_of_latency = latency_above == 0 || latency > latency_above;
         if span.end_ns == NONE {
             self.unfinished += u64::from(is_of_size);
             return None;
         }
-        if !is_of_size || has_queue && !is_of_latency {
+        if !is_of_size || is_seen_queued && !is_of_latency {
             self.filtered += 1;
             return None;
         }
-        if !has_queue {
+        if !is_seen_queued {
             self.unqueued += 1;
             return None;
         }
@@ -126,13 +126,12 @@ impl Sieve {
     }
 }
 
-/// Whether the I/O ended without a request, because it may not wait. Its submitter queues it again.
+/// True if the I/O ended without a request, because it may not wait. Its submitter queues it again.
 fn is_refused(span: &Span) -> bool {
     span.error == -EAGAIN && span.getrq_ns == NONE && span.issue_ns == NONE
 }
 
-/// The process id in a thread's `status` (`Tgid:`).
-fn process(status: &str) -> Option<u32> {
+fn parse_tgid(status: &str) -> Option<u32> {
     let tgid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     tgid.trim().parse().ok()
 }

@@ -1,11 +1,11 @@
 //! Enables the tracepoints and reads their events from the per-CPU buffers.
 
-use super::event::{BIO_COMPLETE, EAGAIN, REQUIRED_TRACEPOINTS, Tracepoint, id};
+use super::event::{BIO_COMPLETE, EAGAIN, REQUIRED_TRACEPOINTS, Tracepoint, tracepoint_id};
 use super::format::Format;
 use super::instance::Instance;
 use super::page::PageLayout;
 use crate::ProbeError;
-use crate::filter::{has_requests, number};
+use crate::filter::{has_requests, packed_number};
 use itertools::Itertools;
 use q2c_host::block::Disk;
 use q2c_trace::blktrace::{BlktraceEvent, TRACEPOINTS};
@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read};
 
 pub(super) struct TracepointEvent {
     pub(super) event: BlktraceEvent,
-    /// Whether the kernel lost events of this CPU just before it.
+    /// True if the kernel lost events of this CPU just before this one.
     pub(super) after_gap: bool,
 }
 
@@ -25,8 +25,8 @@ pub(super) struct Tracepoints {
 }
 
 impl Tracepoints {
-    /// Reads the formats of the tracepoints. Fails when a tracepoint is missing without which
-    /// nothing could be recorded.
+    /// Reads the formats of the tracepoints. Fails when one is missing that every recording of such
+    /// disks needs.
     pub(super) fn read(instance: &Instance, disks: &[Disk]) -> Result<Tracepoints, ProbeError> {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
@@ -42,7 +42,7 @@ impl Tracepoints {
                 continue;
             }
             let format = Format::parse(&instance.read(&file)?);
-            let point = Tracepoint::new(&format, action).ok_or_else(|| unknown(&file))?;
+            let point = Tracepoint::new(&format, action).ok_or_else(|| fields_missing(&file))?;
             points.push((name, point));
         }
         Ok(Tracepoints { points })
@@ -53,12 +53,12 @@ impl Tracepoints {
         for (name, _) in &self.points {
             let is_of_bios = *name == BIO_COMPLETE;
             let mut tests = disks.iter().map(|disk| {
-                // On a disk with requests the completion is seen from the request; the bio's
-                // would be a second one. Only a bio that might not wait ends without a request.
+                // On a disk with requests the request's completion is recorded, and the bio's only
+                // where it has no request: where it ended because it may not wait.
                 if is_of_bios && has_requests(disk) {
-                    format!("(dev == {} && error == -{EAGAIN})", number(disk.dev))
+                    format!("(dev == {} && error == -{EAGAIN})", packed_number(disk.dev))
                 } else {
-                    format!("dev == {}", number(disk.dev))
+                    format!("dev == {}", packed_number(disk.dev))
                 }
             });
             instance.write(&format!("events/block/{name}/filter"), &tests.join(" || "))?;
@@ -75,13 +75,13 @@ impl Tracepoints {
         cpu: u32,
         record: &[u8],
     ) -> Option<(BlktraceEvent, Option<[u8; 16]>)> {
-        let id = id(record)?;
+        let id = tracepoint_id(record)?;
         let (_, point) = self.points.iter().find(|(_, point)| point.id == id)?;
         Some((point.event(time, cpu, record)?, point.comm(record)))
     }
 }
 
-fn unknown(file: &str) -> ProbeError {
+fn fields_missing(file: &str) -> ProbeError {
     ProbeError::Refused {
         what: format!("read {file} of tracefs"),
         why: "fields are missing that it has on the kernels known to q2c".to_owned(),
@@ -100,7 +100,7 @@ impl Pipes {
     pub(super) fn open(instance: &Instance, cpus: &[u32]) -> Result<Pipes, ProbeError> {
         let head = "events/header_page";
         let format = Format::parse(&instance.read(head)?);
-        let layout = PageLayout::from_head(&format).ok_or_else(|| unknown(head))?;
+        let layout = PageLayout::from_head(&format).ok_or_else(|| fields_missing(head))?;
         let open = |cpu: &u32| {
             let file = instance.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
             file.map(|file| (*cpu, file))

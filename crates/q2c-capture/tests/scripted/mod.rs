@@ -23,8 +23,8 @@ pub(crate) fn program(folder: &Path, name: &str) -> PathBuf {
     program
 }
 
-/// What the program prints for these events, one a line.
-pub(crate) fn said(program: &Path, script: &str) -> String {
+/// Runs the program on a script with one event a line. Returns the text that it prints.
+pub(crate) fn run_script(program: &Path, script: &str) -> String {
     let mut run = Command::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -2,9 +2,9 @@
 //! namespace.
 //!
 //! Both devices have their folders in one sysfs folder: the controller's, or the subsystem's if the
-//! namespace has several paths. Their names end with the same `n` and number. The first numbers can
-//! differ: one counts controllers, the other may count subsystems. Therefore the counterpart is
-//! searched for in that folder, never by name alone.
+//! namespace has several paths. Their names end with the same `n` and number. The numbers
+//! before the `n` can differ: one counts controllers, the other may count subsystems. Therefore the
+//! counterpart is searched for in that folder, never by name alone.
 
 use super::target_disk::number_of;
 use super::{Disk, TargetDisk};
@@ -80,16 +80,16 @@ impl CharacterDevice {
 /// names, including those of hidden paths (`nvme0c1n1`).
 fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let (controller, namespace) = name.strip_prefix(prefix)?.split_once('n')?;
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (number(controller) && number(namespace)).then_some(namespace)
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (is_number(controller) && is_number(namespace)).then_some(namespace)
 }
 
 /// Sibling folders of a device in sysfs. Older kernels put character devices one folder deeper,
 /// below `nvme-generic`, and disks below `block`; both places are included.
 fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    let class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
+    let is_class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
     let mut above = dir.parent().unwrap_or(dir);
-    if class(above) {
+    if is_class(above) {
         above = above.parent().unwrap_or(above);
     }
     let folders = ["", "block", "nvme-generic"].map(|below| above.join(below));

@@ -56,8 +56,8 @@ fn max_unsplit(max_sectors_kb: u64, max_segments: u64) -> Bytes {
 
 /// The number of hardware queues, one per folder in `mq`. `None` for a disk without `mq`: it takes
 /// bios and has no hardware queues.
-pub(super) fn count_hardware_queues(disk: &Path) -> Option<u32> {
-    let mq = disk.join("mq");
+pub(super) fn count_hardware_queues(disk_dir: &Path) -> Option<u32> {
+    let mq = disk_dir.join("mq");
     mq.is_dir().then(|| attr::entries(&mq).len() as u32)
 }
 
@@ -112,16 +112,17 @@ pub(crate) fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
     }
 }
 
+/// The driver's name for the disk's major number, from `/proc/devices`.
 fn major_name(roots: &Roots, disk: &Disk) -> Option<String> {
     let dev = attr::text(&disk.dir.join("dev"))?;
     let major = dev.split(':').next()?;
     let text = fs::read_to_string(roots.proc("devices")).ok()?;
-    let (_, blocks) = text.split_once("Block devices:")?;
-    let line = |line: &str| {
+    let (_, block_devices) = text.split_once("Block devices:")?;
+    let name_if_same = |line: &str| {
         let (number, name) = line.trim().split_once(' ')?;
         (number == major).then(|| name.to_owned())
     };
-    blocks.lines().find_map(line)
+    block_devices.lines().find_map(name_if_same)
 }
 
 /// The hardware queues counted by type; `None` where debugfs shows no known types.
@@ -166,18 +167,18 @@ pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
         .map_or_else(|| refused(todo), Ok)
 }
 
-/// The folder in configfs from which a disk of null_blk was made. Some kernels name the disk after
-/// it, others by the folder's `index`.
+/// The folder in configfs from which a disk of null_blk was made. Some kernels give the disk the
+/// name of the folder, others `nullb` and the number in the folder's `index`.
 fn null_blk_folder(roots: &Roots, disk: &Disk) -> Option<PathBuf> {
     let folders = attr::entries(&roots.sys("kernel/config/nullb"));
     let number = disk.name.strip_prefix("nullb");
-    let of_index = |folder: &&PathBuf| {
+    let has_index = |folder: &&PathBuf| {
         let powered = attr::text(&folder.join("power")).as_deref() == Some("1");
         powered && number.is_some() && attr::text(&folder.join("index")).as_deref() == number
     };
     let is_named = |folder: &&PathBuf| attr::name(folder) == disk.name;
     let by_name = folders.iter().find(is_named);
-    by_name.or_else(|| folders.iter().find(of_index)).cloned()
+    by_name.or_else(|| folders.iter().find(has_index)).cloned()
 }
 
 #[cfg(test)]

@@ -63,9 +63,9 @@ impl Interrupts {
 
     /// The CPUs that took at least one interrupt, the busiest first.
     pub fn busiest(&self) -> Vec<CpuId> {
-        let mut cpus: Vec<(CpuId, u64)> = self.per_cpu().into_iter().filter(|c| c.1 > 0).collect();
+        let mut cpus: Vec<_> = self.per_cpu().into_iter().filter(|&(_, n)| n > 0).collect();
         cpus.sort_by_key(|&(cpu, n)| (std::cmp::Reverse(n), cpu));
-        cpus.into_iter().map(|c| c.0).collect()
+        cpus.into_iter().map(|(cpu, _)| cpu).collect()
     }
 
     /// The interrupts between `earlier` and this reading. A line or CPU that is not in `earlier`
@@ -90,24 +90,24 @@ fn parse(text: &str) -> Option<Vec<IrqLine>> {
     let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
     let header = rows.next()?.split_whitespace();
     let cpus = header.map(cpu).collect::<Option<Vec<CpuId>>>()?;
-    Some(rows.filter_map(|row| line(row, &cpus)).collect())
+    Some(rows.filter_map(|row| parse_line(row, &cpus)).collect())
 }
 
-fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
-    let (irq, rest) = row.split_once(':')?;
-    let mut columns = rest.split_whitespace();
+fn parse_line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
+    let (irq, columns) = row.split_once(':')?;
+    let mut columns = columns.split_whitespace();
     let mut counts = BTreeMap::new();
     for &cpu in cpus {
         counts.insert(cpu, columns.next()?.parse().ok()?);
     }
     let irq = irq.trim().parse().ok()?;
-    let name = handler(&columns.collect::<Vec<_>>());
+    let name = handler_names(&columns.collect::<Vec<_>>());
     Some(IrqLine { irq, name, counts })
 }
 
 /// The names of a line's handlers: the words after the one for the trigger (`1-edge`, `Level`,
 /// `fasteoi`), or the last word if there is no trigger.
-fn handler(words: &[&str]) -> String {
+fn handler_names(words: &[&str]) -> String {
     let trigger = |w: &&str| {
         let w = w.to_ascii_lowercase();
         ["edge", "level", "fasteoi"].iter().any(|t| w.ends_with(t))
@@ -117,12 +117,12 @@ fn handler(words: &[&str]) -> String {
     words[from..].join(" ")
 }
 
-/// Interrupt numbers of a disk: those of the nearest sysfs folder, from its own up, that has any.
+/// Interrupt numbers of a disk's own sysfs folder, or else of the nearest folder above with any.
 fn irqs_of_disk(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
-    let mut lines = ancestors.map(|dir| irqs_at(dir, all_lines));
-    lines.find(|l| !l.is_empty()).unwrap_or_default()
+    let mut irqs = ancestors.map(|dir| irqs_at(dir, all_lines));
+    irqs.find(|irqs| !irqs.is_empty()).unwrap_or_default()
 }
 
 /// Interrupt numbers of one sysfs folder, by the most reliable source: its MSI list, its `irq`, or
@@ -141,12 +141,12 @@ fn irqs_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
     lines.map(|l| l.irq).collect()
 }
 
-/// Whether a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
+/// True if a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
 /// after `virtio1` and `nvme0`, but `virtio10-req.0` is not named after `virtio1`.
 fn named_after(handlers: &str, device: &str) -> bool {
     let is_of_device = |name: &str| {
-        let rest = name.strip_prefix(device);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', 'q']))
+        let suffix = name.strip_prefix(device);
+        suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with(['-', 'q']))
     };
     // A folder's name without a device number (`block`, `pci0000:00`) names no single device.
     let numbered = device.ends_with(|c: char| c.is_ascii_digit()) && !device.contains(':');

@@ -53,8 +53,8 @@ impl DiskStats {
     /// flushes. `None` for fewer numbers or other text.
     pub(crate) fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
-        let n = numbers.ok()?;
-        let op = |at: usize| match *n.get(at..at + 4)? {
+        let numbers = numbers.ok()?;
+        let op = |at: usize| match *numbers.get(at..at + 4)? {
             [requests, merges, sectors, time_ms] => Some(OpStats {
                 requests,
                 merges,
@@ -66,18 +66,18 @@ impl DiskStats {
         Some(DiskStats {
             read: op(0)?,
             write: op(4)?,
-            in_flight: *n.get(8)?,
-            busy_ms: *n.get(9)?,
-            queue_ms: *n.get(10)?,
+            in_flight: *numbers.get(8)?,
+            busy_ms: *numbers.get(9)?,
+            queue_ms: *numbers.get(10)?,
             discard: op(11),
-            flush: n.get(15).copied().zip(n.get(16).copied()),
+            flush: numbers.get(15).copied().zip(numbers.get(16).copied()),
         })
     }
 
     /// The difference between this reading and an `earlier` one of the same disk.
     pub fn since(&self, earlier: &DiskStats) -> DiskStats {
-        let flush = |(now, before): ((u64, u64), (u64, u64))| {
-            (increase(now.0, before.0), increase(now.1, before.1))
+        let flush = |((n, ms), (n_before, ms_before)): ((u64, u64), (u64, u64))| {
+            (increase(n, n_before), increase(ms, ms_before))
         };
         DiskStats {
             read: self.read.since(earlier.read),

@@ -110,8 +110,8 @@ fn disk_of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
         (Some(_), Some(parent)) => disk(parent.to_owned()),
         _ => disk(dir),
     };
-    let below = below(roots, &disk);
-    let unproved = unproved(&disk, &below);
+    let below = disks_below(roots, &disk);
+    let unproved = unproved_reasons(&disk, &below);
     TargetDisk {
         disk,
         partition,
@@ -137,7 +137,7 @@ pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
 }
 
 /// The disks below a stacked disk, down to those with no disk below, each once and sorted by name.
-fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
+fn disks_below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
     for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
@@ -159,28 +159,28 @@ fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
     let hidden_path = |path: &PathBuf| {
         let name = attr::name(path);
         let middle = name.strip_prefix(&prefix)?.strip_suffix(&suffix)?;
-        let is_one = !middle.is_empty() && middle.bytes().all(|b| b.is_ascii_digit());
-        fs::canonicalize(path).ok().filter(|_| is_one).map(disk)
+        let is_path = !middle.is_empty() && middle.bytes().all(|b| b.is_ascii_digit());
+        fs::canonicalize(path).ok().filter(|_| is_path).map(disk)
     };
     let disks = attr::entries(&roots.sys("block"));
     disks.iter().filter_map(hidden_path).collect()
 }
 
-fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
+fn unproved_reasons(disk: &Disk, below: &[Disk]) -> Vec<String> {
     let name = &disk.name;
-    let mut statements = Vec::new();
+    let mut reasons = Vec::new();
     if !below.is_empty() {
         let names = below.iter().map(|disk| &disk.name).join(", ");
-        statements.push(format!(
+        reasons.push(format!(
             "{name} stands on {names}: its requests may be split or spread, and which disk served one is not known"
         ));
     }
     if let Some(file) = attr::text(&disk.dir.join("loop/backing_file")) {
-        statements.push(format!(
+        reasons.push(format!(
             "{name} is a loop device over {file}: kernel threads serve it, and no interrupt line is its own"
         ));
     }
-    statements
+    reasons
 }
 
 /// True if the text has the form of a full PCI address, domain included.

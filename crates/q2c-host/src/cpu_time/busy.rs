@@ -60,10 +60,10 @@ impl CpuTimes {
     /// window is shorter than 100 of the 10 ms counts and this machine's driver can be trusted (see
     /// [`crate::cpu_time`]), else `/proc/stat`.
     pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
-        let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
+        let is_short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
         let mut counters = self.cpus.values().chain(earlier.cpus.values());
         let complete = counters.all(|c| c.cpuidle.is_some());
-        let is_trusted = short && complete && self.handlers_outside;
+        let is_trusted = is_short && complete && self.handlers_outside;
         let by_cpuidle = self.busy_since_by(earlier, BusySource::CpuIdle);
         by_cpuidle
             .filter(|_| is_trusted)
@@ -116,8 +116,8 @@ fn cpu_busy(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) 
 }
 
 impl Busy {
-    fn sum(&self, part: impl Fn(&CpuBusy) -> Nanos) -> Nanos {
-        self.cpus.iter().map(part).sum()
+    fn sum(&self, time_of: impl Fn(&CpuBusy) -> Nanos) -> Nanos {
+        self.cpus.iter().map(time_of).sum()
     }
 
     /// Busy time, summed over all CPUs.
@@ -128,7 +128,7 @@ impl Busy {
     /// The number of busy CPUs: total busy time divided by the window. KIOPS/core is computed from
     /// it. `None` for an empty window.
     pub fn cpus_busy(&self) -> Option<f64> {
-        share(self.total(), self.window.as_secs_f64())
+        ratio(self.total(), self.window.as_secs_f64())
     }
 
     /// Average number of CPUs on which other programs ran in user mode. Kernel time is left out, so
@@ -136,25 +136,25 @@ impl Busy {
     /// not be read, or for an empty window.
     pub fn other_programs(&self) -> Option<f64> {
         let other_user = self.sum(|c| c.user) - self.own_user?;
-        share(other_user, self.window.as_secs_f64())
+        ratio(other_user, self.window.as_secs_f64())
     }
 
     /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
     /// Where the kernel samples by ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate that
     /// misses work which keeps clear of the tick.
     pub fn softirq_share(&self) -> Option<f64> {
-        Some(share(self.sum(|c| c.softirq), self.total().as_secs_f64())?.min(1.0))
+        Some(ratio(self.sum(|c| c.softirq), self.total().as_secs_f64())?.min(1.0))
     }
 
     /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
     pub fn steal_share(&self) -> Option<f64> {
         let all_cpus = self.window.as_secs_f64() * self.cpus.len() as f64;
-        share(self.sum(|c| c.steal), all_cpus)
+        ratio(self.sum(|c| c.steal), all_cpus)
     }
 }
 
-fn share(part: Nanos, of_seconds: f64) -> Option<f64> {
-    (of_seconds > 0.0).then(|| part.as_secs_f64() / of_seconds)
+fn ratio(part: Nanos, total_seconds: f64) -> Option<f64> {
+    (total_seconds > 0.0).then(|| part.as_secs_f64() / total_seconds)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::task::user_and_system;
+use super::task::stat_times;
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
 use q2c_result::Warning;
@@ -83,7 +83,7 @@ impl CpuTimes {
             counters.cpuidle = residency(roots, *cpu);
         }
         let driver = attr::text(&roots.sys("devices/system/cpu/cpuidle/current_driver"));
-        let own_times = user_and_system(&roots.proc("self"));
+        let own_times = stat_times(&roots.proc("self"));
         Ok(CpuTimes {
             at,
             cpus,
@@ -129,14 +129,14 @@ fn masks_interrupts(driver: &str) -> bool {
 
 /// Number of busy CPUs at rest above which measurements count as disturbed.
 pub const QUIET_CPUS: f64 = 0.2;
-/// Largest number of looks that [`busy_at_rest`] takes. It stops at a look with at most
-/// [`QUIET_CPUS`].
+/// Largest number of looks that [`busy_at_rest`] takes. It stops after a look that found at most
+/// [`QUIET_CPUS`] busy CPUs.
 pub const REST_LOOKS: usize = 5;
-/// What to do about other work on the machine.
+/// Advice about other work on the machine.
 pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again";
 
-/// Number of busy CPUs while the caller does nothing. It is the least of several looks of length
-/// `interval`, because something short may run during one. `None` when it cannot be read.
+/// Number of busy CPUs while the caller does nothing. It is the smallest of several looks of length
+/// `interval`, because another program may run for a moment. `None` when it cannot be read.
 pub fn busy_at_rest(roots: &Roots, interval: Duration) -> Option<f64> {
     let mut min_busy = f64::INFINITY;
     for _ in 0..REST_LOOKS {

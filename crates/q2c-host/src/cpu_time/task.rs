@@ -1,7 +1,7 @@
 //! CPU time and context switches of threads, from `/proc/PID/task`.
 //!
-//! Some are kernel threads that work for this process's rings; no job's thread contains their CPU
-//! time. Since Linux 5.12 they are threads of the process, listed in `/proc/self/task`.
+//! Some of them are kernel threads that work for this process's rings; their CPU time is in that of
+//! no job's thread. Since Linux 5.12 they are threads of the process, listed in `/proc/self/task`.
 //! `iou-sqp-TID` polls the submission queue of a ring that thread TID set up with SQPOLL.
 //! `iou-wrk-TID` runs requests of thread TID that would block. Before 5.12 they were separate
 //! kernel threads and cannot be assigned to a process.
@@ -57,17 +57,17 @@ impl TaskTimes {
     /// `None` when the thread is gone.
     pub fn read(dir: &Path) -> Option<TaskTimes> {
         let status = fs::read_to_string(dir.join("status")).ok()?;
-        let switches = |name: &str| attr::line(&status, name)?.parse().ok();
+        let switches = |name: &str| attr::field(&status, name)?.parse().ok();
         let (cpu, run_delay, coarse) = match schedstat(dir) {
             Some((cpu, delay)) => (cpu, delay, false),
             None => {
-                let [user, system, _] = user_and_system(dir)?;
+                let [user, system, _] = stat_times(dir)?;
                 (user + system, Nanos::ZERO, true)
             }
         };
         Some(TaskTimes {
             tid: attr::name(dir).parse().ok()?,
-            comm: attr::line(&status, "Name:")?.to_owned(),
+            comm: attr::field(&status, "Name:")?.to_owned(),
             cpu,
             run_delay,
             voluntary: switches("voluntary_ctxt_switches:")?,
@@ -98,7 +98,7 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
 /// User time, system time, and user time of the children it waited for, from `stat` of a thread or
 /// a process. They are fields 12 to 14 after the name, which ends at the last bracket and may hold
 /// any characters. A process's times include all its threads, ended ones too.
-pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 3]> {
+pub(super) fn stat_times(dir: &Path) -> Option<[Nanos; 3]> {
     let text = attr::text(&dir.join("stat"))?;
     let after_name = text.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace().skip(11);

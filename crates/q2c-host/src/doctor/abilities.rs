@@ -1,6 +1,6 @@
 //! Checks of what q2c needs apart from measuring: for recording, placement, RAM devices, file
-//! systems, SPDK. Each part knows its own needs, so the caller asks them and passes their answers
-//! as [`MachineAbilities`].
+//! systems, SPDK. Each part of q2c knows its own needs, so the caller asks these parts and passes
+//! their answers as [`MachineAbilities`].
 
 use super::facts::DoctorFacts;
 use super::finding::Finding;
@@ -8,37 +8,38 @@ use crate::attr;
 use crate::capabilities::{SYS_ADMIN, SYS_NICE, has};
 use std::io::ErrorKind::PermissionDenied;
 
-/// What a part of q2c says about this machine: that it can work, or why not.
+/// The answer of a part of q2c: that it can work on this machine, or why not.
 pub type Ability = Result<(), String>;
 
-/// What the parts of q2c say about this machine.
+/// The answers of the parts of q2c about this machine.
 #[derive(Clone, Debug)]
 pub struct MachineAbilities {
-    /// Whether BPF programs can be loaded; a load was tried.
+    /// The ability to load BPF programs; a load was tried.
     pub bpf: Ability,
-    /// Whether the placement can run as a scheduler in the kernel (sched_ext).
+    /// The ability to run the placement as a scheduler in the kernel (sched_ext).
     pub scx: Ability,
-    /// Whether the module `ramdisk_mq` can make RAM devices.
+    /// The ability to make RAM devices by the module `ramdisk_mq`.
     pub ramdisk_module: Ability,
-    /// Whether ublk can make RAM devices.
+    /// The ability to make RAM devices by ublk.
     pub ublk: Ability,
-    /// Whether SPDK's own tool was found.
+    /// The ability to run SPDK's own tool: it was found.
     pub spdk: Ability,
     /// The programs that make file systems, one entry per file system.
     pub makers: Vec<MakerAbility>,
 }
 
-/// Whether the program that makes a file system is there.
+/// The ability to make a file system.
 #[derive(Clone, Debug)]
 pub struct MakerAbility {
     /// The file system: `ext4`, `xfs`, `btrfs`, `f2fs`.
     pub fs: String,
     /// Debian package that contains the program.
     pub package: String,
-    /// Whether the program is there.
+    /// The ability to run that program: it is installed.
     pub ability: Ability,
 }
 
+/// A pass that finds `able`; or the reason why not, which invalidates `column` and means `without`.
 fn finding(ability: &Ability, able: &str, means: &str, column: &str, without: &str) -> Finding {
     match ability {
         Ok(()) => Finding::pass(able, means),
@@ -90,11 +91,11 @@ pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     }
     Some(if !facts.roots.sys("kernel/tracing").exists() {
         lacking("not mounted")
-    } else if facts.root {
+    } else if facts.is_root {
         let means = "a recording by tracefs mounts it for itself alone";
         Finding::pass("not mounted", means)
     } else {
-        lacking("not mounted").mend(facts.program("mount -t tracefs none /sys/kernel/tracing"))
+        lacking("not mounted").mend(facts.command("mount -t tracefs none /sys/kernel/tracing"))
     })
 }
 
@@ -138,7 +139,7 @@ pub(super) fn maker(facts: &DoctorFacts, fs: &str) -> Option<Finding> {
         fs,
         "the file system cannot be made for a run",
     );
-    Some(result.mend(facts.program(&format!("apt-get install {}", maker.package))))
+    Some(result.mend(facts.command(&format!("apt-get install {}", maker.package))))
 }
 
 pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
@@ -165,7 +166,7 @@ pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
     let config = facts.config.as_ref();
     let is_module = config.is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
     let loads = is_module && facts.roots.proc("modules").exists();
-    Some(result.mend(loads.then(|| facts.program("modprobe ublk_drv"))))
+    Some(result.mend(loads.then(|| facts.command("modprobe ublk_drv"))))
 }
 
 pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
@@ -180,7 +181,7 @@ pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let root = facts.root;
+    let root = facts.is_root;
     let user = if root { "root" } else { "a user without root" };
     Some(if is_read_only(facts) {
         let finding = format!("{user}, and /sys is mounted read-only");
@@ -197,7 +198,7 @@ pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether sysfs is mounted read-only. The fields of a line are: id, parent, device number, root,
+/// True if sysfs is mounted read-only. The fields of a line are: id, parent, device number, root,
 /// mount point, options.
 fn is_read_only(facts: &DoctorFacts) -> bool {
     let table = attr::text(&facts.roots.proc("self/mountinfo")).unwrap_or_default();

@@ -32,9 +32,9 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
 fn fixed_clock(facts: &DoctorFacts) -> Option<String> {
     let [mins, maxs] =
         ["min", "max"].map(|end| facts.cpu_values(&format!("cpufreq/scaling_{end}_freq")));
-    let first = mins.first()?.clone();
+    let clock = mins.first()?.clone();
     let complete = mins.len() == facts.online().len() && maxs.len() == mins.len();
-    (complete && mins.iter().chain(&maxs).all(|f| *f == first)).then_some(first)
+    (complete && mins.iter().chain(&maxs).all(|f| *f == clock)).then_some(clock)
 }
 
 /// The hint by which the processor itself chooses its clock. Not every governor overrules it.
@@ -88,7 +88,7 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether jobs' CPUs are named and no two of them are on one core.
+/// True if jobs' CPUs are named and no two of them are on one core.
 fn have_own_cores(facts: &DoctorFacts) -> bool {
     let jobs = &facts.jobs;
     let is_alone = |&job: &CpuId| {
@@ -116,8 +116,8 @@ pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// Checks the load of the last minute. It disturbs nothing if the CPUs were since measured as
-/// quiet. In whole-machine CPU, work of other programs counts as that of the jobs.
+/// Checks the load of the last minute. A high load passes if the CPUs have since been found quiet.
+/// In whole-machine CPU, work of other programs counts as that of the jobs.
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -151,7 +151,7 @@ pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
-    let columns = attr::line(&text, "cpu ")?.split_whitespace();
+    let columns = attr::field(&text, "cpu ")?.split_whitespace();
     let counts: Vec<u64> = columns.map_while(|word| word.parse().ok()).collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
@@ -174,9 +174,9 @@ pub(super) fn idle_states(facts: &DoctorFacts) -> Option<Finding> {
         let means = "how deep an idle CPU sleeps is set elsewhere and cannot be told";
         return Some(Finding::unknown("no cpuidle states", means));
     }
-    let off = switched_off(facts);
-    let open = states.iter().filter(|(name, _)| !off.contains(name));
-    let Some((deepest, latency)) = open.max_by_key(|(_, latency)| *latency) else {
+    let disabled = switched_off(facts);
+    let enabled = states.iter().filter(|(name, _)| !disabled.contains(name));
+    let Some((deepest, latency)) = enabled.max_by_key(|(_, latency)| *latency) else {
         let finding = "every idle state is switched off";
         return Some(Finding::pass(finding, "an idle CPU spins"));
     };
@@ -194,8 +194,8 @@ fn switch_off(facts: &DoctorFacts) -> Remedy {
     let states = cpus.flat_map(|&cpu| attr::entries(&facts.roots.cpu(cpu, "cpuidle")));
     let deep = states.filter(|state| {
         let latency = attr::value::<u64>(&state.join("latency"));
-        let open = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
-        open && latency.is_some_and(|latency| latency > SHALLOW_US)
+        let is_enabled = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
+        is_enabled && latency.is_some_and(|latency| latency > SHALLOW_US)
     });
     let settings = deep.map(|state| RemedySetting::new(state.join("disable"), "1"));
     let line = format!("cpupower idle-set --disable-by-latency {SHALLOW_US}");
@@ -209,12 +209,12 @@ fn switched_off(facts: &DoctorFacts) -> Vec<String> {
         let off = states.filter(|s| attr::text(&s.join("disable")).is_some_and(|v| v != "0"));
         off.filter_map(|s| attr::text(&s.join("name"))).collect()
     };
-    let on_both = |mut both: Vec<String>, one: Vec<String>| {
-        both.retain(|name| one.contains(name));
-        both
+    let in_both = |mut common: Vec<String>, names: Vec<String>| {
+        common.retain(|name| names.contains(name));
+        common
     };
     let by_cpu = facts.online().iter().map(off);
-    by_cpu.reduce(on_both).unwrap_or_default()
+    by_cpu.reduce(in_both).unwrap_or_default()
 }
 
 pub(super) fn idle_governor(facts: &DoctorFacts) -> Option<Finding> {

@@ -48,9 +48,9 @@ pub struct DoctorFacts<'a> {
     /// Number of busy CPUs while q2c does nothing; `None` when it was not measured.
     pub busy_at_rest: Option<f64>,
     pub(super) config: Option<KernelConfig>,
-    /// What the parts of q2c say about this machine; `None` when they were not asked.
+    /// The answers of the parts of q2c about this machine; `None` when they were not asked.
     pub abilities: Option<MachineAbilities>,
-    pub(super) root: bool,
+    pub(super) is_root: bool,
 }
 
 impl<'a> DoctorFacts<'a> {
@@ -70,7 +70,7 @@ impl<'a> DoctorFacts<'a> {
             busy_at_rest: None,
             config: KernelConfig::read(roots),
             abilities: None,
-            root: is_root(roots),
+            is_root: is_root(roots),
         }
     }
 
@@ -84,7 +84,7 @@ impl<'a> DoctorFacts<'a> {
         format!("kernel {}", self.machine.kernel)
     }
 
-    /// Other facts of the machine whose keys begin with `kind`, as (rest of the key, value).
+    /// Other facts of the machine whose keys begin with `kind`, as (key without `kind`, value).
     pub(super) fn other_facts(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
         let facts = self.machine.other.iter();
         facts.filter_map(move |(key, value)| Some((key.strip_prefix(kind)?, value.as_str())))
@@ -138,7 +138,7 @@ impl<'a> DoctorFacts<'a> {
 /// True if the effective user is root, or if procfs does not show the user.
 fn is_root(roots: &Roots) -> bool {
     let status = attr::text(&roots.proc("self/status")).unwrap_or_default();
-    let users = attr::line(&status, "Uid:").unwrap_or_default();
+    let users = attr::field(&status, "Uid:").unwrap_or_default();
     let effective = users.split_whitespace().nth(1);
     effective.is_none_or(|user| user == "0")
 }

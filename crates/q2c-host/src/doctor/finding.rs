@@ -1,4 +1,4 @@
-//! What a check finds, and what would mend it.
+//! The finding of a check, and the remedy that would mend it.
 
 use super::facts::DoctorFacts;
 use crate::attr;
@@ -113,7 +113,7 @@ impl Remedy {
 
 impl DoctorFacts<'_> {
     pub(super) fn write_line(&self, value: &str, path: &str) -> String {
-        if self.root {
+        if self.is_root {
             format!("echo {value} > {path}")
         } else {
             format!("echo {value} | sudo tee {path}")
@@ -121,17 +121,17 @@ impl DoctorFacts<'_> {
     }
 
     pub(super) fn run_line(&self, command: &str) -> String {
-        let sudo = if self.root { "" } else { "sudo " };
+        let sudo = if self.is_root { "" } else { "sudo " };
         format!("{sudo}{command}")
     }
 
-    pub(super) fn program(&self, command: &str) -> Remedy {
+    pub(super) fn command(&self, command: &str) -> Remedy {
         Remedy::Line(LeftReason::Program, self.run_line(command))
     }
 
     /// The remedy to run `command` as root; `None` if this process is root already.
     pub(super) fn as_root(&self, command: &str) -> Option<Remedy> {
-        (!self.root).then(|| self.program(command))
+        (!self.is_root).then(|| self.command(command))
     }
 
     fn set(&self, setting: RemedySetting, path: &str) -> Remedy {
@@ -178,8 +178,8 @@ impl DoctorFacts<'_> {
         let mut setting = RemedySetting::new(queue.join(attribute), value);
         if attribute == "scheduler" {
             setting.resets = attr::entries(&queue.join("iosched"));
-            let fixed = ["nr_requests", "wbt_lat_usec"].map(|name| queue.join(name));
-            setting.resets.splice(..0, fixed);
+            let queue_resets = ["nr_requests", "wbt_lat_usec"].map(|name| queue.join(name));
+            setting.resets.splice(..0, queue_resets);
             setting.resets.retain(|file| attr::text(file).is_some());
         }
         let path = format!("/sys/block/{}/queue/{attribute}", disk.name);
@@ -190,6 +190,6 @@ impl DoctorFacts<'_> {
     pub(super) fn show_debugfs(&self) -> Option<Remedy> {
         let readable = !attr::entries(&self.roots.sys("kernel/debug")).is_empty();
         let mount = "mount -t debugfs none /sys/kernel/debug";
-        (!readable).then(|| self.program(if self.root { mount } else { "q2c doctor" }))
+        (!readable).then(|| self.command(if self.is_root { mount } else { "q2c doctor" }))
     }
 }

@@ -82,22 +82,22 @@ impl FixPlan {
         if let Some(unknown) = checks.iter().find(|name| !registry::has(name)) {
             return Err(unknown.clone());
         }
-        let named = |check: &str| checks.is_empty() || checks.iter().any(|name| name == check);
-        self.steps.retain(|step| named(&step.change.check));
-        self.left.retain(|left| named(&left.check));
+        let is_named = |check: &str| checks.is_empty() || checks.iter().any(|name| name == check);
+        self.steps.retain(|step| is_named(&step.change.check));
+        self.left.retain(|left| is_named(&left.check));
         Ok(self)
     }
 
     /// The planned changes. A change whose file cannot be opened for writing is shown as refused.
     pub fn preview(&self) -> Vec<SettingChange> {
         let preview = |step: &FixStep| {
-            let state = step.open().err().map(|error| refused(&error));
-            step.change_in_state(state.unwrap_or(ChangeState::Planned))
+            let refusal = step.open().err().map(|error| refused(&error));
+            step.change_in_state(refusal.unwrap_or(ChangeState::Planned))
         };
         self.steps.iter().map(preview).collect()
     }
 
-    /// Makes the changes. A refused change is marked as such, and the rest are made all the same.
+    /// Makes the changes. A refused change is marked as such, and the others are made all the same.
     /// Fails if the journal cannot be written; the guard then undoes what was changed.
     pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
         let mut changed = |step: &FixStep| Ok(step.change_in_state(step.make(guard)?));
@@ -122,8 +122,8 @@ impl FixStep {
             return Ok(refused(&error));
         }
         let mut resets = self.setting.resets.iter();
-        let followed = resets.try_for_each(|reset| guard.follow(reset, file));
-        let failure = match followed.and_then(|()| guard.set(file, value)) {
+        let noted = resets.try_for_each(|reset| guard.note_follower(reset, file));
+        let failure = match noted.and_then(|()| guard.set(file, value)) {
             Ok(set) if set.now == *value => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
             Ok(set) => {

@@ -17,7 +17,7 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         return Some(Finding::unknown(finding, means));
     };
     let (cpus, verb) = interrupt_cpus(facts, &lines);
-    let which = match cpus.len() {
+    let cpus_text = match cpus.len() {
         0 => "no CPU".to_owned(),
         1 => format!("CPU {}", cpu_list::show(&cpus)),
         _ => format!("CPUs {}", cpu_list::show(&cpus)),
@@ -25,11 +25,11 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let irqs = lines.iter().map(|line| line.irq).join(", ");
     let s = if lines.len() == 1 { "" } else { "s" };
     let reached_iops = reached_iops(facts);
-    let finding = format!("interrupt line{s} {irqs} of {name} {verb} {which}{reached_iops}");
+    let finding = format!("interrupt line{s} {irqs} of {name} {verb} {cpus_text}{reached_iops}");
     Some(match cpus[..] {
-        [one] if facts.online().len() > 1 => {
+        [cpu] if facts.online().len() > 1 => {
             let means = format!(
-                "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
+                "all interrupts go to {cpu}: a job there runs at another speed than elsewhere; calibrate, record and \
                  verify on one CPU, and put further jobs on the others"
             );
             Finding::warn(finding, &means).mend(spread_remedy(facts, &lines))
@@ -64,8 +64,8 @@ fn interrupt_cpus(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'stat
         let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
         cpu_list::parse(&list)
     };
-    let used = lines.iter().filter(|line| is_used(line));
-    let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
+    let in_use = lines.iter().filter(|line| is_used(line));
+    let routes: Option<Vec<Vec<CpuId>>> = in_use.map(route).collect();
     let (mut cpus, verb) = match routes {
         Some(routes) if lines.len() == 1 => (routes.concat(), "goes to"),
         Some(routes) => (routes.concat(), "go to"),
@@ -81,12 +81,12 @@ fn interrupt_cpus(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'stat
 
 /// The remedy that gives each line in use a CPU of its own, as far as there are CPUs.
 fn spread_remedy(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
-    let used: Vec<&IrqLine> = lines.iter().filter(|line| is_used(line)).collect();
-    if used.len() < 2 {
+    let in_use: Vec<&IrqLine> = lines.iter().filter(|line| is_used(line)).collect();
+    if in_use.len() < 2 {
         return Remedy::Nothing(LeftReason::OneLine);
     }
     let is_fixed = |line: &&IrqLine| is_managed(facts, line) == Some(true);
-    if used.iter().all(is_fixed) {
+    if in_use.iter().all(is_fixed) {
         return Remedy::Nothing(LeftReason::Managed);
     }
     let setting = |(line, cpu): (&&IrqLine, &CpuId)| {
@@ -95,7 +95,7 @@ fn spread_remedy(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
         let text = facts.write_line(&cpu, &format!("/proc/{path}"));
         (RemedySetting::new(facts.roots.proc(&path), &cpu), text)
     };
-    let pairs = used.iter().zip(facts.online().iter().cycle());
+    let pairs = in_use.iter().zip(facts.online().iter().cycle());
     let (settings, texts): (Vec<_>, Vec<_>) = pairs.map(setting).unzip();
     Remedy::Set(settings, texts.join("; "))
 }
@@ -104,7 +104,7 @@ fn is_used(line: &IrqLine) -> bool {
     line.counts.values().any(|&n| n > 0)
 }
 
-/// Whether the kernel itself chooses the line's CPUs; `None` where debugfs does not show it.
+/// True if the kernel itself chooses the line's CPUs; `None` where debugfs does not show it.
 fn is_managed(facts: &DoctorFacts, line: &IrqLine) -> Option<bool> {
     let path = format!("kernel/debug/irq/irqs/{}", line.irq);
     Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
@@ -121,7 +121,7 @@ pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
         "interrupts stay where they are",
         "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
     );
-    Some(finding.mend(facts.program("systemctl stop irqbalance")))
+    Some(finding.mend(facts.command("systemctl stop irqbalance")))
 }
 
 pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {

@@ -7,7 +7,7 @@ use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URIN
 use itertools::Itertools;
 use q2c_result::doctor::LeftReason;
 
-/// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
+/// Checks if rings can be made. A sysctl may forbid io_uring. A container's filter may refuse it,
 /// which only a try shows.
 pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     const NO_URING: &str =
@@ -53,13 +53,13 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH_BYTES: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
-    let limit = attr::line(&limits, "Max locked memory")?;
+    let limit = attr::field(&limits, "Max locked memory")?;
     let soft = limit.split_whitespace().next()?;
     if soft == "unlimited" || soft.parse::<u64>().ok()? >= ENOUGH_BYTES {
         let finding = format!("locked memory: {soft}");
         return Some(Finding::pass(finding, "buffers can be registered"));
     }
-    let line = if facts.root {
+    let line = if facts.is_root {
         "ulimit -l unlimited"
     } else {
         "sudo prlimit --pid $$ --memlock=unlimited:unlimited"
@@ -154,17 +154,17 @@ pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
     let Some(config) = &facts.config else {
         return no_config("whether it checks itself at every I/O cannot be told");
     };
-    let set = |names: &str| {
+    let options_in = |names: &str| {
         let set = names.split(' ').filter(|name| config.has(name)).join(", ");
         (!set.is_empty()).then_some(set)
     };
-    Some(if let Some(heavy) = set(HEAVY_CHECKS) {
+    Some(if let Some(heavy) = options_in(HEAVY_CHECKS) {
         Finding::invalidates(
             &["iops", "latency", "cpu", "kiops-per-core"],
             heavy,
             "the kernel checks itself at every access or lock: no number compares with another kernel's",
         )
-    } else if let Some(light) = set(LIGHT_CHECKS) {
+    } else if let Some(light) = options_in(LIGHT_CHECKS) {
         Finding::warn(light, "locks cost more than in other kernels")
     } else {
         let means = "I/O costs what it costs elsewhere";
@@ -230,7 +230,7 @@ fn preemption_model(facts: &DoctorFacts) -> Option<String> {
     if machine_model != "PREEMPT_DYNAMIC" {
         return Some(machine_model);
     }
-    let built = || {
+    let built_in = || {
         let config = facts.config.as_ref()?;
         let options = [
             ("PREEMPT_NONE", "none"),
@@ -241,7 +241,7 @@ fn preemption_model(facts: &DoctorFacts) -> Option<String> {
         let (_, model) = options.into_iter().find(|(name, _)| config.has(name))?;
         Some(model.to_owned())
     };
-    let chosen = facts.command_line("preempt").or_else(built);
+    let chosen = facts.command_line("preempt").or_else(built_in);
     Some(chosen.unwrap_or(machine_model))
 }
 
@@ -264,7 +264,7 @@ pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("meminfo")?;
-    let number: u64 = attr::line(&text, "HugePages_Total:")?.parse().ok()?;
+    let number: u64 = attr::field(&text, "HugePages_Total:")?.parse().ok()?;
     let reserved_pages = format!("{number} huge pages set aside");
     Some(if number > 0 {
         Finding::pass(reserved_pages, "SPDK can take its memory from them")
@@ -279,10 +279,10 @@ pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
     /// Free libaio requests: twice those of 128 jobs at depth 128.
     const ENOUGH_REQUESTS: u64 = 32_768;
     let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
-    let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
+    let (reserved, limit) = (number("aio-nr")?, number("aio-max-nr")?);
     let finding = Finding::pass_or_warn(
-        limit.saturating_sub(used) >= ENOUGH_REQUESTS,
-        format!("{used} of {limit} libaio requests are set aside"),
+        limit.saturating_sub(reserved) >= ENOUGH_REQUESTS,
+        format!("{reserved} of {limit} libaio requests are set aside"),
         "libaio jobs find room",
         "libaio jobs at high depth are refused (EAGAIN at set-up)",
     );

@@ -1,5 +1,5 @@
 //! Checks of the queues of the target's disk, and of the settings of the NVMe driver and the drive.
-//! Those of NVMe are left out where the disk is no NVMe namespace.
+//! The NVMe checks are left out where the disk is no NVMe namespace.
 
 use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy, RemedySetting};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Columns of results that need poll queues.
-pub(super) const POLL_USES: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
+pub(super) const POLL_COLUMNS: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
 
 pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("io_poll")?;
@@ -27,7 +27,7 @@ pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
     };
     let finding = format!("{disk}: io_poll={value}, no poll queues");
     let remedy = driver_option(disk).map(Remedy::boot);
-    Some(Finding::invalidates(POLL_USES, finding, means).mend(remedy))
+    Some(Finding::invalidates(POLL_COLUMNS, finding, means).mend(remedy))
 }
 
 /// The line that tells a disk's driver to make poll queues. It takes effect when the driver is
@@ -86,7 +86,7 @@ pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     )
 }
 
-/// Whether requests of the device are counted. A kernel without the switch counts them.
+/// True if the kernel counts the device's requests. A kernel without `iostats` counts them.
 pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
     facts.queue("iostats").is_none_or(|(_, value)| value == "1")
 }
@@ -162,8 +162,8 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The queues and their tags in words, as `4 queues, 1023 tags each`. It reveals a driver that made
-/// fewer than a sweep requested.
+/// The queues and their tags in words, as `4 queues, 1023 tags each`. The number shows if the
+/// driver made fewer queues than a sweep requested.
 fn count_text(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let tags = tags.dedup().join(" or ");
@@ -194,7 +194,7 @@ const ON_BOOT: &str = "on the kernel command line, and reboot";
 /// File in the controller's folder: the microseconds that the drive may take to wake up.
 const TOLERANCE_FILE: &str = "power/pm_qos_latency_tolerance_us";
 
-fn namespace<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
+fn nvme_disk<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
     let name = facts.target_disk.as_ref()?.disk.name.as_str();
     name.starts_with("nvme").then_some(name)
 }
@@ -206,7 +206,7 @@ fn controller(facts: &DoctorFacts) -> Option<PathBuf> {
 }
 
 pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
-    let disk = namespace(facts)?;
+    let disk = nvme_disk(facts)?;
     let parameter = |name: &str| facts.sys(&format!("module/nvme/parameters/{name}"));
     let Some(poll) = parameter("poll_queues") else {
         let means = "whether it has poll queues shows io_poll alone";
@@ -219,7 +219,7 @@ pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
         ("0", false) => {
             let means =
                 "no queue is polled (0 is the default): polled columns are interrupts, or errors";
-            Finding::invalidates(POLL_USES, parameters, means)
+            Finding::invalidates(POLL_COLUMNS, parameters, means)
                 .mend(Remedy::boot(format!("nvme.poll_queues=2 {ON_BOOT}")))
         }
         ("0", true) => Finding::warn(
@@ -234,13 +234,13 @@ pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
             let means =
                 "the parameter was changed after the device came up: it has no poll queues yet";
             let reset = controller_file(facts, disk, "reset_controller");
-            Finding::invalidates(POLL_USES, parameters, means)
+            Finding::invalidates(POLL_COLUMNS, parameters, means)
                 .mend(facts.manual_remedy("1", &reset))
         }
     })
 }
 
-/// A file of the controller, by the class of its device.
+/// The path of a file of the disk's controller, in `/sys/class/nvme`.
 fn controller_file(facts: &DoctorFacts, disk: &str, file: &str) -> String {
     let name = match controller(facts) {
         Some(dir) => attr::name(&dir),
@@ -250,7 +250,7 @@ fn controller_file(facts: &DoctorFacts, disk: &str, file: &str) -> String {
 }
 
 pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
-    let disk = namespace(facts)?;
+    let disk = nvme_disk(facts)?;
     let file = controller(facts).map(|dir| dir.join(TOLERANCE_FILE));
     let file = file.and_then(|file| Some((attr::text(&file)?, file)));
     let default = || facts.sys("module/nvme_core/parameters/default_ps_max_latency_us");
@@ -277,7 +277,7 @@ pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn nvme_state(facts: &DoctorFacts) -> Option<Finding> {
-    namespace(facts)?;
+    nvme_disk(facts)?;
     let state = attr::text(&controller(facts)?.join("state"))?;
     Some(if state == "live" {
         Finding::pass(state, "the controller is in service")

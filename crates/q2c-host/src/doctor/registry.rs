@@ -17,19 +17,19 @@ type CheckLine = (
     fn(&DoctorFacts) -> Option<Finding>,
 );
 
-/// What the methods of completion depend on.
+/// Uses of a check that concerns the methods of completion.
 const METHODS: &[Use] = &[Tune, Bench];
-/// What polling in the kernel depends on.
+/// Uses of a check that concerns polling in the kernel.
 const POLLING: &[Use] = &[Tune, Bench, KernelPolling];
-/// What the kernel's own hybrid polling depends on.
+/// Uses of a check that concerns the kernel's own hybrid polling.
 const HYBRID: &[Use] = &[KernelPolling, Bench, Tune];
-/// What every measurement depends on.
+/// Uses of a check that concerns every measurement.
 const ALL: &[Use] = &[Measuring];
-/// What measurements of methods depend on.
+/// Uses of a check that concerns measurements, above all those of methods.
 const QUIET: &[Use] = &[Measuring, Tune, Bench];
-/// What the choice of CPUs depends on.
+/// Uses of a check that concerns the choice of CPUs.
 const CPUS: &[Use] = &[Measuring, Placement];
-/// What probes in the kernel are used for.
+/// Uses of a check that concerns probes in the kernel.
 const PROBES: &[Use] = &[Capture, KernelPolling, Bench, Placement];
 const RAM: &[Use] = &[RamDevices];
 const FS: &[Use] = &[FileSystems];
@@ -114,8 +114,10 @@ pub(super) fn has(name: &str) -> bool {
 }
 
 pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static CheckLine, Finding)> {
-    let lines = REGISTRY.iter();
-    lines.filter_map(|line| Some((line, line.3(facts)?)))
+    REGISTRY.iter().filter_map(|line| {
+        let (.., check) = line;
+        Some((line, check(facts)?))
+    })
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
@@ -265,9 +267,9 @@ mod tests {
             check("busy-at-rest", &measured, Invalidates),
             check("io-uring", &[Use::Tune, Use::Bench], Pass),
         ]);
-        for one in measured {
+        for measured_use in measured {
             let expected = (Ready::NotReady, vec!["busy-at-rest"], 0);
-            assert_eq!(state_of(&report, one), expected);
+            assert_eq!(state_of(&report, measured_use), expected);
         }
         assert_eq!(state_of(&report, Use::Capture).0, Ready::Ready);
     }

@@ -1,9 +1,9 @@
-//! Checks of the target itself. Whether it is fit at all was decided when it was opened.
+//! Checks of the target itself. Its opening has already decided if it is fit at all.
 
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::irq;
-use super::queue::{self, POLL_USES};
+use super::queue::{self, POLL_COLUMNS};
 use crate::attr;
 use crate::target::{FILL_UNKNOWN, never_written};
 use q2c_result::TargetKind;
@@ -22,7 +22,7 @@ pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
             "commands go to the driver: neither file system nor block layer's scheduler and counters are in the way",
         ),
         (_, Some("btrfs")) => Finding::invalidates(
-            POLL_USES,
+            POLL_COLUMNS,
             format!("{path}: file on btrfs"),
             "btrfs has no polled I/O: poll and hybrid in the kernel are impossible on its files",
         ),

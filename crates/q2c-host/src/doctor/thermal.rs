@@ -67,14 +67,14 @@ pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
     let link_speed = format!("{speed} x{width} of {best_speed} x{best_width}");
     let rate = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
     let at_best = |now: &str, best: &str| Some(rate(now)? >= rate(best)?);
-    let at_best = [at_best(&speed, &best_speed), at_best(&width, &best_width)];
-    Some(if at_best.contains(&Some(false)) {
+    let are_at_best = [at_best(&speed, &best_speed), at_best(&width, &best_width)];
+    Some(if are_at_best.contains(&Some(false)) {
         Finding::warn(
             link_speed,
             "the link is slower than the device: a ceiling of throughput that is not the medium's (slot, cable, or a \
              link that saves power while idle)",
         )
-    } else if at_best.contains(&None) {
+    } else if are_at_best.contains(&None) {
         Finding::unknown(link_speed, "how fast the link is cannot be told")
     } else {
         Finding::pass(link_speed, "the link is as fast as the device")

@@ -82,7 +82,7 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
         let lines = pending.faults.iter().join(", ");
         return unknown(format!("damaged journal: {lines}"));
     }
-    // What the owner itself changed comes first.
+    // Settings that q2c changed come before those that the kernel reset with them.
     let mut changes = pending.changes;
     changes.sort_by_key(|(change, _)| change.follows.is_some());
     let files = changes.iter().map(|(c, _)| c.file.display().to_string());

@@ -1,7 +1,7 @@
 //! The kernel module `ramdisk_mq`.
 
 use crate::ramdisk::RamdiskShape;
-use crate::ramdisk::record::{block, sectors};
+use crate::ramdisk::record::{block_size, disk_size};
 use crate::{Roots, attr};
 use itertools::Itertools;
 use q2c_model::{Exit, Fault, Nanos, OrFault};
@@ -104,18 +104,17 @@ pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
     run(Command::new("rmmod").arg(MODULE), "unload")
 }
 
-fn run(command: &mut Command, what: &str) -> Result<(), Fault> {
-    let what = format!("{what} the module {MODULE}");
-    let output = command.output().or_fault(Exit::Environment, &what)?;
+fn run(command: &mut Command, verb: &str) -> Result<(), Fault> {
+    let tried = format!("{verb} the module {MODULE}");
+    let output = command.output().or_fault(Exit::Environment, &tried)?;
     if output.status.success() {
         return Ok(());
     }
     let messages = String::from_utf8_lossy(&output.stderr);
-    let text = format!("{what}: {}; dmesg says why", messages.trim());
+    let text = format!("{tried}: {}; dmesg says why", messages.trim());
     Err(Fault::new(Exit::Environment, text))
 }
 
-/// The module's devices.
 pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
     let parameter =
         |name: &str| attr::text(&roots.sys(&format!("module/{MODULE}/parameters/{name}")));
@@ -131,8 +130,8 @@ pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
             let poll_queues = number("poll_queues").unwrap_or(0).min(queues);
             RamDevice {
                 via: RamDeviceServer::Module,
-                size: sectors(roots, &name).unwrap_or_default(),
-                block: block(roots, &name).unwrap_or_default(),
+                size: disk_size(roots, &name).unwrap_or_default(),
+                block: block_size(roots, &name).unwrap_or_default(),
                 queues: queues - poll_queues,
                 poll_queues,
                 depth: number("depth").unwrap_or(0),

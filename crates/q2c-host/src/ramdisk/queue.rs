@@ -22,18 +22,18 @@ pub(crate) fn run(
     memory: &UblkMemory,
     mut service: Option<RamdiskService<'_>>,
 ) -> io::Result<()> {
-    let mut new: Vec<UblkRequest> = Vec::new();
+    let mut new_requests: Vec<UblkRequest> = Vec::new();
     // Requests in service: the monotonic ns at which each is complete, its tag, its result.
     let mut in_service: BinaryHeap<Reverse<(u64, u16, i32)>> = BinaryHeap::new();
     loop {
-        let longest = in_service
+        let max_wait = in_service
             .peek()
             .map(|Reverse((end, ..))| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
-        let has_commands = queue.wait(longest, &mut new)?;
-        for request in new.drain(..) {
-            let end = service.as_mut().and_then(|service| service.end(&request));
+        let has_commands = queue.wait(max_wait, &mut new_requests)?;
+        for request in new_requests.drain(..) {
+            let end_ns = service.as_mut().and_then(|s| s.end_ns(&request));
             let result = queue.serve(&request, memory);
-            match end {
+            match end_ns {
                 None => queue.commit(request.tag, result)?,
                 Some(end) => in_service.push(Reverse((end, request.tag, result))),
             }
@@ -54,7 +54,7 @@ pub(crate) fn run(
 impl RamdiskService<'_> {
     /// The monotonic time in ns at which the request is complete; `None` if it takes no time
     /// (flush).
-    fn end(&mut self, request: &UblkRequest) -> Option<u64> {
+    fn end_ns(&mut self, request: &UblkRequest) -> Option<u64> {
         let direction = match request.op {
             UblkOp::Read => Direction::Read,
             UblkOp::Write => Direction::Write,
@@ -66,7 +66,7 @@ impl RamdiskService<'_> {
     }
 }
 
-/// Time between two looks at whether the device still exists.
+/// Time between two checks of whether the device still exists.
 const EXISTS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until
@@ -76,12 +76,12 @@ pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
     // start one; that error is ignored.
     rustix::process::setsid().ok();
     let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
-    let ours = |info: io::Result<q2c_sys::ublk::DeviceInfo>| match info {
+    let is_ours = |info: io::Result<q2c_sys::ublk::DeviceInfo>| match info {
         Ok(info) => info.token == token,
         // Any error but "no such device" leaves open whether the device exists.
         Err(e) => !is_gone(&e),
     };
-    while !stop.load(Ordering::Acquire) && ours(control.info(id)) {
+    while !stop.load(Ordering::Acquire) && is_ours(control.info(id)) {
         thread::sleep(EXISTS_CHECK_INTERVAL);
     }
     Ok(())

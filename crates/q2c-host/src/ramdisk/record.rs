@@ -59,11 +59,11 @@ impl Record {
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Fault> {
         let path = self.path(folder);
-        let new = folder.join(format!(".{}.{}", self.name(), self.server.pid));
+        let temporary = folder.join(format!(".{}.{}", self.name(), self.server.pid));
         let put = || {
             fs::create_dir_all(folder)?;
-            fs::write(&new, serde_json::to_vec_pretty(self)?)?;
-            fs::rename(&new, &path)
+            fs::write(&temporary, serde_json::to_vec_pretty(self)?)?;
+            fs::rename(&temporary, &path)
         };
         put().or_fault(Exit::Environment, format_args!("write {}", path.display()))
     }
@@ -77,7 +77,7 @@ impl Record {
         folder.join(format!("{}.json", self.name()))
     }
 
-    /// All records in `folder`, by number; a missing folder has none.
+    /// All records in `folder`, sorted by number; a missing folder has none.
     pub(crate) fn read_all(folder: &Path) -> Result<Vec<Record>, Fault> {
         let tried = format!("read {}", folder.display());
         let listed = match fs::read_dir(folder) {
@@ -141,8 +141,8 @@ fn ram_device(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
     };
     RamDevice {
         via: RamDeviceServer::Ublk,
-        size: sectors(roots, &name).unwrap_or(record.wanted.size),
-        block: block(roots, &name).unwrap_or(record.wanted.block),
+        size: disk_size(roots, &name).unwrap_or(record.wanted.size),
+        block: block_size(roots, &name).unwrap_or(record.wanted.block),
         queues: u32::from(info.queues),
         poll_queues: 0,
         depth: u32::from(info.depth),
@@ -153,11 +153,11 @@ fn ram_device(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
     }
 }
 
-pub(crate) fn sectors(roots: &Roots, name: &str) -> Option<Bytes> {
+pub(crate) fn disk_size(roots: &Roots, name: &str) -> Option<Bytes> {
     attr::value(&roots.sys(&format!("block/{name}/size"))).map(|n| Sectors(n).bytes())
 }
 
-pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
+pub(crate) fn block_size(roots: &Roots, name: &str) -> Option<Bytes> {
     attr::value(&roots.sys(&format!("block/{name}/queue/logical_block_size"))).map(Bytes)
 }
 
@@ -167,7 +167,7 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     if module::devices(roots).iter().any(|d| d.name == short) {
-        refuse_used(roots, short, true)?;
+        refuse_used(roots, short, /* is_served */ true)?;
         return module::unload(roots, short);
     }
     let record = Record::find(folder, name)?;
@@ -187,9 +187,9 @@ pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a device that is in use. With `open`, refuses also one that a process has open
-/// exclusively; on a device without a server that attempt would hang.
-fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
+/// Refuses a device that is in use. A served device is refused also when a process has it open
+/// exclusively; without a server the attempt to open it would hang.
+fn refuse_used(roots: &Roots, name: &str, is_served: bool) -> Result<(), Fault> {
     let path = PathBuf::from("/dev").join(name);
     let Ok(meta) = fs::metadata(&path) else {
         return Ok(());
@@ -197,7 +197,7 @@ fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
     let in_use = |reason: String| Fault::new(Exit::Target, format!("delete {name}: {reason}"));
     let id = FileId::Device(device_number(meta.rdev()));
     refuse_occupied(roots, &path, id).map_err(|e| in_use(e.to_string()))?;
-    match open.then(|| attr::open(&path, false, OFlags::EXCL)) {
+    match is_served.then(|| attr::open(&path, /* write */ false, OFlags::EXCL)) {
         Some(Err(e)) => Err(in_use(format!("open it exclusively: {e}"))),
         _ => Ok(()),
     }
@@ -209,7 +209,6 @@ fn signal(pid: u32) {
     }
 }
 
-/// Deletes a device whose server has ended.
 fn delete_unserved(record: &Record) -> Result<(), Fault> {
     let tried = format!("delete {}", record.name());
     let mut control = Control::open().or_fault(Exit::Environment, &tried)?;

@@ -26,7 +26,7 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Device numbers below this one are tried for a free one.
 const MAX_DEVICES: u32 = 64;
 
-/// What a server serves.
+/// The device that a server serves.
 #[derive(Clone, Debug)]
 pub enum ServerWork {
     /// A new device.
@@ -103,7 +103,7 @@ struct ServedDevice {
 impl Server<'_> {
     fn make(&mut self, shape: RamdiskShape) -> Result<ServedDevice, Fault> {
         let tried = format_args!("reserve {} of memory", shape.size);
-        let data = data(&shape).or_fault(Exit::Environment, tried)?;
+        let data = make_data_file(&shape).or_fault(Exit::Environment, tried)?;
         let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
         let token = crate::ramdisk::token();
         let id = self.add(&shape, token)?;
@@ -143,7 +143,7 @@ impl Server<'_> {
                 other => other?,
             }
             match self.control.add(id, &shape) {
-                Err(e) if e.raw_os_error() == Some(17) => self.guard.cancel_last()?,
+                Err(e) if e.raw_os_error() == Some(17) => self.guard.cancel_last()?, // EEXIST
                 added => {
                     let tried = format_args!("add the ublk device {id}");
                     return added.map(|()| id).or_fault(Exit::Environment, tried);
@@ -175,7 +175,7 @@ impl Server<'_> {
         if !record.holder.is_alive(&self.roots) {
             return Err(lost("the process that kept its data has ended"));
         }
-        let data = attr::open(&record.data(), true, OFlags::CLOEXEC);
+        let data = attr::open(&record.data(), /* write */ true, OFlags::CLOEXEC);
         let data = data.map_err(|e| lost(&e.to_string()))?;
         let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
         // The kernel answers EBUSY while it is still ending the old server.
@@ -203,7 +203,7 @@ impl Server<'_> {
     ) -> Result<(), Fault> {
         let (id, control, request) = (served.record.id, &mut self.control, self.request);
         let file = device_path('c', id);
-        let open = || attr::open(&file, true, OFlags::CLOEXEC);
+        let open = || attr::open(&file, /* write */ true, OFlags::CLOEXEC);
         let device = retry(Instant::now() + STEP_TIMEOUT, open)
             .or_fault(Exit::Environment, format_args!("open {}", file.display()))?;
         let device = Arc::new(device);
@@ -211,7 +211,7 @@ impl Server<'_> {
         let info = info.or_fault(Exit::Environment, "ask about the device")?;
         let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
         thread::scope(|scope| {
-            let (sender, opened) = mpsc::channel();
+            let (sender, open_results) = mpsc::channel();
             let mut threads = Vec::new();
             for number in 0..info.queues {
                 let cpu = control.cpu_of_queue(id, number);
@@ -226,25 +226,25 @@ impl Server<'_> {
                     minimize_timer_slack().ok();
                     let queue = Queue::open(&device, number, info.depth);
                     drop(device);
-                    let (opened, queue) = match queue {
+                    let (open_result, queue) = match queue {
                         Ok(queue) => (Ok(()), Some(queue)),
                         Err(e) => (Err(e), None),
                     };
-                    sender.send(opened).ok();
+                    sender.send(open_result).ok();
                     drop(sender);
                     queue.map_or(Ok(()), |queue| queue::run(queue, memory, service))
                 }));
             }
             drop(sender);
-            let up = opened.iter().collect::<io::Result<()>>();
-            let up = up.and_then(|()| match served.holder {
+            let all_opened = open_results.iter().collect::<io::Result<()>>();
+            let started = all_opened.and_then(|()| match served.holder {
                 Some(_) => control.start(id),
                 None => control.end_recovery(id),
             });
-            let up = up
+            let started = started
                 .or_fault(Exit::Environment, format_args!("start the device {id}"))
                 .and_then(|()| served.record.write(&request.folder));
-            if up.is_ok() {
+            if started.is_ok() {
                 ready(&served.record);
                 while !stop.load(Ordering::Acquire) && !threads.iter().any(|t| t.is_finished()) {
                     thread::sleep(STOP_CHECK_INTERVAL);
@@ -252,21 +252,21 @@ impl Server<'_> {
             }
             // Queues end when the kernel takes their requests back.
             control.stop(id).ok();
-            let ended = threads.into_iter().try_for_each(|one| match one.join() {
+            let ended = threads.into_iter().try_for_each(|t| match t.join() {
                 Ok(ended) => ended.or_fault(Exit::Environment, "serve a queue"),
                 Err(_) => {
                     let text = "make a RAM device: the thread of a queue failed";
                     Err(Fault::new(Exit::Environment, text))
                 }
             });
-            up.and(ended)
+            started.and(ended)
         })
     }
 }
 
 /// Makes an anonymous file in memory, and reserves all of it. Without close-on-exec the holder
 /// inherits it.
-fn data(wanted: &RamdiskShape) -> io::Result<File> {
+fn make_data_file(wanted: &RamdiskShape) -> io::Result<File> {
     let data = rustix::fs::memfd_create("q2c-ramdisk", MemfdFlags::empty())?;
     rustix::fs::fallocate(&data, FallocateFlags::empty(), 0, wanted.size.0)?;
     Ok(File::from(data))

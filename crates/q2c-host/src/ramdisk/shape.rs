@@ -56,7 +56,7 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
         return refused(Exit::Environment, reason);
     }
     if let Some(available) =
-        machine::memory_field(roots, "MemAvailable").filter(|left| size > *left)
+        machine::memory_field(roots, "MemAvailable").filter(|available| size > *available)
     {
         let reason = format!(
             " of {size}: expected at most the memory that is available, found {available}; name a smaller --size"

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// What a change is made to.
+/// The kind of object that a change is made to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
@@ -39,7 +39,7 @@ pub struct RestoreChange {
     /// The process that makes the change.
     #[serde(flatten)]
     pub owner: Owner,
-    /// What is changed. Journals leave it out for a setting.
+    /// The kind of the changed object. Journals leave it out for a setting.
     #[serde(default, skip_serializing_if = "ChangeKind::is_setting")]
     pub kind: ChangeKind,
     /// The setting's file, with links resolved. Journals name it `object`.
@@ -141,9 +141,9 @@ pub enum RestoreError {
 
 impl RestoreError {
     /// Returns a closure that turns an I/O error on `path` into a [`RestoreError::Setting`].
-    pub(super) fn setting(what: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let (what, path) = (what.into(), path.to_owned());
-        move |source| RestoreError::Setting(what, path, source)
+    pub(super) fn setting(verb: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let (verb, path) = (verb.into(), path.to_owned());
+        move |source| RestoreError::Setting(verb, path, source)
     }
 }
 
@@ -188,7 +188,7 @@ impl Owner {
         attr::text(&roots.proc("sys/kernel/random/boot_id")).as_ref() == Some(&self.boot_id)
     }
 
-    /// Whether the process still runs: a process of the present boot has its id and its start time.
+    /// True if the process still runs: a process of the present boot has its id and its start time.
     pub fn is_alive(&self, roots: &Roots) -> bool {
         self.is_of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
     }

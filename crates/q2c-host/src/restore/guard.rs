@@ -28,6 +28,7 @@ pub struct Guard {
     /// Settings that [`Guard::hold`] locked, with their locks.
     held_locks: Vec<(PathBuf, SettingLock)>,
     next_seq: u64,
+    /// Lines of the journal so far.
     lines: usize,
     /// A signal must let the changes be undone.
     _orderly: Orderly,
@@ -91,7 +92,7 @@ impl Guard {
             let now = old.clone();
             return Ok(SetOutcome { old, now });
         }
-        self.apply(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
+        self.announce(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
         if let Err(refused) = setting_file::write(&file, value) {
             self.cancel_last()?;
             return Err(refused);
@@ -104,14 +105,14 @@ impl Guard {
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
     /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
     /// again.
-    pub(crate) fn follow(&mut self, file: &Path, leader: &Path) -> Result<()> {
+    pub(crate) fn note_follower(&mut self, file: &Path, leader: &Path) -> Result<()> {
         let (file, leader) = (resolve(file)?, resolve(leader)?);
         let lock = self.lock(&file)?;
         let old = setting_file::read(&file)?;
         let mut change = self.change(ChangeKind::Setting, &file, &old, &old);
         let old = setting_file::read(&leader)?;
         change.follows = Some(LeaderSetting { file: leader, old });
-        self.apply(change, lock)
+        self.announce(change, lock)
     }
 
     /// Leaves the changes in force when the process ends, for `q2c restore` to undo. Their journal
@@ -153,30 +154,30 @@ impl Guard {
     /// device `file`, or to take it over from a server that has ended. [`Guard::undo`] deletes the
     /// device if it still exists.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<()> {
-        self.make(ChangeKind::UblkDevice, file, &made::token_text(token))
+        self.announce_object(ChangeKind::UblkDevice, file, &made::token_text(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
     /// [`Guard::undo`] unloads it where it is still there.
     pub fn module(&mut self, folder: &Path) -> Result<()> {
-        self.make(ChangeKind::Module, folder, made::LOADING)
+        self.announce_object(ChangeKind::Module, folder, made::LOADING)
     }
 
     /// Notes in the journal that an empty folder is about to be made for a mount that only this
     /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
     pub fn folder(&mut self, folder: &Path) -> Result<()> {
         let change = self.change(ChangeKind::Folder, folder, "absent", "made");
-        self.apply(change, None)
+        self.announce(change, None)
     }
 
     /// Notes in the journal, under the lock of `file`, that a new object is about to be made.
-    fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<()> {
+    fn announce_object(&mut self, kind: ChangeKind, file: &Path, written: &str) -> Result<()> {
         let lock = SettingLock::take(&self.dir, file)?;
-        self.apply(self.change(kind, file, "absent", word), Some(lock))
+        self.announce(self.change(kind, file, "absent", written), Some(lock))
     }
 
-    /// Announces a change in the journal, and keeps it to be undone.
-    fn apply(&mut self, change: RestoreChange, _lock: Option<SettingLock>) -> Result<()> {
+    /// Announces a change in the journal before it is made, and remembers to undo it.
+    fn announce(&mut self, change: RestoreChange, _lock: Option<SettingLock>) -> Result<()> {
         self.log(&RestoreLine::Change(change.clone()))?;
         self.next_seq += 1;
         let values = Vec::new();
@@ -195,8 +196,8 @@ impl Guard {
             return Ok(());
         };
         let path = &self.applied[index].change.file;
-        let word = made::module_text(path).map_err(RestoreError::setting("find", path))?;
-        self.add_value(index, &word)
+        let loaded_text = made::module_text(path).map_err(RestoreError::setting("find", path))?;
+        self.add_value(index, &loaded_text)
     }
 
     /// Writes a further value of a change to the journal before it is made.

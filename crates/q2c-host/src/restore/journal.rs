@@ -63,9 +63,9 @@ fn create_locked(path: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(e)) => return Err(e),
         other => other.is_ok(),
     };
-    let ours = locked && is_file_at(&file, path)?;
+    let is_ours = locked && is_file_at(&file, path)?;
     sync_folder(path.parent().unwrap_or(path))?;
-    Ok(ours.then_some(file))
+    Ok(is_ours.then_some(file))
 }
 
 pub(super) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
@@ -81,7 +81,7 @@ pub struct DamagedLine {
     pub journal: PathBuf,
     /// Line number, from 1.
     pub line: usize,
-    /// Whether the line has no end, because a crash or a full disk cut it short: the change that it
+    /// True if the line has no end, because a crash or a full disk cut it short: the change that it
     /// announces was not made.
     pub truncated: bool,
     /// The line's text.
@@ -100,12 +100,12 @@ impl fmt::Display for DamagedLine {
     }
 }
 
-/// What a journal says: the changes that are in force, and the lines that could not be used.
+/// The contents of a journal: the changes in force, and the lines that could not be used.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     /// Changes that are not undone, in the order in which they were made, each with the further
     /// values of its owner.
-    pub open: Vec<(RestoreChange, Vec<String>)>,
+    pub in_force: Vec<(RestoreChange, Vec<String>)>,
     pub faults: Vec<DamagedLine>,
 }
 
@@ -133,7 +133,7 @@ impl Contents {
                     changes.insert(c.seq, (c, Vec::new()));
                 }
                 Ok(RestoreLine::Settled { seq, value }) if complete => {
-                    changes.entry(seq).and_modify(|c| c.1.push(value));
+                    changes.entry(seq).and_modify(|(_, more)| more.push(value));
                 }
                 Ok(RestoreLine::Undone { seq }) if complete => drop(changes.remove(&seq)),
                 _ => faults.push(DamagedLine {
@@ -144,8 +144,8 @@ impl Contents {
                 }),
             }
         }
-        let open = changes.into_values().collect();
-        Contents { open, faults }
+        let in_force = changes.into_values().collect();
+        Contents { in_force, faults }
     }
 }
 
@@ -197,7 +197,7 @@ impl SettingLock {
     /// `dir`. It does not wait.
     pub(crate) fn take(dir: &Path, setting: &Path) -> Result<SettingLock> {
         let path = lock_path(dir, setting);
-        let journal = |e| RestoreError::Journal(path.clone(), e);
+        let journal_error = |e| RestoreError::Journal(path.clone(), e);
         make_folder(&dir.join("locks"))?;
         // Lock files stay: removing one while another run opens it would give two runs a lock each.
         let open = OpenOptions::new()
@@ -208,7 +208,7 @@ impl SettingLock {
             // A link would lead the writing of the id to another file.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(&path);
-        let mut file = open.map_err(journal)?;
+        let mut file = open.map_err(journal_error)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -216,12 +216,12 @@ impl SettingLock {
                 let path = setting.to_owned();
                 return Err(RestoreError::Busy { path, holder });
             }
-            Err(TryLockError::Error(source)) => return Err(journal(source)),
+            Err(TryLockError::Error(source)) => return Err(journal_error(source)),
         }
-        // The message that another run gives names this process.
+        // A run that finds the setting locked names this process in its message.
         let emptied = file.set_len(0).and_then(|()| file.rewind());
         let signed = emptied.and_then(|()| writeln!(file, "{}", std::process::id()));
-        signed.map_err(journal)?;
+        signed.map_err(journal_error)?;
         Ok(SettingLock { file })
     }
 }
@@ -235,7 +235,6 @@ fn lock_path(dir: &Path, setting: &Path) -> PathBuf {
     dir.join("locks").join(format!("{hash:016x}-{name}.lock"))
 }
 
-/// FNV-1a, 64 bits.
 fn fnv1a(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

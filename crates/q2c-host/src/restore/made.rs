@@ -48,9 +48,9 @@ pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
     {
         return UndoOutcome::Served(server);
     }
-    let end = Instant::now() + DELETE_TIMEOUT;
-    match delete_device(&mut control, id, end) {
-        Ok(()) if wait_until_gone(&change.file, end) => UndoOutcome::Deleted,
+    let limit = Instant::now() + DELETE_TIMEOUT;
+    match delete_device(&mut control, id, limit) {
+        Ok(()) if wait_until_gone(&change.file, limit) => UndoOutcome::Deleted,
         Ok(()) => UndoOutcome::failed("some process still has its file open"),
         Err(e) => UndoOutcome::failed(&e),
     }
@@ -62,9 +62,9 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Deletes a ublk device. While the kernel is still ending the device's server, it refuses to stop
-/// the device, so the step is repeated until `end`.
-pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io::Result<()> {
-    retry(end, || {
+/// the device, so the step is repeated until `limit`.
+pub(crate) fn delete_device(control: &mut Control, id: u32, limit: Instant) -> io::Result<()> {
+    retry(limit, || {
         match control.stop(id).and_then(|()| control.delete(id)) {
             Err(e) if is_gone(&e) => Ok(()),
             done => done,
@@ -72,20 +72,20 @@ pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io:
     })
 }
 
-/// Repeats a step until it succeeds, or until `end`, and then returns the last error.
-pub(crate) fn retry<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Repeats a step until it succeeds, or until `limit`, and then returns the last error.
+pub(crate) fn retry<T>(limit: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match step() {
-            Err(e) if Instant::now() >= end => return Err(e),
+            Err(e) if Instant::now() >= limit => return Err(e),
             Err(_) => thread::sleep(RETRY_INTERVAL),
             done => return done,
         }
     }
 }
 
-/// Waits until the file of a device is gone. Returns false if it still exists at `end`.
-pub(crate) fn wait_until_gone(file: &Path, end: Instant) -> bool {
-    while file.exists() && Instant::now() < end {
+/// Waits until the file of a device is gone. Returns false if it still exists at `limit`.
+pub(crate) fn wait_until_gone(file: &Path, limit: Instant) -> bool {
+    while file.exists() && Instant::now() < limit {
         thread::sleep(RETRY_INTERVAL);
     }
     !file.exists()
@@ -103,7 +103,7 @@ pub(super) fn module_text(folder: &Path) -> io::Result<String> {
 }
 
 /// Unloads the module of `change` if it is still the one that was loaded. `values` hold the text of
-/// that one, unless the owner ended before writing it.
+/// the loaded module, unless the owner ended before writing it.
 pub(super) fn unload(change: &RestoreChange, values: &[String]) -> UndoOutcome {
     let present = match module_text(&change.file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,

@@ -49,7 +49,7 @@ pub enum UndoOutcome {
 }
 
 impl UndoOutcome {
-    /// Whether nothing is left to do for this change.
+    /// True if nothing is left to do for this change.
     pub const fn is_final(&self) -> bool {
         use UndoOutcome::{AtWork, Busy, Failed, OwnerAlive};
         !matches!(self, Busy(_) | OwnerAlive | AtWork | Failed(_))
@@ -89,9 +89,9 @@ pub(super) fn put_back_after(followed: &LeaderSetting, path: &Path, old: &str) -
     }
 }
 
-/// Writes `old` back if the present value is one of `ours`, the values that the owner of the change
+/// Writes `old` back if the present value is one of `own_values`, which the owner of the change
 /// wrote.
-pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> UndoOutcome {
+pub(super) fn put_back(path: &Path, old: &str, own_values: &[&str]) -> UndoOutcome {
     let present = match read(path) {
         Err(_) if !path.exists() => return UndoOutcome::Gone,
         Err(e) => return UndoOutcome::failed(&e),
@@ -100,7 +100,7 @@ pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> UndoOutcome {
     if present == old {
         return UndoOutcome::AlreadyOld;
     }
-    if !ours.contains(&present.as_str()) {
+    if !own_values.contains(&present.as_str()) {
         return UndoOutcome::Foreign(present);
     }
     match write(path, old).and_then(|()| read(path)) {

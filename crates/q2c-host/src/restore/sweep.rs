@@ -17,7 +17,7 @@ pub struct RestoreItem {
     pub outcome: UndoOutcome,
 }
 
-/// What [`restore_all`] found and did.
+/// The changes and lines that [`restore_all`] found, and how it dealt with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreReport {
     /// Changes, in the order in which they were undone.
@@ -28,7 +28,7 @@ pub struct RestoreReport {
 }
 
 impl RestoreReport {
-    /// Whether nothing is left to do and every line could be used.
+    /// True if nothing is left to do and every line could be used.
     pub fn is_complete(&self) -> bool {
         self.faults.is_empty() && self.items.iter().all(|i| i.outcome.is_final())
     }
@@ -61,7 +61,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending> {
     let mut pending = Pending::default();
     journal::check_folder(dir)?;
     for path in journals(dir)? {
-        let Contents { open, faults } = match Contents::read(&path) {
+        let Contents { in_force, faults } = match Contents::read(&path) {
             // The journal's owner removed it between the listing and the reading.
             Err(RestoreError::Journal(_, e)) if e.kind() == NotFound => continue,
             other => other?,
@@ -69,7 +69,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending> {
         let faults = faults.into_iter().filter(|fault| !fault.truncated);
         pending.faults.extend(faults);
         let ended = |c: &RestoreChange| c.owner.is_of_this_boot(roots) && !c.owner.is_alive(roots);
-        let abandoned = open.into_iter().map(|(c, _)| c).filter(ended);
+        let abandoned = in_force.into_iter().map(|(c, _)| c).filter(ended);
         pending.changes.extend(abandoned.map(|c| (c, path.clone())));
     }
     Ok(pending)
@@ -77,11 +77,11 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending> {
 
 /// Finishes the journals of killed owners in which CPUs of tasks are left changed.
 pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<()> {
-    let mut open = pending(roots, dir)?.changes;
-    open.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
-    open.dedup_by(|(_, a), (_, b)| a == b);
+    let mut left = pending(roots, dir)?.changes;
+    left.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
+    left.dedup_by(|(_, a), (_, b)| a == b);
     let mut report = RestoreReport::default();
-    open.iter()
+    left.iter()
         .try_for_each(|(_, path)| finish(roots, dir, path, &mut report))
 }
 
@@ -109,18 +109,18 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut RestoreReport) ->
     };
     // The owner holds this lock as long as it lives, another restore as long as it works on the
     // journal.
-    let free = file.try_lock().is_ok();
+    let has_lock = file.try_lock().is_ok();
     // The owner may have removed the file since it was opened here, and even made another journal
     // under its name. If the file is still there now, nobody else removes it while it is locked
     // here.
     if !journal::is_file_at(&file, path).map_err(fail)? {
         return Ok(());
     }
-    let Contents { open, faults } = Contents::read_open(&file, path)?;
-    let mut all_final = free;
+    let Contents { in_force, faults } = Contents::read_open(&file, path)?;
+    let mut all_final = has_lock;
     let mut tasks = Vec::new();
-    for (change, values) in open.into_iter().rev() {
-        let outcome = match (free, change.owner.is_alive(roots)) {
+    for (change, values) in in_force.into_iter().rev() {
+        let outcome = match (has_lock, change.owner.is_alive(roots)) {
             (_, true) => UndoOutcome::OwnerAlive,
             (true, false) => undo(roots, dir, &change, &values),
             (false, false) => UndoOutcome::AtWork,
@@ -143,7 +143,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut RestoreReport) ->
     task_affinity::free_heirs(roots, &tasks);
     // The last line of a live owner's journal may have been read before it was fully written.
     let damaged = faults.iter().any(|f| !f.truncated);
-    let faults = faults.into_iter().filter(|f| free || !f.truncated);
+    let faults = faults.into_iter().filter(|f| has_lock || !f.truncated);
     report.faults.extend(faults);
     if !all_final {
         return Ok(());
@@ -191,9 +191,9 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, values: &[String])
             if let Some(followed) = &change.follows {
                 return setting_file::put_back_after(followed, &change.file, &change.old);
             }
-            let ours = values.iter().chain([&change.written]);
-            let ours: Vec<&str> = ours.map(String::as_str).collect();
-            setting_file::put_back(&change.file, &change.old, &ours)
+            let own_values = values.iter().chain([&change.written]);
+            let own_values: Vec<&str> = own_values.map(String::as_str).collect();
+            setting_file::put_back(&change.file, &change.old, &own_values)
         }
     }
 }

@@ -81,25 +81,25 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, values: &[String])
     }
 }
 
-/// Whether the owner of the change gave these CPUs. procfs does not show the offline ones.
+/// True if the owner of the change gave the task these CPUs. procfs shows no offline CPUs.
 fn is_ours(present: &str, change: &RestoreChange, values: &[String], online: &[CpuId]) -> bool {
-    let shown = |given: &String| {
+    let online_text = |given: &String| {
         let mut cpus = cpu_list::parse(given)?;
         cpus.retain(|cpu| online.contains(cpu));
         Some(cpu_list::show(&cpus))
     };
     let mut given = values.iter().chain([&change.written]);
-    given.any(|given| given == present || shown(given).as_deref() == Some(present))
+    given.any(|given| given == present || online_text(given).as_deref() == Some(present))
 }
 
 /// Gives back the old CPUs also to threads and children that a task made while it had other CPUs. A
 /// thread whose parents have ended may have been placed there by somebody, and is left alone.
 pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]) {
-    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = changes
+    let by_process: HashMap<u32, (&RestoreChange, &Vec<String>)> = changes
         .iter()
-        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
+        .filter_map(|(change, values)| Some((TaskId::read(change)?.pid, (change, values))))
         .collect();
-    if of_process.is_empty() {
+    if by_process.is_empty() {
         return;
     }
     let all_threads = threads(roots);
@@ -107,7 +107,8 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]
     let parents: HashMap<u32, u32> = all_threads.iter().map(|t| (t.pid, t.parent)).collect();
     for thread in &all_threads {
         let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
-        let mut changed = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
+        // Ids are used again, so a chain of parents may never end.
+        let mut changed = ancestors.take(64).filter_map(|pid| by_process.get(&pid));
         if let Some((change, values)) = changed.next()
             && change.started.is_some_and(|t| thread.start_time >= t)
             && let Some(present) = allowed(roots, thread.pid, thread.tid)

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum TargetError {
-    #[error("{what} {}: {source}{}", path.display(), todo(source))]
+    #[error("{what} {}: {source}{}", path.display(), advice(source))]
     Call {
-        /// What was tried: `open for reading`, `ask about`, ...
+        /// The attempt: `open for reading`, `ask about`, ...
         what: &'static str,
         path: PathBuf,
         source: io::Error,
@@ -109,9 +109,8 @@ pub enum TargetError {
     Stopped(PathBuf, Bytes),
 }
 
-/// What to do about a system's error, as the end of the message; empty where nothing can be
-/// advised.
-fn todo(source: &io::Error) -> &'static str {
+/// Advice about a system's error, as the end of the message; empty where nothing can be advised.
+fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             "; name an existing file or block device"
@@ -123,14 +122,14 @@ fn todo(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space or name another place"
         }
-        _ if source.raw_os_error() == Some(5) => "; the kernel log (dmesg) may tell why",
+        _ if source.raw_os_error() == Some(5) => "; the kernel log (dmesg) may tell why", // EIO
         _ => "",
     }
 }
 
 impl TargetError {
-    /// Whether a file that q2c makes, or a simulated device, would serve in place of what was
-    /// named.
+    /// True if a file that q2c makes, or a simulated device, would serve in place of the named
+    /// target.
     pub fn lacks_a_file(&self) -> bool {
         use io::ErrorKind::{NotADirectory, NotFound};
         match self {

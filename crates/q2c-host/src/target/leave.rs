@@ -1,15 +1,15 @@
-//! Leave to write: the record of what q2c may write, so that nothing is overwritten by accident.
+//! Permission to write: a record of all that q2c may write, so that nothing is lost by accident.
 
 use super::Result;
-use super::open::call;
+use super::open::failed;
 use crate::block::device_number;
 use q2c_model::DevId;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The identity of a file or device. It is the same for all names of the file. Its text is that by
-/// which a run's folder knows its target.
+/// The identity of a file or device. It is the same for all names of the file. A run's folder
+/// stores its text, by which the run knows its target again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
 pub enum FileId {
     /// A block device, by its device number.
@@ -47,25 +47,25 @@ impl FileId {
 }
 
 /// The files and devices that may be written: those that q2c made in this run, and those that the
-/// user named twice (as the target, and again with `--allow-write`). Names are resolved when leave
-/// is given; later only device and inode numbers are compared.
+/// user named twice (as the target, and again with `--allow-write`). Names are resolved when the
+/// permission is given; later only device and inode numbers are compared.
 #[derive(Clone, Debug, Default)]
 pub struct WriteLeave {
     granted: Vec<FileId>,
 }
 
 impl WriteLeave {
-    /// Leave to write nothing.
+    /// Permission to write nothing.
     pub fn none() -> WriteLeave {
         WriteLeave::default()
     }
 
-    /// Leave to write the paths of `--allow-write`.
+    /// Permission to write the paths of `--allow-write`.
     pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave> {
         let id = |path: &PathBuf| {
             let meta = fs::metadata(path);
             let id = meta.as_ref().map(FileId::from_metadata);
-            id.map_err(|e| call("find the target of --allow-write", path, e.kind()))
+            id.map_err(|e| failed("find the target of --allow-write", path, e.kind()))
         };
         let granted = paths.iter().map(id).collect::<Result<_, _>>()?;
         Ok(WriteLeave { granted })
@@ -76,7 +76,7 @@ impl WriteLeave {
         self.granted.push(id);
     }
 
-    /// Whether `id` may be written.
+    /// True if `id` may be written.
     pub(crate) fn covers(&self, id: FileId) -> bool {
         self.granted.contains(&id)
     }

@@ -50,7 +50,7 @@ pub(super) fn open_at_path(
 }
 
 /// Opens the character device of a namespace whose block device `id` is open as the target already.
-/// It asks neither for leave to write nor for an exclusive hold: the caller got both with the
+/// It asks neither for permission to write nor for an exclusive hold: the caller got both with the
 /// target.
 pub fn open_namespace(
     roots: &Roots,
@@ -89,7 +89,7 @@ fn hold_exclusively(
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File> {
     // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
     let file = attr::open(path, write, OFlags::CLOEXEC)
-        .map_err(|e| open::call("open for NVMe commands", path, e))?;
+        .map_err(|e| open::failed("open for NVMe commands", path, e))?;
     open::check_same(&file, path, FileId::Character(dev))?;
     Ok(file)
 }

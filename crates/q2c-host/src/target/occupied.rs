@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
 /// it is mounted, is swap, or backs a loop device. The same holds for its partitions, the disk that
 /// it is a partition of, and devices that stand on one of these (dm, md). A file is in use when it
-/// is swap or backs a loop device. What a loop device stands on must not be in use by anything else
-/// either. For a namespace's character device ask about its block device.
+/// is swap or backs a loop device. The file or device under a loop device must not be in use by
+/// anything else either. For a namespace's character device ask about its block device.
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
@@ -25,18 +25,18 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<()> {
         refuse_read_only(roots, path, dev)?;
         match users.family_use(&family(roots, path, dev)?) {
             None => use_below(roots, path, dev, users)?,
-            used => used,
+            usage => usage,
         }
     } else {
-        users.file_use(id).map(|used| format!("it {used}"))
+        users.file_use(id).map(|usage| format!("it {usage}"))
     };
     usage.map_or(Ok(()), |usage| {
         Err(TargetError::Occupied(path.to_owned(), usage))
     })
 }
 
-/// Who else uses the file or device under the loop device `dev`, in words. `None` if nobody does,
-/// or if `dev` is neither a loop device nor a partition of one.
+/// The other use of the file or device under the loop device `dev`, in words. `None` if there is
+/// none, or if `dev` is neither a loop device nor a partition of one.
 fn use_below(
     roots: &Roots,
     path: &Path,
@@ -44,16 +44,16 @@ fn use_below(
     mut users: DeviceUsers,
 ) -> Result<Option<String>> {
     let mut disk = whole_disk(roots, dev);
-    // A loop device may stand on another one. Each is left out once it was looked at, so that a
-    // chain has an end.
+    // A loop device may stand on another one. Each is forgotten once it was looked at, so that the
+    // search has an end.
     while let Some(under) = users.loops.under(disk) {
         users.loops.forget(disk);
-        let used = match under {
+        let usage = match under {
             FileId::Device(device) => users.family_use(&family(roots, path, device)?),
-            _ => users.file_use(under).map(|used| format!("its file {used}")),
+            _ => users.file_use(under).map(|text| format!("its file {text}")),
         };
-        if let Some(used) = used {
-            return Ok(Some(format!("stands on what is in use: {used}")));
+        if let Some(usage) = usage {
+            return Ok(Some(format!("stands on what is in use: {usage}")));
         }
         let FileId::Device(device) = under else {
             break;
@@ -109,8 +109,8 @@ impl DeviceUsers {
 
     fn device_use(&self, dev: DevId) -> Option<String> {
         let mount = self.mounts.iter().find(|(d, _)| *d == dev);
-        let used = mount.map(|(_, used)| used.clone());
-        used.or_else(|| self.file_use(FileId::Device(dev)))
+        let usage = mount.map(|(_, usage)| usage.clone());
+        usage.or_else(|| self.file_use(FileId::Device(dev)))
     }
 
     /// The use of one of these devices, in words.
@@ -123,7 +123,7 @@ impl DeviceUsers {
         if self.swaps.contains(&id) {
             return Some("is in use as swap".to_owned());
         }
-        self.loops.over(id)
+        self.loops.use_as_backing(id)
     }
 }
 
@@ -134,18 +134,18 @@ fn mount_use(line: &str) -> Vec<(DevId, String)> {
     let (Some(number), Some(point)) = (fields.get(2), fields.get(4)) else {
         return Vec::new();
     };
-    let used = format!("is mounted at {}", unescape(point));
+    let usage = format!("is mounted at {}", unescape(point));
     let dash = fields.iter().position(|f| *f == "-");
     let source = dash.and_then(|i| fields.get(i + 2));
     let by_source = source.and_then(|s| device_at(Path::new(&unescape(s))));
     let devices = parse_dev(number).into_iter().chain(by_source);
-    devices.map(|dev| (dev, used.clone())).collect()
+    devices.map(|dev| (dev, usage.clone())).collect()
 }
 
 fn device_at(path: &Path) -> Option<DevId> {
     let meta = fs::metadata(path).ok()?;
-    let is_one = meta.file_type().is_block_device();
-    is_one.then(|| device_number(meta.rdev()))
+    let is_device = meta.file_type().is_block_device();
+    is_device.then(|| device_number(meta.rdev()))
 }
 
 fn swap(line: &str) -> Option<FileId> {
@@ -156,15 +156,15 @@ fn swap(line: &str) -> Option<FileId> {
 /// `\040`.
 fn unescape(text: &str) -> String {
     let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
+    let mut unread = text.as_bytes();
+    while let Some((&first, tail)) = unread.split_first() {
         let escaped = || {
             let digits = std::str::from_utf8(tail.get(..3)?).ok()?;
             u8::from_str_radix(digits, 8).ok()
         };
         let byte = escaped().filter(|_| first == b'\\');
         out.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &tail[3..] } else { tail };
+        unread = if byte.is_some() { &tail[3..] } else { tail };
     }
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -191,13 +191,13 @@ fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String
     if let Some(disk) = disk_of_partition(&dir) {
         // The disk itself and the devices that stand on the whole of it, but not its other
         // partitions.
-        members.extend(number(disk));
+        members.extend(number_and_name(disk));
         join_holders(disk, &mut members);
     }
     join_holders(&dir, &mut members);
     let inner = attr::entries(&dir);
     for partition in inner.iter().filter(|d| d.join("partition").exists()) {
-        members.extend(number(partition));
+        members.extend(number_and_name(partition));
         join_holders(partition, &mut members);
     }
     Ok(members)
@@ -206,14 +206,14 @@ fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String
 fn join_holders(dir: &Path, members: &mut Vec<(DevId, String)>) {
     let holders = attr::entries(&dir.join("holders"));
     for holder in holders.iter().filter_map(|h| fs::canonicalize(h).ok()) {
-        if let Some(member) = number(&holder).filter(|member| !members.contains(member)) {
+        if let Some(member) = number_and_name(&holder).filter(|member| !members.contains(member)) {
             members.push(member);
             join_holders(&holder, members);
         }
     }
 }
 
-fn number(dir: &Path) -> Option<(DevId, String)> {
+fn number_and_name(dir: &Path) -> Option<(DevId, String)> {
     Some((number_of(dir)?, attr::name(dir)))
 }
 
@@ -221,10 +221,10 @@ fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> Ta
     TargetError::UnknownUse(target.to_owned(), what.to_string(), source)
 }
 
-/// What the kernel appends to the name of a file that was removed.
+/// The text that the kernel appends to the name of a file that was removed.
 const REMOVED_SUFFIX: &[u8] = b" (deleted)";
 
-/// The loop devices with a backing file, and what is known of that file.
+/// The loop devices with a backing file, and the facts that are known of that file.
 #[derive(Default)]
 struct Loops {
     devices: Vec<LoopDevice>,
@@ -248,7 +248,7 @@ impl Loops {
     fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
         let mut loops = Loops::default();
         for disk in disks {
-            // White space belongs to the name, but for the line's end.
+            // White space belongs to the name, except for the end of the line.
             let Ok(backing) = fs::read(disk.join("loop/backing_file")) else {
                 continue;
             };
@@ -269,9 +269,9 @@ impl Loops {
     }
 
     /// The use of a file or device by a loop device, in words; `None` if there is none.
-    fn over(&self, id: FileId) -> Option<String> {
-        let over = self.devices.iter().find(|device| device.under == id)?;
-        Some(format!("backs the loop device {}", over.name))
+    fn use_as_backing(&self, id: FileId) -> Option<String> {
+        let device = self.devices.iter().find(|device| device.under == id)?;
+        Some(format!("backs the loop device {}", device.name))
     }
 
     /// The file or device under the loop device `dev`; `None` for any other device.
@@ -301,7 +301,7 @@ impl Loops {
     }
 }
 
-/// Asks the loop device; `None` where its node cannot be opened or is another device's.
+/// Asks the loop device for its file; `None` if its node cannot be opened or is another device's.
 fn backing_file_of(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
     let node = File::open(roots.dev.join(name)).ok()?;
     let opened = device_number(node.metadata().ok()?.rdev());
@@ -334,8 +334,8 @@ mod tests {
     fn mountinfo_lines() {
         let line = "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/q2c-none rw";
         let (major, minor) = (98, 0);
-        let used = "is mounted at /mnt 2".to_owned();
-        assert_eq!(mount_use(line), [(DevId { major, minor }, used)]);
+        let usage = "is mounted at /mnt 2".to_owned();
+        assert_eq!(mount_use(line), [(DevId { major, minor }, usage)]);
         assert!(mount_use("").is_empty());
     }
 }

@@ -11,12 +11,12 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What a run needs of a target.
+/// The requirements of a run on its target.
 #[derive(Clone, Debug)]
 pub struct TargetRequirements {
     /// The path as the user named it.
     pub path: PathBuf,
-    /// Whether the run will write to it.
+    /// True if the run will write to the target.
     pub write: bool,
     /// The largest block size in use.
     pub block: Bytes,
@@ -51,7 +51,7 @@ pub fn open(roots: &Roots, wanted: &TargetRequirements, leave: &WriteLeave) -> R
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
-    let metadata = fs::metadata(path).map_err(|e| call("find the target", path, e))?;
+    let metadata = fs::metadata(path).map_err(|e| failed("find the target", path, e))?;
     let id = FileId::from_metadata(&metadata);
     if let FileId::Character(dev) = id
         && let Some(character_device) = CharacterDevice::from_number(roots, dev)
@@ -139,14 +139,14 @@ fn open_namespace(
     })
 }
 
-pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
+pub(super) fn failed(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
     let (path, source) = (path.to_owned(), source.into());
     TargetError::Call { what, path, source }
 }
 
 /// Checks that the open file is still the file `id`, and returns its present metadata.
 pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadata> {
-    let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
+    let meta = file.metadata().map_err(|e| failed("ask about", path, e))?;
     if FileId::from_metadata(&meta) == id {
         Ok(meta)
     } else {
@@ -181,7 +181,7 @@ fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<()> 
     }
 }
 
-/// Whether this process holds a lock on the file. A line of the kernel's list of locks is
+/// True if this process holds a lock on the file. A line of the kernel's list of locks is
 /// `1: FLOCK ADVISORY WRITE 812 08:01:4711 0 EOF`.
 fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     let (pid, inode) = (std::process::id().to_string(), meta.ino().to_string());
@@ -209,8 +209,8 @@ fn open_direct(wanted: &TargetRequirements, kind: TargetKind) -> Result<File> {
             let user = format!("the kernel has it in exclusive use ({e})");
             TargetError::Occupied(path.clone(), user)
         }
-        _ if wanted.write => call("open for reading and writing", path, e),
-        _ => call("open for reading", path, e),
+        _ if wanted.write => failed("open for reading and writing", path, e),
+        _ => failed("open for reading", path, e),
     })
 }
 
@@ -222,7 +222,7 @@ pub(super) fn hold_exclusively(device: &Path, target: &Path, id: FileId) -> Resu
             let user = format!("the kernel has {} in exclusive use ({e})", device.display());
             TargetError::Occupied(target.to_owned(), user)
         }
-        _ => call("open for an exclusive hold", device, e),
+        _ => failed("open for an exclusive hold", device, e),
     })?;
     check_same(&file, device, id)?;
     Ok(file)
@@ -233,7 +233,7 @@ pub(super) fn hold_exclusively(device: &Path, target: &Path, id: FileId) -> Resu
 fn size(mut file: &File, path: &Path) -> Result<Bytes> {
     let end = file.seek(SeekFrom::End(0));
     end.map(Bytes)
-        .map_err(|e| call("find the size of", path, e))
+        .map_err(|e| failed("find the size of", path, e))
 }
 
 /// Checks that a target of the size `found` holds the blocks that are wanted.
@@ -270,6 +270,6 @@ fn file_system(roots: &Roots, meta: &Metadata) -> Option<String> {
     let dev = device_number(meta.dev()).to_string();
     let table = attr::text(&roots.proc("self/mountinfo"))?;
     let line = table.lines().find(|l| l.split(' ').nth(2) == Some(&dev))?;
-    let (_, behind) = line.split_once(" - ")?;
-    behind.split(' ').next().map(str::to_owned)
+    let (_, after_dash) = line.split_once(" - ")?;
+    after_dash.split(' ').next().map(str::to_owned)
 }

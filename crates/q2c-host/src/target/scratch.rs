@@ -1,5 +1,5 @@
 use super::direct::AlignedBuffer;
-use super::open::call;
+use super::open::failed;
 use super::{FileId, Result, TargetError, WriteLeave};
 use crate::signals::Orderly;
 use q2c_model::Bytes;
@@ -25,13 +25,13 @@ pub struct Scratch(Arc<ScratchFile>);
 struct ScratchFile {
     path: PathBuf,
     id: FileId,
-    kept: AtomicBool,
+    is_kept: AtomicBool,
     /// A signal must let the file be removed.
     _orderly: Orderly,
 }
 
 impl Scratch {
-    /// Makes a file of `size` at `path`, where nothing may be yet, and fills it with random data
+    /// Makes a file of `size` at `path`, which must not exist yet, and fills it with random data
     /// from `seed`, bypassing the page cache where the file system can. Then it makes sure that the
     /// data are on the device. `progress` gets the bytes written so far after each MiB, and stops
     /// the work by returning false. An error removes the file. A twentieth of the file system (at
@@ -43,13 +43,13 @@ impl Scratch {
         progress: &mut dyn FnMut(Bytes) -> bool,
     ) -> Result<Scratch> {
         check_room(path, size)?;
-        let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
-        let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
+        let file = create_new(path).map_err(|e| failed("create the scratch file", path, e))?;
+        let meta = file.metadata().map_err(|e| failed("ask about", path, e))?;
         // From here on every error drops the value, which removes the file.
         let scratch = Scratch(Arc::new(ScratchFile {
             path: path.to_owned(),
             id: FileId::from_metadata(&meta),
-            kept: AtomicBool::new(false),
+            is_kept: AtomicBool::new(false),
             _orderly: Orderly::begin(),
         }));
         scratch.fill(&file, size, seed, progress)?;
@@ -61,14 +61,14 @@ impl Scratch {
         &self.0.path
     }
 
-    /// Adds the file to what may be written, as this run made it.
+    /// Adds the file to those that may be written, because this run made it.
     pub fn grant(&self, leave: &mut WriteLeave) {
         leave.grant(self.0.id);
     }
 
     /// Keeps the file, and returns its path.
     pub fn keep(self) -> PathBuf {
-        self.0.kept.store(true, Ordering::Relaxed);
+        self.0.is_kept.store(true, Ordering::Relaxed);
         self.0.path.clone()
     }
 
@@ -87,22 +87,22 @@ impl Scratch {
             // The last chunk is written whole, as direct I/O takes no odd lengths; the file is cut
             // afterwards.
             let written = file.write_all_at(buffer.bytes(), offset);
-            written.map_err(|e| call("write the scratch file", self.path(), e))?;
+            written.map_err(|e| failed("write the scratch file", self.path(), e))?;
             offset = (offset + CHUNK_SIZE.0).min(size.0);
             if !progress(Bytes(offset)) {
                 return Err(TargetError::Stopped(self.path().to_owned(), Bytes(offset)));
             }
         }
         let end = file.set_len(size.0).and_then(|()| file.sync_all());
-        end.map_err(|e| call("write back the scratch file", self.path(), e))
+        end.map_err(|e| failed("write back the scratch file", self.path(), e))
     }
 }
 
 impl Drop for ScratchFile {
     fn drop(&mut self) {
         // Only the file made here is removed: somebody may have put another one under the name.
-        let kept = self.kept.load(Ordering::Relaxed);
-        if !kept && FileId::from_path(&self.path) == Some(self.id) {
+        let is_kept = self.is_kept.load(Ordering::Relaxed);
+        if !is_kept && FileId::from_path(&self.path) == Some(self.id) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -125,7 +125,7 @@ fn check_room(path: &Path, size: Bytes) -> Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let stat = rustix::fs::statvfs(parent);
-    let stat = stat.map_err(|e| call("ask for the free space of", parent, e))?;
+    let stat = stat.map_err(|e| failed("ask for the free space of", parent, e))?;
     let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
     let reserve = Bytes((stat.f_blocks.saturating_mul(stat.f_frsize) / 20).min(1 << 30));
     if size.0.saturating_add(reserve.0) <= free.0 {

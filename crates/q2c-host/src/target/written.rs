@@ -1,5 +1,5 @@
 use super::direct::{AlignedBuffer, Alignment};
-use super::open::call;
+use super::open::failed;
 use super::{Result, TargetError};
 use q2c_model::Bytes;
 use q2c_result::{Target, Warning};
@@ -26,7 +26,7 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>> 
     let mut extents = fiemap::extents(file);
     let unplaced = |extents: &Vec<Extent>| extents.iter().any(|e| e.has(UNPLACED_FLAGS));
     if extents.as_ref().is_ok_and(unplaced) {
-        file.sync_all().map_err(|e| call("write back", path, e))?;
+        file.sync_all().map_err(|e| failed("write back", path, e))?;
         extents = fiemap::extents(file);
     }
     let extents = match extents {
@@ -37,10 +37,10 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>> 
             )]);
         }
     };
-    let Some((what, at)) = gap(&extents, size) else {
+    let Some((defect, offset)) = gap(&extents, size) else {
         return Ok(transformations(&extents));
     };
-    Err(TargetError::NotWritten(path.to_owned(), what, at))
+    Err(TargetError::NotWritten(path.to_owned(), defect, offset))
 }
 
 /// Reads up to [`MAX_SAMPLED_BLOCKS`] blocks spread over a device. If at least half of them are
@@ -85,16 +85,16 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
         if extent.logical > covered {
             return hole(covered, extent.logical);
         }
-        if let Some(what) = unfit_kind(extent) {
-            let what = format!("{what} of {}", Bytes(extent.length));
-            return Some((what, extent.logical));
+        if let Some(kind) = unfit_kind(extent) {
+            let description = format!("{kind} of {}", Bytes(extent.length));
+            return Some((description, extent.logical));
         }
         covered = extent.end();
     }
     (covered < size).then(|| hole(covered, size))?
 }
 
-/// What makes an extent unfit as a target, in words; `None` for a fit one.
+/// The reason why an extent is unfit as a target, in words; `None` for a fit one.
 fn unfit_kind(extent: &Extent) -> Option<&'static str> {
     const NO_PLACE: &str = "data without a place on the device, even after a write-back,";
     let kinds = [
@@ -105,11 +105,11 @@ fn unfit_kind(extent: &Extent) -> Option<&'static str> {
     // An encoded extent's place is "unknown" on some file systems although it is written.
     let encoded = extent.has(Extent::ENCODED | Extent::ENCRYPTED) && !extent.has(Extent::DELALLOC);
     let is_of = |flag| extent.has(flag) && !(encoded && flag == UNPLACED_FLAGS);
-    let (_, what) = kinds.into_iter().find(|(flag, _)| is_of(*flag))?;
-    Some(what)
+    let (_, kind) = kinds.into_iter().find(|(flag, _)| is_of(*flag))?;
+    Some(kind)
 }
 
-/// Sentences about data that the device does not hold as they are read: each kind once.
+/// Sentences about data that the device stores in another form than reads return; each kind once.
 fn transformations(extents: &[Extent]) -> Vec<String> {
     let kinds = [
         (Extent::ENCRYPTED, "encrypted: reads include the decryption"),
@@ -126,7 +126,7 @@ fn transformations(extents: &[Extent]) -> Vec<String> {
     let hidden = |e: &Extent, flag| flag == Extent::ENCODED && e.has(Extent::ENCRYPTED);
     let any = |flag| extents.iter().any(|e| e.has(flag) && !hidden(e, flag));
     let hits = kinds.iter().filter(|(flag, _)| any(*flag));
-    hits.map(|(_, what)| format!("that its I/O is the device's: the file is {what}"))
+    hits.map(|(_, kind)| format!("that its I/O is the device's: the file is {kind}"))
         .collect()
 }
 

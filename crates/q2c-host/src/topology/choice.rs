@@ -23,7 +23,7 @@ pub enum UnnamedCpus<'a> {
         topology: &'a Topology,
         /// NUMA node of the device; `None` where it is not known.
         node: Option<u32>,
-        /// The CPU that comes before all others, where short trials have shown one.
+        /// The CPU that comes before all others, if short trials have chosen one.
         first: Option<CpuId>,
     },
 }
@@ -61,8 +61,8 @@ impl AllowedCpus {
     /// Chooses the CPUs of the threads that submit I/O. All commands choose by this rule:
     ///
     /// 1. CPUs that the user named are taken in the order in which they were named. Each must be
-    ///    allowed. Where the order is one by topology, each may be named only once: a CPU that is
-    ///    named twice would count as two in a curve over jobs.
+    ///    allowed. For an order by topology, each may be named only once: a CPU that is named
+    ///    twice would count as two in a curve over jobs.
     /// 2. When the user named none, all allowed CPUs are taken in the order that `unnamed` says.
     pub fn choose(
         &self,
@@ -144,8 +144,8 @@ impl AllowedCpus {
     }
 
     /// At most `max_count` CPUs worth a short trial. `interrupted` take a device's interrupts, the
-    /// busiest first. After `preferred` and the first allowed one of these come one CPU each that
-    /// shares a core, a socket or nothing with the busiest, then the rest.
+    /// busiest first. After `preferred` and the first allowed one of these come three CPUs, which
+    /// share a core, a socket and nothing with the busiest, then the other allowed CPUs.
     pub fn candidates(
         &self,
         topology: &Topology,
@@ -162,10 +162,11 @@ impl AllowedCpus {
         let interrupted = interrupted.iter().filter(|&cpu| self.0.contains(cpu));
         let mut candidates = vec![preferred];
         candidates.extend(interrupted.take(1).filter(|&&cpu| cpu != preferred));
+        // First a CPU at each distance, then the others by number.
         for wanted in (0..3).map(Some).chain(self.0.iter().map(|_| None)) {
-            let fits = |cpu: CpuId| wanted.is_none_or(|kind| kind == distance(cpu));
-            let mut more = self.0.iter().copied();
-            let next = more.find(|&cpu| fits(cpu) && !candidates.contains(&cpu));
+            let fits = |cpu: CpuId| wanted.is_none_or(|wanted| wanted == distance(cpu));
+            let mut allowed = self.0.iter().copied();
+            let next = allowed.find(|&cpu| fits(cpu) && !candidates.contains(&cpu));
             candidates.extend(next);
         }
         candidates.truncate(max_count);

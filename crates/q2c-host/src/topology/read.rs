@@ -104,8 +104,8 @@ pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
         number.and_then(|n| u32::try_from(n).ok())
     };
     let first_node = node(&disks.first()?.dir)?;
-    let is_one = disks.iter().all(|d| node(&d.dir) == Some(first_node));
-    is_one.then_some(first_node)
+    let is_shared = disks.iter().all(|d| node(&d.dir) == Some(first_node));
+    is_shared.then_some(first_node)
 }
 
 fn nodes(roots: &Roots) -> BTreeMap<u32, NumaNode> {
@@ -157,13 +157,13 @@ fn missing_facts(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
     };
     let online = roots.sys("devices/system/cpu/online");
     let no_cpus = || format!("which CPUs are online ({})", online.display());
-    let parts = [
+    let facts = [
         cpus.is_empty().then(no_cpus),
         without(|c| c.siblings.is_empty(), "SMT siblings"),
         without(|c| c.package.is_none(), "socket"),
         without(|c| c.node.is_none(), "NUMA node"),
     ];
-    parts.into_iter().flatten().collect()
+    facts.into_iter().flatten().collect()
 }
 
 /// A usable CPU, and how many usable CPUs of the same core come before it in the order: 0 for the
@@ -233,8 +233,8 @@ fn distance(topology: &Topology, device_node: Option<u32>, node: Option<u32>) ->
 }
 
 fn same_kind(a: &CpuPlace, b: &CpuPlace) -> bool {
-    let kind = |place: &CpuPlace| (place.sibling, place.cpu.node, place.cpu.package);
-    kind(a) == kind(b)
+    let key = |place: &CpuPlace| (place.sibling, place.cpu.node, place.cpu.package);
+    key(a) == key(b)
 }
 
 /// The order in words: `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the
@@ -256,7 +256,7 @@ fn describe(groups: &[&[CpuPlace]], device_node: Option<u32>, topology: &Topolog
 
 fn kind(place: &CpuPlace, device_node: Option<u32>) -> String {
     let is_core = place.sibling == 0;
-    let what = if is_core { "cores" } else { "SMT siblings" };
+    let kind_name = if is_core { "cores" } else { "SMT siblings" };
     let place_words = match (place.cpu.node, place.cpu.package) {
         (Some(n), _) if device_node == Some(n) => format!(" of node {n}, the device's"),
         (Some(n), Some(p)) => format!(" of node {n}, socket {p}"),
@@ -264,7 +264,7 @@ fn kind(place: &CpuPlace, device_node: Option<u32>) -> String {
         (None, Some(p)) => format!(" of socket {p}"),
         (None, None) => String::new(),
     };
-    format!("{what}{place_words}")
+    format!("{kind_name}{place_words}")
 }
 
 fn borders(groups: &[&[CpuPlace]], device_node: Option<u32>) -> Vec<Border> {

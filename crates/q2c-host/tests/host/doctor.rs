@@ -1,5 +1,5 @@
-//! Tests the checks on fake trees, and on this machine. The verdicts of each check are in `cases`
-//! and `groups`.
+//! Tests the checks on fake trees, and on this machine. Module `cases` tests all verdicts of each
+//! check, with the lines of the modules beside it.
 
 mod abilities;
 mod cases;
@@ -207,12 +207,12 @@ fn a_tried_ring_decides() {
 #[test]
 fn targets() {
     let kind = |system: Option<&str>| {
-        let on = Target {
+        let file = Target {
             kind: TargetKind::File,
             file_system: system.map(str::to_owned),
             ..good_target()
         };
-        verdict(&on, "target-kind")
+        verdict(&file, "target-kind")
     };
     let of_target = |change: fn(&mut Target), id| {
         let mut target = good_target();

@@ -15,7 +15,7 @@ mod tree;
 
 use q2c_host::Roots;
 
-/// Reports that the rest of a test is left out, and counts it as a skip.
+/// Reports that the remainder of a test is left out, and counts it as a skip.
 fn skip(reason: &str) {
     q2c_testkit::skip("host", reason);
 }

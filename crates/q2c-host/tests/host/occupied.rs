@@ -240,7 +240,7 @@ fn a_real_device_mounted_and_free() {
     let roots = Roots::live();
     let refused = open(&roots, &write_requirements(&path), &WriteLeave::none()).unwrap_err();
     assert!(matches!(refused, TargetError::NoLeave { .. }), "{refused}");
-    // Leave is for the device, by whatever name it was given.
+    // The permission is for the device, whichever name it was given by.
     let link = dir.path().join("named otherwise");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let leave = WriteLeave::for_paths(&[link]).unwrap();

@@ -51,8 +51,8 @@ impl RestoreBench {
         files.filter(|path| path.is_file()).collect()
     }
 
-    /// Writes a journal as an owner that was killed would have left it.
-    fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
+    /// Writes a journal as a killed owner would have left it. A change is name, old and new value.
+    fn write_journal(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let file = fs::canonicalize(self.tree.path(name)).unwrap();
             let mut json = serde_json::to_value(owner).unwrap();
@@ -69,10 +69,10 @@ impl RestoreBench {
         path
     }
 
-    /// Writes a journal of this process as that of one that has ended.
-    fn leave_ended(&self, journal: &str) -> PathBuf {
+    /// Writes a journal of this process as that of a process that has ended.
+    fn write_ended_journal(&self, journal: &str) -> PathBuf {
         let live = Owner::current(&Roots::live()).unwrap().start_time;
-        let ended = journal.replace(&live.to_string(), &dead().start_time.to_string());
+        let ended = journal.replace(&live.to_string(), &dead_owner().start_time.to_string());
         let left = self.journal.join("1-2-0.jsonl");
         fs::write(&left, ended).unwrap();
         left
@@ -84,7 +84,7 @@ impl RestoreBench {
     }
 }
 
-fn dead() -> Owner {
+fn dead_owner() -> Owner {
     // This process's id with another start time stands for an earlier process with the same id.
     Owner {
         start_time: u64::MAX,
@@ -174,7 +174,7 @@ fn a_setting_can_be_held_before_it_is_changed() {
     second.hold(&a).unwrap();
 
     drop(second);
-    bench.leave(&dead(), &[("sys/a", "1", "7")], "");
+    bench.write_journal(&dead_owner(), &[("sys/a", "1", "7")], "");
     let pending = bench.guard().hold(&a);
     assert!(matches!(pending, Err(RestoreError::Pending { .. })));
 }
@@ -193,9 +193,9 @@ fn settings_that_cannot_be_changed_say_so() {
     assert_eq!(guard.undo()[0].1, UndoOutcome::Gone);
 }
 
-/// What a dead owner left is undone, the last change first. Not undone is what was never made, was
-/// undone before the kill, or was since set by somebody else. A value that the kernel rounded is
-/// the owner's.
+/// The changes of a dead owner are undone, the last first, except those that were never made, were
+/// undone before the kill, or were since replaced by somebody else. A value that the kernel rounded
+/// counts as the owner's.
 #[test]
 fn what_a_dead_owner_left_is_undone() {
     use UndoOutcome::{AlreadyOld, Foreign, Restored};
@@ -217,7 +217,7 @@ fn what_a_dead_owner_left_is_undone() {
         ),
     ] {
         let bench = RestoreBench::new();
-        bench.leave(&dead(), changes, tail);
+        bench.write_journal(&dead_owner(), changes, tail);
         fs::write(bench.a(), present[0]).unwrap();
         fs::write(bench.b(), present[1]).unwrap();
         let file = fs::canonicalize(bench.a()).unwrap();
@@ -236,7 +236,7 @@ fn live_owners_and_other_boots_are_not_touched() {
     let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let me = Owner::current(&Roots::live()).unwrap();
-    let own_journal = bench.leave(&me, &[("sys/a", "1", "2")], "");
+    let own_journal = bench.write_journal(&me, &[("sys/a", "1", "2")], "");
     assert_eq!(bench.outcomes(), [UndoOutcome::OwnerAlive]);
     assert!(own_journal.exists());
     fs::remove_file(own_journal).unwrap();
@@ -244,7 +244,7 @@ fn live_owners_and_other_boots_are_not_touched() {
         boot_id: "another".into(),
         ..me
     };
-    bench.leave(&other_boot, &[("sys/a", "1", "2")], "");
+    bench.write_journal(&other_boot, &[("sys/a", "1", "2")], "");
     assert_eq!(bench.outcomes(), [UndoOutcome::OtherBoot]);
     assert_eq!(bench.value("sys/a"), "2");
     assert!(bench.journals().is_empty());
@@ -255,7 +255,7 @@ fn a_setting_held_by_a_live_run_is_left_for_later() {
     let bench = RestoreBench::new();
     let mut guard = bench.guard();
     guard.set(&bench.a(), "2").unwrap();
-    let left = bench.leave(&dead(), &[("sys/a", "0", "2")], "");
+    let left = bench.write_journal(&dead_owner(), &[("sys/a", "0", "2")], "");
     let outcomes = bench.outcomes();
     let busy = |o: &UndoOutcome| matches!(o, UndoOutcome::Busy { .. });
     assert!(outcomes.iter().any(busy), "{outcomes:?}");
@@ -268,7 +268,7 @@ fn a_setting_held_by_a_live_run_is_left_for_later() {
 fn a_journal_that_another_restore_works_on_is_left_to_it() {
     let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
-    let left = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    let left = bench.write_journal(&dead_owner(), &[("sys/a", "1", "2")], "");
     let other = fs::File::open(&left).unwrap();
     other.lock().unwrap();
     assert_eq!(bench.outcomes(), [UndoOutcome::AtWork]);
@@ -282,7 +282,7 @@ fn damaged_lines_are_reported_and_the_others_used() {
     let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let tail = "{\"event\":\"chan\u{0}\n{\"event\":\"ch";
-    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], tail);
+    let path = bench.write_journal(&dead_owner(), &[("sys/a", "1", "2")], tail);
     let left = pending(&Roots::live(), &bench.journal).unwrap();
     let fault_lines: Vec<usize> = left.faults.iter().map(|fault| fault.line).collect();
     assert_eq!((left.changes.len(), fault_lines), (1, vec![2]));
@@ -297,7 +297,7 @@ fn damaged_lines_are_reported_and_the_others_used() {
 #[test]
 fn a_line_cut_short_by_the_crash_announced_nothing() {
     let bench = RestoreBench::new();
-    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    let path = bench.write_journal(&dead_owner(), &[("sys/a", "1", "2")], "");
     let whole = fs::read_to_string(&path).unwrap();
     for cut in 1..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
@@ -333,7 +333,7 @@ fn the_usual_folder() {
 #[test]
 fn sweeps_and_runs_at_the_same_time() {
     let bench = RestoreBench::new();
-    /// Ends the sweeper also where the other thread panics, which would else wait for it.
+    /// Ends the sweeper also when this thread panics, which would otherwise wait for it.
     struct StopOnDrop<'a>(&'a std::sync::atomic::AtomicBool);
     impl Drop for StopOnDrop<'_> {
         fn drop(&mut self) {
@@ -342,7 +342,7 @@ fn sweeps_and_runs_at_the_same_time() {
     }
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {
-        let ends = StopOnDrop(&done);
+        let stop_sweeper = StopOnDrop(&done);
         let sweeper = s.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 let report = bench.restore();
@@ -359,7 +359,7 @@ fn sweeps_and_runs_at_the_same_time() {
             !there || bench.value("sys/a") != "1"
         });
         let lost = lost.count();
-        drop(ends);
+        drop(stop_sweeper);
         sweeper.join().unwrap();
         assert_eq!(lost, 0);
     });
@@ -385,7 +385,7 @@ fn a_varied_setting_is_ours_at_every_value() {
 
     let tail = "{\"event\":\"settled\",\"seq\":0,\"value\":\"9\"}\n{\"event\":\"settled\",\"seq\":0,\"value\":\"12\"}\n";
     for (present, wanted) in [("7", "1"), ("9", "1"), ("12", "1"), ("13", "13")] {
-        bench.leave(&dead(), &[("sys/a", "1", "7")], tail);
+        bench.write_journal(&dead_owner(), &[("sys/a", "1", "7")], tail);
         fs::write(&a, present).unwrap();
         bench.outcomes();
         assert_eq!(bench.value("sys/a"), wanted);
@@ -402,9 +402,9 @@ fn a_folder_that_cannot_be_listed_is_no_empty_one() {
     assert_eq!(pending(&roots, &none).unwrap(), Pending::default());
     assert!(restore_all(&roots, &none).unwrap().items.is_empty());
     let file = bench.a();
-    let looked = pending(&roots, &file).map(drop).unwrap_err();
+    let pending_error = pending(&roots, &file).map(drop).unwrap_err();
     let restored = restore_all(&roots, &file).map(drop).unwrap_err();
-    for refused in [looked, restored] {
+    for refused in [pending_error, restored] {
         use RestoreError::{Folder, Unlisted};
         assert!(matches!(refused, Folder { .. } | Unlisted { .. }));
     }
@@ -435,8 +435,8 @@ fn journals_that_others_could_write_are_not_used() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
-    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    let mode =
+    let path = bench.write_journal(&dead_owner(), &[("sys/a", "1", "2")], "");
+    let chmod =
         |mode| fs::set_permissions(&bench.journal, fs::Permissions::from_mode(mode)).unwrap();
     let refused = || {
         let error = restore_all(&Roots::live(), &bench.journal).unwrap_err();
@@ -444,10 +444,10 @@ fn journals_that_others_could_write_are_not_used() {
         assert_eq!(bench.value("sys/a"), "2");
         error
     };
-    mode(0o777);
+    chmod(0o777);
     assert!(matches!(refused(), RestoreError::Folder { .. }));
     bench.guard().set(&bench.b(), "3").unwrap_err();
-    mode(0o700);
+    chmod(0o700);
     let journal = path.with_extension("kept");
     fs::rename(&path, &journal).unwrap();
     std::os::unix::fs::symlink(&journal, &path).unwrap();
@@ -483,7 +483,7 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     // The same journal of a server that has ended.
     guard.cancel_last().unwrap();
     drop(guard);
-    let left = bench.leave_ended(&written);
+    let left = bench.write_ended_journal(&written);
     assert_eq!(bench.outcomes(), [UndoOutcome::Gone]);
     assert!(!left.exists());
 }
@@ -502,7 +502,7 @@ fn folders_of_mounts_are_removed_while_they_are_empty() {
     drop(guard);
     assert!(!point.exists());
 
-    let left = bench.leave_ended(&written);
+    let left = bench.write_ended_journal(&written);
     fs::create_dir_all(point.join("kept")).unwrap();
     assert!(matches!(bench.outcomes()[..], [UndoOutcome::Failed { .. }]));
     fs::remove_dir(point.join("kept")).unwrap();

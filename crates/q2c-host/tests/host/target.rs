@@ -130,7 +130,7 @@ fn things_that_are_no_target() {
     assert!(missing.starts_with("find the target"), "{missing}");
 }
 
-/// Whether the file system here has FIEMAP; without it the checks that need it are left out.
+/// True if the file system here has FIEMAP; without it the checks that need it are left out.
 fn has_fiemap(dir: &Path) -> bool {
     let made = scratch(dir);
     let has_fiemap = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();

@@ -18,7 +18,6 @@ fn numbers(order: &ChosenCpus) -> Vec<u32> {
     order.cpus.iter().map(|cpu| cpu.0).collect()
 }
 
-/// Adds the topology files of one CPU.
 fn add_cpu(tree: &SysProcTree, id: u32, siblings: &str, core: u32, package: i32) {
     let dir = format!("sys/devices/system/cpu/cpu{id}/topology");
     tree.add(&format!("{dir}/core_cpus_list = {siblings}"));

@@ -28,7 +28,6 @@ impl Clients {
     }
 }
 
-/// Reads a request and answers it.
 pub(super) fn answer(mut stream: TcpStream, page: &EndpointPage) -> io::Result<()> {
     let deadline = Instant::now() + CLIENT_TIMEOUT;
     let head = read_head(&mut stream, deadline)?;
@@ -43,7 +42,7 @@ pub(super) fn answer(mut stream: TcpStream, page: &EndpointPage) -> io::Result<(
         }
     }
     stream.shutdown(Shutdown::Write)?;
-    // What the client still sends is read, since closing before would take the answer back.
+    // Closing with unread bytes would reset the connection before the client has the answer.
     let mut buffer = [0; 1024];
     while read(&mut stream, &mut buffer, deadline)? > 0 {}
     Ok(())
@@ -78,8 +77,9 @@ fn remaining_time(deadline: Instant) -> io::Result<Duration> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HttpRequest {
-    /// The page, or with `false` its head alone.
-    Page(bool),
+    Page,
+    /// The head of the page alone.
+    PageHead,
     OtherPath,
     /// Another method than GET and HEAD.
     OtherMethod,
@@ -102,17 +102,16 @@ impl HttpRequest {
         match (version.starts_with("HTTP/1."), method) {
             (false, _) => HttpRequest::Malformed,
             _ if target_path != Some(path) => HttpRequest::OtherPath,
-            (_, "GET") => HttpRequest::Page(true),
-            (_, "HEAD") => HttpRequest::Page(false),
+            (_, "GET") => HttpRequest::Page,
+            (_, "HEAD") => HttpRequest::PageHead,
             _ => HttpRequest::OtherMethod,
         }
     }
 
-    /// The whole answer.
     pub(crate) fn answer(self, content_type: &str, page: &str) -> String {
         const TEXT: &str = "text/plain; charset=utf-8";
         let (status, kind, body) = match self {
-            HttpRequest::Page(_) => ("200 OK", content_type, page),
+            HttpRequest::Page | HttpRequest::PageHead => ("200 OK", content_type, page),
             HttpRequest::OtherPath => ("404 Not Found", TEXT, "not found\n"),
             HttpRequest::OtherMethod => ("405 Method Not Allowed", TEXT, "only GET and HEAD\n"),
             HttpRequest::Malformed => ("400 Bad Request", TEXT, "no request of HTTP/1\n"),
@@ -120,7 +119,7 @@ impl HttpRequest {
         let length = body.len();
         let (allow, body) = match self {
             HttpRequest::OtherMethod => ("Allow: GET, HEAD\r\n", body),
-            HttpRequest::Page(false) => ("", ""),
+            HttpRequest::PageHead => ("", ""),
             _ => ("", body),
         };
         format!(
@@ -135,12 +134,12 @@ mod tests {
 
     #[test]
     fn requests_are_told_apart() {
-        use HttpRequest::{Malformed, OtherMethod, OtherPath, Page};
+        use HttpRequest::{Malformed, OtherMethod, OtherPath, Page, PageHead};
         let parsed = |head: &[u8]| HttpRequest::parse(head, "/metrics");
         for (head, wanted) in [
-            ("GET /metrics HTTP/1.1\r\nHost: x\r\n", Page(true)),
-            ("GET /metrics?a=b HTTP/1.0\n\n", Page(true)),
-            ("HEAD /metrics HTTP/1.1\r\n\r\n", Page(false)),
+            ("GET /metrics HTTP/1.1\r\nHost: x\r\n", Page),
+            ("GET /metrics?a=b HTTP/1.0\n\n", Page),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", PageHead),
             ("GET / HTTP/1.1\r\n\r\n", OtherPath),
             ("GET /metrics/ HTTP/1.1\r\n\r\n", OtherPath),
             ("POST /metrics HTTP/1.1\r\n\r\n", OtherMethod),
@@ -156,13 +155,13 @@ mod tests {
 
     #[test]
     fn answers_have_the_length_of_their_body() {
-        let whole = HttpRequest::Page(true).answer("text/x", "a 1\n");
+        let whole = HttpRequest::Page.answer("text/x", "a 1\n");
         let (head, body) = whole.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/x\r\n"));
         assert!(head.contains("Content-Length: 4\r\n"), "{head}");
         assert_eq!(body, "a 1\n");
         let expected = format!("{head}\r\n\r\n");
-        assert_eq!(HttpRequest::Page(false).answer("text/x", "a 1\n"), expected);
+        assert_eq!(HttpRequest::PageHead.answer("text/x", "a 1\n"), expected);
         let wrong = HttpRequest::OtherMethod.answer("text/x", "a 1\n");
         assert!(wrong.contains("405 ") && wrong.contains("\r\nAllow: GET, HEAD\r\n"));
     }

@@ -147,7 +147,7 @@ mod tests {
         let figures = seen.figures().expect("counted");
         let sleep = (figures.effective_sleep_ns, figures.slept_ns);
         assert_eq!((figures.miss_rate, sleep), (0.1, (10.0, Some(60.0))));
-        // What was before the first request is left out.
+        // The interval before the first request is left out.
         assert_eq!(seen.series().len(), 2);
         let text = serde_json::to_string(&seen).unwrap();
         assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);

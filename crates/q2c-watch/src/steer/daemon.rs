@@ -18,8 +18,8 @@ use std::time::Duration;
 /// Bounds of the time between two looks, which is half the rule's period.
 const MIN_LOOK_INTERVAL: Nanos = Nanos::from_millis(1);
 const MAX_LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
-/// The time between two looks while one value is held: the probe's ring of 1 MiB does not fill at 2
-/// M IOPS.
+/// The time between two looks while one value is held, so short that the probe's ring of 1 MiB does
+/// not fill at 2 M IOPS.
 const FIXED_LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The daemon's activity since the last pulse.
@@ -44,7 +44,7 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// Whether at least two classes had 1 % of the completions or more each.
+    /// True if at least two classes had 1 % of the completions or more each.
     pub fn is_mixed(&self) -> bool {
         let threshold = (self.completions / 100).max(1);
         self.classes.iter().filter(|&&n| n >= threshold).count() > 1
@@ -70,7 +70,7 @@ pub struct Daemon {
     lost_before: u64,
 }
 
-/// What the setting follows.
+/// The source of the values that are written to the setting.
 pub enum SteerSource {
     /// A rule, and the time between two looks.
     Rule(Box<Steering>, Nanos),

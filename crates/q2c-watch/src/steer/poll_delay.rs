@@ -60,7 +60,7 @@ impl PollDelayGuard {
 /// Steers until the flag is raised, and puts the setting back.
 fn steer_until_stopped(mut daemon: Daemon, stop: &AtomicBool) -> Result<(), Fault> {
     while !stop.load(Ordering::Acquire) {
-        daemon.turn(&mut |_| ())?;
+        daemon.turn(&mut |_completion| ())?;
     }
     daemon.pulse()?;
     daemon.end();
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// This machine's kernel, or this disk, cannot be steered: the reason comes at once.
+    /// The rule `pas` needs more than the times of a window. It is refused before anything changes.
     #[test]
     fn a_rule_that_cannot_be_followed_is_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use std::mem::take;
 
 /// Rules that need only the times of a window, so that the file's one value can carry them out.
 const FITTING_RULES: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
-/// Given to the rule in place of every request: the file has one value, so there is one class.
+/// Every request is given to the rule as this one, because the file has one value for all.
 pub(crate) const ANY_REQUEST: Io = Io {
     direction: q2c_model::Direction::Read,
     bytes: 4_096,
@@ -68,7 +68,7 @@ impl Steering {
         Err(UnfitRule { policy, reason })
     }
 
-    /// Returns the time under which the rule counts a completion, never before the latest one.
+    /// Returns the time under which the rule counts a completion. These times never go back.
     /// `None` for all but polled reads and writes: the kernel sleeps only for these, and requests
     /// of other sizes could make the sleep too long or too short.
     pub(crate) fn complete(&mut self, done: &Completion) -> Option<Nanos> {
@@ -134,7 +134,7 @@ mod tests {
         polled_read(Nanos::from_micros(at_us), Nanos(latency_ns))
     }
 
-    /// The value in force at `at_us` after completions at some us with a latency in ns.
+    /// The value in force at `at_us` after the completions `done`: times in us, latencies in ns.
     fn value(steering: &mut Steering, done: &[(u64, u64)], at_us: u64) -> i64 {
         for &(at, latency) in done {
             steering.complete(&read(at, latency));

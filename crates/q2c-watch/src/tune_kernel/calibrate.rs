@@ -17,7 +17,7 @@ use q2c_result::kernel_tune::KernelPoint;
 /// Sleeps that end before most completions, as shares of the latencies' 10th percentile.
 const SHORTER_SLEEPS: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
 /// Length of the sleep that outlives nearly every request, as a multiple of the 90th percentile. A
-/// much longer sleep would be later than those that rules ask for, because CPUs sleep deeper in it.
+/// much longer sleep would end later than the sleeps of rules, because CPUs sleep deeper in it.
 const OUTLIVING_SLEEP: f64 = 1.25;
 /// Requests that a stretch should have at least.
 const WANTED_REQUESTS: f64 = 250.0;
@@ -41,13 +41,13 @@ pub(crate) struct Calibrated {
 }
 
 struct KernelSleepPoint {
-    asked: f64,
+    asked_ns: f64,
     slept: Stretch,
     cost: RequestCost,
     /// Means of classic polling before and after the sleeps.
     classic: RequestCost,
     /// D2C of classic polling before and after the sleeps, ns, ascending.
-    classic_waits: Vec<f64>,
+    classic_d2c_ns: Vec<f64>,
 }
 
 /// CPU and time of one request in a stretch, ns.
@@ -56,51 +56,51 @@ struct RequestCost {
     cpu: f64,
     /// Busy CPU of the machine beyond that of the threads.
     other_cpu: f64,
-    wait: f64,
-    median: f64,
+    mean_d2c: f64,
+    p50_d2c: f64,
 }
 
 impl RequestCost {
     fn from_stretch(stretch: &Stretch) -> Self {
-        let (total, waits) = (&stretch.total, stretch.waits());
+        let (total, d2c_ns) = (&stretch.total, stretch.d2c_ns());
         let iops = total.rates.iops.unwrap_or(f64::NAN);
         let threads = total.threads.max(1) as f64;
         let cpus = total.rates.cpu_pct.unwrap_or(100.0) / 100.0 * threads;
-        let other = total.busy_cpus.map_or(0.0, |busy| (busy - cpus).max(0.0));
+        let other_cpus = total.busy_cpus.map_or(0.0, |busy| (busy - cpus).max(0.0));
         RequestCost {
             cpu: cpus / iops * 1e9,
-            other_cpu: other / iops * 1e9,
-            wait: mean(&waits),
-            median: median(&sorted(&waits)),
+            other_cpu: other_cpus / iops * 1e9,
+            mean_d2c: mean(&d2c_ns),
+            p50_d2c: median(&sorted(&d2c_ns)),
         }
     }
 
     fn between([a, b]: [RequestCost; 2]) -> Self {
         let middle = |value: fn(&RequestCost) -> f64| f64::midpoint(value(&a), value(&b));
         RequestCost {
-            cpu: middle(|l| l.cpu),
-            other_cpu: middle(|l| l.other_cpu),
-            wait: middle(|l| l.wait),
-            median: middle(|l| l.median),
+            cpu: middle(|c| c.cpu),
+            other_cpu: middle(|c| c.other_cpu),
+            mean_d2c: middle(|c| c.mean_d2c),
+            p50_d2c: middle(|c| c.p50_d2c),
         }
     }
 }
 
-/// Measures the points. `recorded` are the D2C of classic polling, ns.
+/// Measures the points. `classic_d2c` are the D2C under classic polling, ns.
 pub(crate) fn calibrate(
     rig: &mut Rig<'_>,
     spec: &TuneKernelSpec,
-    recorded: &[f64],
+    classic_d2c: &[f64],
 ) -> Result<Calibrated, Fault> {
-    let min_length = Nanos((median(&sorted(recorded)) * WANTED_REQUESTS) as u64);
+    let min_length = Nanos((median(&sorted(classic_d2c)) * WANTED_REQUESTS) as u64);
     let length = spec.calibrate.max(min_length);
     let mut stretch = |method: &Method| rig.stretch(method, SETTLE, length, (1, "calibrating"));
     let mut before = stretch(&Method::POLL)?;
     let mut points = Vec::new();
-    for asked in ladder(recorded) {
-        let slept = stretch(&Method::HybridKernel(KernelSleep::Fixed(asked)))?;
+    for asked_us in sleeps_us(classic_d2c) {
+        let slept = stretch(&Method::HybridKernel(KernelSleep::Fixed(asked_us)))?;
         let after = stretch(&Method::POLL)?;
-        points.push(KernelSleepPoint::new(asked, slept, [&before, &after]));
+        points.push(KernelSleepPoint::new(asked_us, slept, [&before, &after]));
         before = after;
     }
     Ok(Calibrated {
@@ -110,39 +110,39 @@ pub(crate) fn calibrate(
 }
 
 /// The sleeps in whole microseconds, ascending; the last one outlives nearly every request.
-fn ladder(recorded: &[f64]) -> Vec<u32> {
-    let waits = sorted(recorded);
-    let p10 = percentile(&waits, 0.1);
+fn sleeps_us(classic_d2c: &[f64]) -> Vec<u32> {
+    let d2c_ns = sorted(classic_d2c);
+    let p10 = percentile(&d2c_ns, 0.1);
     let shorter = SHORTER_SLEEPS.iter().map(|share| p10 * share);
-    let sleeps_ns = shorter.chain([percentile(&waits, 0.9) * OUTLIVING_SLEEP]);
+    let sleeps_ns = shorter.chain([percentile(&d2c_ns, 0.9) * OUTLIVING_SLEEP]);
     let whole_us = |ns| KernelSleep::whole_us(Nanos(ns as u64));
-    let mut ladder: Vec<u32> = sleeps_ns.map(whole_us).collect();
-    ladder.dedup();
-    ladder
+    let mut sleeps_us: Vec<u32> = sleeps_ns.map(whole_us).collect();
+    sleeps_us.dedup();
+    sleeps_us
 }
 
 impl KernelSleepPoint {
-    /// A sleep of `asked` us, with classic polling before and after it.
-    fn new(asked: u32, slept: Stretch, beside: [&Stretch; 2]) -> KernelSleepPoint {
+    /// A sleep of `asked_us`, with classic polling before and after it.
+    fn new(asked_us: u32, slept: Stretch, beside: [&Stretch; 2]) -> KernelSleepPoint {
         KernelSleepPoint {
-            asked: f64::from(asked) * 1e3,
+            asked_ns: f64::from(asked_us) * 1e3,
             cost: RequestCost::from_stretch(&slept),
             classic: RequestCost::between(beside.map(RequestCost::from_stretch)),
-            classic_waits: sorted(&beside.map(Stretch::waits).concat()),
+            classic_d2c_ns: sorted(&beside.map(Stretch::d2c_ns).concat()),
             slept,
         }
     }
 
-    /// The time in ns by which the device is slower than under classic polling, found from the miss
-    /// rate. `looks` are the times from the hand-over to the look, ns.
-    fn added_by_misses(&self, looks: &[f64]) -> f64 {
+    /// The time by which the device is slower than under classic polling, found from the miss rate.
+    /// `looks` are the times from the hand-over to the look, ns.
+    fn added_ns_by_misses(&self, looks: &[f64]) -> f64 {
         let miss_rate = |added: f64| {
-            let below = |look: &f64| self.classic_waits.partition_point(|w| w + added <= *look);
+            let below = |look: &f64| self.classic_d2c_ns.partition_point(|d| d + added <= *look);
             let complete: usize = looks.iter().map(below).sum();
-            complete as f64 / (looks.len() * self.classic_waits.len()) as f64
+            complete as f64 / (looks.len() * self.classic_d2c_ns.len()) as f64
         };
-        let longest = self.classic_waits.last().copied().unwrap_or(0.0);
-        let (mut low, mut high) = (-longest, self.asked + longest);
+        let longest = self.classic_d2c_ns.last().copied().unwrap_or(0.0);
+        let (mut low, mut high) = (-longest, self.asked_ns + longest);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
             let is_too_low = miss_rate(middle) > self.miss_rate();
@@ -155,24 +155,24 @@ impl KernelSleepPoint {
         self.slept.total.rates.miss_rate.unwrap_or(0.0)
     }
 
-    fn delay(&self) -> f64 {
-        let slept = self.slept.total.slept_ns.unwrap_or(self.asked);
-        (slept - self.asked).max(0.0)
+    fn delay_ns(&self) -> f64 {
+        let slept = self.slept.total.slept_ns.unwrap_or(self.asked_ns);
+        (slept - self.asked_ns).max(0.0)
     }
 
     /// D2C less the sleep asked, ns, in the order of completion.
     fn lateness(&self) -> Vec<f64> {
-        let waits = self.slept.waits().into_iter();
-        waits.map(|wait| wait - self.asked).collect()
+        let d2c_ns = self.slept.d2c_ns().into_iter();
+        d2c_ns.map(|d2c| d2c - self.asked_ns).collect()
     }
 
     fn summary(&self) -> KernelPoint {
         let lateness = sorted(&self.lateness());
         KernelPoint {
-            asked_ns: self.asked,
+            asked_ns: self.asked_ns,
             ios: self.slept.total.polled,
             miss_rate: self.miss_rate(),
-            delay_ns: self.delay(),
+            delay_ns: self.delay_ns(),
             late_p50_ns: percentile(&lateness, 0.5),
             late_p99_ns: percentile(&lateness, 0.99),
             cpu_ns: self.cost.cpu,
@@ -189,32 +189,33 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
     let late = lateness_shape(outliving);
     // The lateness less the probe's delay: the time from the hand-over to the begin of the sleep,
     // and the look itself. It does not depend on the sleep's length.
-    let overhead = mean(&outliving.lateness()) - outliving.delay();
+    let overhead = mean(&outliving.lateness()) - outliving.delay_ns();
+    // Under classic polling, the CPU less D2C is the cost of the work beside polling.
     let sleep_cpu_clear = |point: &KernelSleepPoint| {
         let (classic, slept) = (point.classic, point.cost);
-        let polled = (slept.wait - point.asked - point.delay() - overhead).max(0.0);
-        let cost = slept.cpu - (classic.cpu - classic.wait) - polled;
-        (point.asked, cost.max(0.0))
+        let polled = (slept.mean_d2c - point.asked_ns - point.delay_ns() - overhead).max(0.0);
+        let cost = slept.cpu - (classic.cpu - classic.mean_d2c) - polled;
+        (point.asked_ns, cost.max(0.0))
     };
     let classic = outliving.classic;
-    let sleep_cpu_hit = (outliving.cost.cpu - (classic.cpu - classic.wait)).max(0.0);
+    let sleep_cpu_hit = (outliving.cost.cpu - (classic.cpu - classic.mean_d2c)).max(0.0);
     let mean_of =
         |value: fn(&KernelSleepPoint) -> f64| mean(&points.iter().map(value).collect::<Vec<_>>());
-    let base = |point: &KernelSleepPoint| late.median + point.delay() - outliving.delay();
-    let bases = shorter.iter().map(|p| (p.asked, base(p)));
-    let bases = bases.chain([(outliving.asked, late.median)]).collect();
+    let base = |point: &KernelSleepPoint| late.median + point.delay_ns() - outliving.delay_ns();
+    let bases = shorter.iter().map(|p| (p.asked_ns, base(p)));
+    let bases = bases.chain([(outliving.asked_ns, late.median)]).collect();
     let wake_clear = wake_delay(&late, curve(bases));
     // The device may be faster or slower while the CPU sleeps, the more so the longer it does.
     let added = |point: &KernelSleepPoint| match point.miss_rate() {
-        rate if rate <= MAX_CLEAR_MISS_RATE => Some(point.cost.median - point.classic.median),
+        rate if rate <= MAX_CLEAR_MISS_RATE => Some(point.cost.p50_d2c - point.classic.p50_d2c),
         rate if rate <= MAX_PARTIAL_MISS_RATE => {
-            let look = |z: &f64| point.asked + wake_clear.delay_at(point.asked, *z);
+            let look = |z: &f64| point.asked_ns + wake_clear.delay_at(point.asked_ns, *z);
             let looks: Vec<f64> = wake_clear.z.iter().map(look).collect();
-            Some(point.added_by_misses(&looks))
+            Some(point.added_ns_by_misses(&looks))
         }
         _ => None,
     };
-    let added = shorter.iter().filter_map(|p| Some((p.asked, added(p)?)));
+    let added = shorter.iter().filter_map(|p| Some((p.asked_ns, added(p)?)));
     let added_latency_ns = curve(added.collect());
     let clear = shorter.iter().filter(is_clear);
     let clear_cpu: Vec<(f64, f64)> = clear.map(sleep_cpu_clear).collect();

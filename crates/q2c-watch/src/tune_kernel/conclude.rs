@@ -53,7 +53,7 @@ pub(super) fn method_figures(candidate: &KernelCandidate) -> KernelMethod {
     };
     let iops = |t: &KernelInterval| t.rates.iops.unwrap_or(f64::NAN);
     let per_core = |t: &KernelInterval| iops(t) / 1e3 / busy_cpus(t, cores);
-    let d2c = |q| over_trials(trials, |t| percentile(&sorted(&t.stretch.waits()), q));
+    let d2c = |q| over_trials(trials, |t| percentile(&sorted(&t.stretch.d2c_ns()), q));
     let rate = |value: fn(&Rates<Option<f64>>) -> Option<f64>| {
         interval_of_totals(&move |t: &KernelInterval| value(&t.rates).unwrap_or(f64::NAN))
     };
@@ -87,7 +87,7 @@ pub(super) fn method_figures(candidate: &KernelCandidate) -> KernelMethod {
     }
 }
 
-/// The figures simulated for each trial over the measured ones, or less them.
+/// Errors of the simulated figures: their ratios to the measured ones, or differences from them.
 fn prediction_errors(trials: &[KernelTrial]) -> Rates<Interval> {
     let errors = |error: fn(&Rates<f64>, &Rates<f64>) -> f64| {
         over_trials(trials, |trial| {

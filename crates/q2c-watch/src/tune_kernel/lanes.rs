@@ -6,17 +6,17 @@ use q2c_model::{Bytes, DevId, Interpretation, IoRecord, Layer, Nanos, OpFlags, S
 use q2c_policy::{Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Token};
 use q2c_sim::{LaneRecording, Recordings, TraceOptions};
 
-/// The polled reads and writes as lanes of depth 1, and how they were taken: one lane or more for
-/// each thread, device time from the hand-over to the driver to the completion. Threads poll in
-/// their think time, too, so it costs CPU. Without a request there is no lane.
+/// The polled reads and writes as lanes of depth 1, and how they were interpreted. Each thread has
+/// one lane or more; device time is from the hand-over to the driver to the completion. Threads
+/// poll in their think time, too, so it costs CPU. Without a request there is no lane.
 pub(crate) fn lanes(completions: &[Completion]) -> (Vec<LaneRecording>, Interpretation) {
     let is_polled = |done: &&Completion| kernel_class(done).is_some();
     let mut polled: Vec<&Completion> = completions.iter().filter(is_polled).collect();
     polled.sort_by_key(|done| issue_ns(done));
     let records: Vec<IoRecord> = polled.into_iter().map(record).collect();
-    let mut taken = Recordings::new(TraceOptions::default());
-    taken.take(&records);
-    let Ok((mut lanes, selection)) = taken.finish() else {
+    let mut recordings = Recordings::new(TraceOptions::default());
+    recordings.take(&records);
+    let Ok((mut lanes, selection)) = recordings.finish() else {
         return Default::default();
     };
     lanes.iter_mut().for_each(|lane| lane.gap_cpu = None);
@@ -33,7 +33,7 @@ fn record(done: &Completion) -> IoRecord {
     record
 }
 
-/// The lanes as a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
+/// The lanes with all requests of one class, as a rule that writes `io_poll_delay` sees them.
 pub(crate) fn in_one_class(lanes: &[LaneRecording]) -> Vec<LaneRecording> {
     let merge = |lane: &LaneRecording| {
         let mut merged = LaneRecording {
@@ -57,11 +57,11 @@ struct DaemonRule {
     rule: Box<dyn Lane>,
     /// The time between two looks.
     interval: Nanos,
-    /// Number of the last look, and the decision that stands since.
+    /// Number of the last look, and the decision in force since then.
     last_look: Option<(u64, Decision)>,
 }
 
-/// The handles of a rule, one per lane, as [`crate::steer::Daemon`] carries it out.
+/// A rule as [`crate::steer::Daemon`] carries it out: one handle per lane.
 pub(crate) fn daemon_lanes(policy: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let interval = look_interval(policy);
     let by_daemon = |rule| {

@@ -27,14 +27,14 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     /// D2C of each polled request in the order of completion, ns.
-    pub(crate) fn waits(&self) -> Vec<f64> {
+    pub(crate) fn d2c_ns(&self) -> Vec<f64> {
         let completions = self.completions.iter();
         completions.map(|done| done.latency.0 as f64).collect()
     }
 }
 
-/// A device whose polling is set, and watched from before the load begins until this is dropped.
-/// The setting is put back then.
+/// A device whose polling is set, and watched from before the load begins until this value is
+/// dropped, which puts the setting back.
 pub struct Rig<'a> {
     daemon: Daemon,
     watch: KernelWatch,
@@ -73,7 +73,8 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Polls by `method`, for `settle` uncounted and then for `length` in `intervals` equal parts.
+    /// Polls by `method`: for `settle` uncounted, then for `length` in `intervals` equal parts. The
+    /// message about a lacking load names the `activity`.
     pub(crate) fn stretch(
         &mut self,
         method: &Method,
@@ -82,7 +83,7 @@ impl<'a> Rig<'a> {
         (intervals, activity): (u64, &'static str),
     ) -> Result<Stretch, Fault> {
         self.set(method)?;
-        self.turn_until(monotonic_ns() + settle.0, &mut |_| ())?;
+        self.turn_until(monotonic_ns() + settle.0, &mut |_completion| ())?;
         self.watch.restart()?;
         let (mut completions, mut series) = (Vec::new(), Vec::new());
         let begun = monotonic_ns();
@@ -116,7 +117,7 @@ impl<'a> Rig<'a> {
         Ok(self.daemon.pulse()?.lost)
     }
 
-    /// Sets the method; one that is not the kernel's own becomes classic polling.
+    /// Sets the method; any but the kernel's own hybrid polling becomes classic polling.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
         self.daemon.source = match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {

@@ -64,8 +64,8 @@ struct ClassicTrial {
 struct KernelRecording {
     lanes: Vec<LaneRecording>,
     input: SweepInput,
-    waits: Vec<f64>,
-    /// Median of `waits`.
+    d2c_ns: Vec<f64>,
+    /// Median of `d2c_ns`.
     p50: Nanos,
 }
 
@@ -85,7 +85,7 @@ impl TuneKernel<'_> {
         let stretch = rig.stretch(&Method::POLL, SETTLE, spec.record, (1, "recording"))?;
         let recording = KernelRecording::from_stretch(&self.device.name, &stretch);
         on_phase("calibrating sleeps in the kernel");
-        let calibrated = calibrate(rig, spec, &recording.waits)?;
+        let calibrated = calibrate(rig, spec, &recording.d2c_ns)?;
         on_phase("simulating sleep rules");
         let (policies, not_followed) = kernel_rules(&spec.policies, recording.p50)?;
         let best = self.best_rule(&recording, &calibrated.cost, &policies)?;
@@ -155,7 +155,7 @@ impl TuneKernel<'_> {
             limits: self.spec.limits,
             follow: None,
         };
-        let result = study.run(&mut CellProgress::new(self.stop, &mut |_| ()))?;
+        let result = study.run(&mut CellProgress::new(self.stop, &mut |_progress| ()))?;
         let best = result.best.map(|best| best.policy.parse());
         Ok(best.map(|policy| policy.expect("a sweep names rules by their texts")))
     }
@@ -186,9 +186,9 @@ impl TuneKernel<'_> {
         methods.into_iter().map(candidate).collect()
     }
 
-    /// Trials in an order that changes, with classic polling before and after each: a device that
-    /// drifts does so for both. Returns the CPU of this process while it steered, percent of one
-    /// CPU.
+    /// Runs the trials in an order that changes, with classic polling before and after each trial:
+    /// a drift of the device is in all of them. Returns the CPU of this process while it steered,
+    /// percent of one CPU.
     fn verify(
         &self,
         rig: &mut Rig<'_>,
@@ -197,7 +197,7 @@ impl TuneKernel<'_> {
         on_phase: &mut dyn FnMut(&str),
     ) -> Result<f64, Fault> {
         let mut rng = Rng::new(self.spec.seed);
-        let (mut own_cpu_pct, mut steered) = (0.0, 0_u32);
+        let (mut pct_sum, mut steered_trials) = (0.0, 0_u32);
         let mut before = self.classic_trial(rig, cost, &mut candidates[0])?;
         for round in 0..self.spec.trials {
             on_phase(&format!("trial {} of {}", round + 1, self.spec.trials));
@@ -207,7 +207,8 @@ impl TuneKernel<'_> {
                 let method = candidates[n].method.clone();
                 let stretch = self.trial(rig, &method)?;
                 if matches!(method, Method::HybridKernel(KernelSleep::Steered(_))) {
-                    (own_cpu_pct, steered) = (own_cpu_pct + stretch.total.own_cpu_pct, steered + 1);
+                    pct_sum += stretch.total.own_cpu_pct;
+                    steered_trials += 1;
                 }
                 let after = self.classic_trial(rig, cost, &mut candidates[0])?;
                 let predictions = [&before, &after].map(|c| self.predict(&method, &c.lanes, cost));
@@ -219,7 +220,7 @@ impl TuneKernel<'_> {
                 before = after;
             }
         }
-        Ok(own_cpu_pct / f64::from(steered.max(1)))
+        Ok(pct_sum / f64::from(steered_trials.max(1)))
     }
 
     fn classic_trial(
@@ -241,8 +242,8 @@ impl TuneKernel<'_> {
 
     fn trial(&self, rig: &mut Rig<'_>, method: &Method) -> Result<Stretch, Fault> {
         let settle = simulated_rule(method).map_or(SETTLE, |policy| settle_time(&policy));
-        let intervals = (TRIAL_INTERVALS, "verifying");
-        rig.stretch(method, settle, self.spec.trial, intervals)
+        let phase = (TRIAL_INTERVALS, "verifying");
+        rig.stretch(method, settle, self.spec.trial, phase)
     }
 
     fn predict(
@@ -290,8 +291,8 @@ fn simulated_rule(method: &Method) -> Option<PolicySpec> {
 impl KernelRecording {
     fn from_stretch(disk: &str, stretch: &Stretch) -> Self {
         let (lanes, taken_as) = lanes(&stretch.completions);
-        let waits = stretch.waits();
-        let ascending = sorted(&waits);
+        let d2c_ns = stretch.d2c_ns();
+        let ascending = sorted(&d2c_ns);
         let completions = stretch.completions.iter();
         let sizes: BTreeSet<Bytes> = completions.map(|done| Bytes(done.bytes.into())).collect();
         KernelRecording {
@@ -306,7 +307,7 @@ impl KernelRecording {
             },
             p50: Nanos(percentile(&ascending, 0.5) as u64),
             lanes,
-            waits,
+            d2c_ns,
         }
     }
 }
@@ -337,7 +338,7 @@ pub struct TuneKernelSpec {
 /// Shortest window of a rule: the daemon looks every half window, at most once per ms.
 const MIN_WINDOW: Nanos = Nanos::from_millis(2);
 
-/// The rules among `named`, or the standard grid, that the kernel can follow; how many it cannot.
+/// The rules of `named` (or the standard grid) that the kernel can follow; the number of others.
 fn kernel_rules(named: &[PolicySpec], p50: Nanos) -> Result<(Vec<PolicySpec>, usize), Fault> {
     let mut policies = match named {
         [] => standard_grid(p50),
@@ -357,8 +358,8 @@ fn kernel_rules(named: &[PolicySpec], p50: Nanos) -> Result<(Vec<PolicySpec>, us
 }
 
 fn can_be_followed(policy: &PolicySpec) -> bool {
-    let short = |(name, ns): (&str, f64)| name == "period" && (ns as u64) < MIN_WINDOW.0;
-    Steering::new(policy).is_ok() && !policy.params().into_iter().any(short)
+    let is_short = |(name, ns): (&str, f64)| name == "period" && (ns as u64) < MIN_WINDOW.0;
+    Steering::new(policy).is_ok() && !policy.params().into_iter().any(is_short)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ const COMPACT_FROM: usize = 4_096;
 
 impl Guard {
     /// Takes the right to move tasks, which one guard has at a time. Masks that a killed owner left
-    /// are put back first, so that none of them is taken for somebody's wish.
+    /// are put back first, so that none of them is taken for a user's choice.
     pub fn hold_tasks(&mut self) -> Result<()> {
         sweep::restore_tasks(&self.roots, &self.dir)?;
         let name = task_affinity::lock_name();
@@ -30,7 +30,7 @@ impl Guard {
                 let old = cpu_list::show(old);
                 let mut change = self.change(ChangeKind::TaskAffinity, &folder, &old, &value);
                 change.started = Some(task.start_time);
-                self.apply(change, None)?;
+                self.announce(change, None)?;
             }
         }
         match task_affinity::allow(task, cpus) {
@@ -40,13 +40,13 @@ impl Guard {
                 Ok(false)
             }
             Err(e) => {
-                let what = format!("give CPUs {value} to");
-                Err(RestoreError::setting(what, &folder)(e))
+                let action = format!("give CPUs {value} to");
+                Err(RestoreError::setting(action, &folder)(e))
             }
         }
     }
 
-    /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
+    /// Gives a task its old CPUs back now. `None` for a task that this guard did not change.
     pub fn give_back(&mut self, task: TaskId) -> Result<Option<UndoOutcome>> {
         let Some(index) = self.index_of(task) else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Guard {
         if self.lines < COMPACT_FROM + 4 * self.applied.len() {
             return Ok(());
         }
-        let old = self.journal.take();
+        let old_journal = self.journal.take();
         self.lines = 0;
         for index in 0..self.applied.len() {
             let AppliedChange { change, values, .. } = &self.applied[index];
@@ -94,6 +94,6 @@ impl Guard {
                 self.log(&RestoreLine::Settled { seq, value })?;
             }
         }
-        old.map_or(Ok(()), Journal::remove)
+        old_journal.map_or(Ok(()), Journal::remove)
     }
 }

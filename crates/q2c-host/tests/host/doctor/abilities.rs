@@ -5,7 +5,7 @@ use q2c_host::doctor::{Ability, DoctorFacts, MachineAbilities, MakerAbility, run
 use q2c_result::doctor::{Ready, Use};
 use q2c_result::{Check, CheckVerdict, DoctorReport};
 
-/// What a root process sees on a machine on which every ability works.
+/// The files that root sees on a machine on which every ability works.
 const ABLE: &str = "
     proc/self/status = Uid: 0 0 0 0\\nCapEff: 000001ffffffffff
     proc/self/mountinfo = 22 1 0:20 / /sys rw,nosuid shared:1 - sysfs sysfs rw
@@ -97,11 +97,11 @@ fn every_check_has_a_use_and_stands_under_it() {
 
 #[test]
 fn a_recording_needs_bpf_or_tracefs() {
-    let without = || MachineAbilities {
+    let without_bpf = || MachineAbilities {
         bpf: lacks("failed to load a BPF program: forbidden"),
         ..able()
     };
-    let report = sorted_report(&machine(""), without());
+    let report = sorted_report(&machine(""), without_bpf());
     let (verdict, fix, check) = outcome(&report, "bpf");
     assert_eq!(verdict, Invalidates);
     assert_eq!(fix, None, "root has no better user");
@@ -109,24 +109,24 @@ fn a_recording_needs_bpf_or_tracefs() {
     assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
     let tree = machine("");
     std::fs::remove_dir(tree.path("sys/kernel/tracing/instances")).unwrap();
-    let report = sorted_report(&tree, without());
+    let report = sorted_report(&tree, without_bpf());
     assert_eq!(outcome(&report, "tracefs").0, Pass, "root mounts it");
     assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
     std::fs::remove_dir(tree.path("sys/kernel/tracing")).unwrap();
-    let report = sorted_report(&tree, without());
+    let report = sorted_report(&tree, without_bpf());
     assert_eq!(outcome(&report, "tracefs").0, Invalidates);
     assert_eq!(state(&report, Use::Capture).0, Ready::NotReady);
     let tree = machine(USER);
     std::fs::remove_dir(tree.path("sys/kernel/tracing/instances")).unwrap();
-    let report = sorted_report(&tree, without());
+    let report = sorted_report(&tree, without_bpf());
     let mount = "sudo mount -t tracefs none /sys/kernel/tracing";
     let (verdict, fix, _) = outcome(&report, "tracefs");
     assert_eq!((verdict, fix), (Invalidates, Some(mount)));
     let tree = machine(USER);
-    let report = sorted_report(&tree, without());
+    let report = sorted_report(&tree, without_bpf());
     assert_eq!(outcome(&report, "bpf").1, Some("sudo q2c doctor"));
     std::fs::remove_file(tree.path("sys/kernel/btf/vmlinux")).unwrap();
-    let report = sorted_report(&tree, without());
+    let report = sorted_report(&tree, without_bpf());
     let (verdict, fix, check) = outcome(&report, "btf");
     assert_eq!((verdict, fix), (Invalidates, None));
     assert!(check.means.contains("CONFIG_DEBUG_INFO_BTF"));
@@ -134,22 +134,22 @@ fn a_recording_needs_bpf_or_tracefs() {
 
 #[test]
 fn a_ram_device_is_made_by_the_module_or_by_ublk() {
-    let without = |module: bool| MachineAbilities {
+    let without_ublk = |module: bool| MachineAbilities {
         ublk: lacks("expected /dev/ublk-control, found none"),
         ramdisk_module: module.then_some(()).ok_or("no module".to_owned()),
         ..able()
     };
     let tree = machine("");
     std::fs::remove_file(tree.path("dev/ublk-control")).unwrap();
-    let report = sorted_report(&tree, without(true));
+    let report = sorted_report(&tree, without_ublk(true));
     assert_eq!(outcome(&report, "ublk").1, Some("modprobe ublk_drv"));
     assert_eq!(state(&report, Use::RamDevices).0, Ready::Limited);
-    let report = sorted_report(&tree, without(false));
+    let report = sorted_report(&tree, without_ublk(false));
     assert_eq!(state(&report, Use::RamDevices).0, Ready::NotReady);
     // Built without ublk: there is no module to load.
     tree.add("boot/config-6.13.0 = CONFIG_HZ=250");
     assert_eq!(
-        outcome(&sorted_report(&tree, without(true)), "ublk").1,
+        outcome(&sorted_report(&tree, without_ublk(true)), "ublk").1,
         None
     );
 }

@@ -15,7 +15,6 @@ fn spell_out(change: &str) -> String {
         .replace("NVME", NVME)
 }
 
-/// The good machine with a change.
 pub(crate) fn tree_with(lines: &str) -> SysProcTree {
     let tree = SysProcTree::new(GOOD);
     tree.add(lines);

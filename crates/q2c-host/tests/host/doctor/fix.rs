@@ -44,11 +44,11 @@ fn value(tree: &SysProcTree, path: &str) -> String {
 
 /// The check, the file's name, and both values of each change.
 fn shown(changes: &[SettingChange]) -> Vec<String> {
-    let one = |change: &SettingChange| {
+    let describe = |change: &SettingChange| {
         let file = change.file.rsplit('/').next().unwrap();
         format!("{} {file} {}>{}", change.check, change.old, change.new)
     };
-    changes.iter().map(one).collect()
+    changes.iter().map(describe).collect()
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn a_part_of_the_plan() {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         plan_fixes(&tree, Some(&target)).for_checks(&names)
     };
-    let part = only(&["nomerges", "poll-queues"]).unwrap();
-    assert_eq!(shown(&part.preview()), ["nomerges nomerges 0>2"]);
-    assert_eq!(part.left.len(), 1);
+    let chosen = only(&["nomerges", "poll-queues"]).unwrap();
+    assert_eq!(shown(&chosen.preview()), ["nomerges nomerges 0>2"]);
+    assert_eq!(chosen.left.len(), 1);
     assert_eq!(only(&["nomerges", "nothing"]).unwrap_err(), "nothing");
     assert_eq!(only(&[]).unwrap().preview().len(), 5);
 }
@@ -107,8 +107,8 @@ fn what_no_setting_mends_is_told_with_the_reason() {
     assert!(left.eq(wanted), "{:?}", plan.left);
 }
 
-/// With another scheduler the kernel has other numbers of requests, and forgets the settings of
-/// the scheduler.
+/// Does what the kernel does at a change of scheduler: it sets another number of requests, and
+/// resets or removes the scheduler's own setting.
 fn as_the_kernel_does(tree: &SysProcTree, requests: &str, expire: Option<&str>) {
     fs::write(tree.path(&format!("{QUEUE}/nr_requests")), requests).unwrap();
     let read_expire = tree.path(&format!("{QUEUE}/iosched/read_expire"));
@@ -148,7 +148,7 @@ fn journals(tree: &SysProcTree) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The journal of a guard that left its changes, as if its process had ended.
+/// Gives the journal's owner another start time, as if its process had ended.
 fn end_owner(tree: &SysProcTree) {
     let live = Owner::current(&Roots::live()).unwrap().start_time;
     let path = &journals(tree)[0];

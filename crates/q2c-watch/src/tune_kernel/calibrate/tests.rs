@@ -7,8 +7,8 @@ use q2c_sim::{Drive, Waiting, simulate};
 
 /// A fake machine with known times, ns: one thread, requests of 80 to 120 us in an order without
 /// pattern, 3 us of computing between them. A sleep begins 2 us after the hand-over, ends 5 to 6 us
-/// late, takes 1 us of CPU and makes the device 0.5 us slower. `rested` is what the device gains
-/// while the CPU sleeps: an emulated CPU that polls keeps a CPU of the host from it.
+/// late, takes 1 us of CPU and makes the device 0.5 us slower. `rested` is the time that the device
+/// gains by a sleep: an emulated CPU that polls keeps a CPU of the host from it.
 #[derive(Clone, Copy, Default)]
 struct SyntheticMachine {
     rested: f64,
@@ -100,7 +100,7 @@ impl SyntheticMachine {
 }
 
 fn recorded() -> Vec<f64> {
-    PLAIN.stretch(0.0).waits()
+    PLAIN.stretch(0.0).d2c_ns()
 }
 
 fn cost(machine: SyntheticMachine) -> CostModel {
@@ -109,14 +109,14 @@ fn cost(machine: SyntheticMachine) -> CostModel {
         let slept = machine.stretch(f64::from(us) * 1e3);
         KernelSleepPoint::new(us, slept, [&classic, &classic])
     };
-    let points: Vec<KernelSleepPoint> = ladder(&recorded()).into_iter().map(point).collect();
+    let points: Vec<KernelSleepPoint> = sleeps_us(&recorded()).into_iter().map(point).collect();
     fit(&points)
 }
 
 #[test]
 fn the_ladder_is_below_and_above_the_latencies() {
     // p10 is 84 us and p90 116 us.
-    assert_eq!(ladder(&recorded()), [25, 50, 67, 76, 84, 145]);
+    assert_eq!(sleeps_us(&recorded()), [25, 50, 67, 76, 84, 145]);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn the_costs_are_those_of_the_machine() {
     near("most", most, BEFORE_SLEEP + 6_009.0, 60.0);
 }
 
-/// The simulator predicts the machine for sleeps that never, sometimes and always miss.
+/// Checks that the simulator predicts the machine for sleeps that never, sometimes and always miss.
 fn predicts(machine: SyntheticMachine, sleeps: &[u32], max_error: f64) {
     let (lanes, _) = lanes(&machine.stretch(0.0).completions);
     let cost = cost(machine);
