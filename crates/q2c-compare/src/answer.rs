@@ -105,7 +105,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Op
         let finding = format!("a trial {reason}");
         Warning::new("trial-failed", finding, "it is not among the figures", "")
     };
-    let mut warnings: Vec<Warning> = busy_at_rest(&start.command).into_iter().collect();
+    let mut warnings: Vec<Warning> = busy_warning(&start.command).into_iter().collect();
     warnings.extend(site.facts.iter().filter_map(never_written));
     warnings.extend(trial_warnings(facts, &shown));
     warnings.extend(failures.iter().map(failure_warning));
@@ -128,7 +128,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Op
     })
 }
 
-pub(super) fn busy_at_rest(command: &Begin) -> Option<Warning> {
+pub(super) fn busy_warning(command: &Begin) -> Option<Warning> {
     const MEANS: &str =
         "latencies are disturbed, and the replayer may be late where it waits for a CPU";
     cpu_time::busy_before(command.busy_cpus?, "replayed", MEANS)
@@ -136,7 +136,7 @@ pub(super) fn busy_at_rest(command: &Begin) -> Option<Warning> {
 
 pub(super) fn trial_warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let changes = trial.changed.iter();
-    let changes = changes.filter_map(|(change, count)| less_work(*change, *count));
+    let changes = changes.filter_map(|(change, count)| less_work_warning(*change, *count));
     let excess = trial.q2c_excess.max(0).unsigned_abs();
     // The `#` in a finding stands for the count.
     let counted = [
@@ -150,7 +150,7 @@ pub(super) fn trial_warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Wa
     let counted = counted.map(|(count, [id, finding, means, todo])| {
         Warning::new(id, finding.replace('#', &count.to_string()), means, todo)
     });
-    changes.chain(counted).chain(capture_lost(trial)).collect()
+    changes.chain(counted).chain(lost_warning(trial)).collect()
 }
 
 const WITHOUT_TIME: [&str; 4] = [
@@ -184,20 +184,20 @@ const NOT_BY_REQUEST: [&str; 4] = [
     "compare sums of U2C, or name whole devices of which requests are one I/O each",
 ];
 
-fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
+fn lost_warning(trial: &ReplayTrial) -> Option<Warning> {
     let (lost, ios) = (trial.q2c_lost, trial.q2c_ios);
-    let are = if lost == 1 { "I/O is" } else { "I/Os are" };
+    let subject = if lost == 1 { "I/O is" } else { "I/Os are" };
     let todo = match trial.q2c_source {
         Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
         _ => format!("with --capture {TAKE_TRACEFS}, or go by the sum of U2C, which has all"),
     };
-    let finding = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
+    let finding = format!("{lost} {subject} missing from the sum of Q2C, which has {ios}");
     let means = "the sum is too low by these";
     (lost > 0).then(|| Warning::new("capture-lost", finding, means, &todo))
 }
 
-/// Returns `None` for a change with which the device does as much work as the trace asks for.
-fn less_work(change: Change, count: u64) -> Option<Warning> {
+/// The warning of a change that gives the device less work than the trace asks for, else `None`.
+fn less_work_warning(change: Change, count: u64) -> Option<Warning> {
     let (id, todo) = match change {
         Change::WriteRead | Change::WriteLeftOut => {
             let todo =

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Time between two readings of the recorder's buffers: 2 ms.
 const PACE: Pace = Pace::every(Duration::from_millis(2));
 
-/// Whether a run captures the block layer.
+/// The decision of a run whether to capture the block layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capture {
     /// The run captures it by these means; `None` takes the first means that this machine has.
@@ -50,8 +50,8 @@ fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
     if site.disks.is_empty() {
         return Some(NotCaptured::NoDisk(site.name.clone()));
     }
-    let tried = Recorder::attach(roots, &site.disks, &own_process_filter(), None);
-    let error = tried.err()?;
+    let attached = Recorder::attach(roots, &site.disks, &own_process_filter(), None);
+    let error = attached.err()?;
     Some(NotCaptured::Refused(format!("failed to {error}")))
 }
 
@@ -62,7 +62,7 @@ fn own_process_filter() -> CaptureFilter {
     }
 }
 
-/// The figures of a finished capture. An I/O is what was queued, with all its parts.
+/// The figures of a finished capture. An I/O counts once, with all parts that it was split into.
 #[derive(Default)]
 pub(crate) struct CaptureFigures {
     /// The means of the capture; `None` before the recorder is attached.
@@ -84,7 +84,7 @@ pub(crate) struct CaptureFigures {
 /// Adds up the I/Os of a capture.
 #[derive(Default)]
 struct CaptureSum {
-    captured: CaptureFigures,
+    figures: CaptureFigures,
     joiner: SplitJoiner,
 }
 
@@ -98,15 +98,15 @@ impl CaptureFigures {
 
 impl CaptureSum {
     fn finish(mut self) -> CaptureFigures {
-        self.captured.parts = self.joiner.parts();
-        self.joiner.finish(&mut |io| self.captured.add(io));
-        self.captured
+        self.figures.parts = self.joiner.parts();
+        self.joiner.finish(&mut |io| self.figures.add(io));
+        self.figures
     }
 }
 
 impl Gatherer for CaptureSum {
     fn take(&mut self, io: RecordedIo) {
-        self.joiner.push(&io, &mut |whole| self.captured.add(whole));
+        self.joiner.push(&io, &mut |whole| self.figures.add(whole));
     }
 }
 

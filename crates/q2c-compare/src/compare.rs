@@ -1,7 +1,7 @@
 //! Compares devices by the trials of a replay: which one serves the trace better, by which metric,
 //! and whether the trials can tell.
 
-use super::answer::{RunStart, busy_at_rest, trial_warnings};
+use super::answer::{RunStart, busy_warning, trial_warnings};
 use super::trial::median_trial;
 use super::verdict::{different_work, reads_only, verdict};
 use super::{ReplaySite, ReplayTrials, Variant};
@@ -41,7 +41,7 @@ pub fn compare(
     let comparisons = variants.iter().map(|v| comparison(v, run, not_captured));
     let comparisons: Vec<Comparison> = comparisons.collect();
     let start = variants.first().map(|compared| &compared.start);
-    let busy = start.and_then(|start| busy_at_rest(&start.command));
+    let busy = start.and_then(|start| busy_warning(&start.command));
     let mut warnings: Vec<Warning> = busy.into_iter().collect();
     let sites = variants.iter().take(1).flat_map(|one| &one.variant.sites);
     warnings.extend(sites.flat_map(|site| &site.facts).filter_map(never_written));
@@ -143,7 +143,7 @@ fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
     let Some((base, others)) = first.devices.split_first() else {
         return Vec::new();
     };
-    let count = |(n, run): (usize, &DeviceRun)| {
+    let overall_of = |(n, run): (usize, &DeviceRun)| {
         let mut overall = Overall {
             device: run.target.path.clone(),
             with: base.target.path.clone(),
@@ -162,7 +162,7 @@ fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
         }
         overall
     };
-    others.iter().enumerate().map(count).collect()
+    others.iter().enumerate().map(overall_of).collect()
 }
 
 /// How the sum of device number `n` compares with the first device's; `None` without an answer.
@@ -172,8 +172,8 @@ fn sum_order(comparison: &Comparison, n: usize) -> Option<Ordering> {
     let by_sum = comparison.separations.get(2 * (n - 1))?;
     let ratio = by_sum.ratio?.ratio;
     let same_work = different_work(run, first).is_none();
-    let sure = by_sum.separates.then(|| ratio.total_cmp(&1.0));
-    same_work.then_some(sure.unwrap_or(Ordering::Equal))
+    let order = by_sum.separates.then(|| ratio.total_cmp(&1.0));
+    same_work.then_some(order.unwrap_or(Ordering::Equal))
 }
 
 fn device_run(variant: &Variant<'_>, site: &ReplaySite, run: &ReplayTrials) -> DeviceRun {
@@ -230,10 +230,10 @@ fn separations(runs: &[DeviceRun], sum: CompareMetric, seed: u64) -> Vec<Separat
     for run in others {
         for metric in [sum, CompareMetric::CompletionTime] {
             let (a, b) = (metric_values(run, metric), metric_values(first, metric));
-            let enough = a.len() > 1 && b.len() > 1;
-            let ratio = ratio_of_medians(&a, &b, seed).filter(|_| enough);
-            let sure = |r: Ratio| r.low > 1.0 + EQUAL_SHARE || r.high < 1.0 - EQUAL_SHARE;
-            let separates = ratio.is_some_and(sure) && different_work(run, first).is_none();
+            let enough_trials = a.len() > 1 && b.len() > 1;
+            let ratio = ratio_of_medians(&a, &b, seed).filter(|_| enough_trials);
+            let differs = |r: Ratio| r.low > 1.0 + EQUAL_SHARE || r.high < 1.0 - EQUAL_SHARE;
+            let separates = ratio.is_some_and(differs) && different_work(run, first).is_none();
             separations.push(Separation {
                 device: run.target.path.clone(),
                 with: first.target.path.clone(),

@@ -11,21 +11,21 @@ const TRIAL_OVERHEAD_S: f64 = 0.03;
 impl Variant<'_> {
     /// Expected length of a trial, seconds, on a device as fast as the recorded one.
     pub(crate) fn expected_s(&self) -> f64 {
-        let whole = self.facts.time_to_last_end().as_secs_f64();
-        let replayed = match self.plan.mode {
-            Mode::Timed { speed } => whole / speed,
+        let trace_s = self.facts.time_to_last_end().as_secs_f64();
+        let replayed_s = match self.plan.mode {
+            Mode::Timed { speed } => trace_s / speed,
             Mode::Outstanding {
                 idle: Idle::Squeeze,
                 ..
-            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
-            _ => whole,
+            } => trace_s * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
+            _ => trace_s,
         };
-        replayed + TRIAL_OVERHEAD_S
+        replayed_s + TRIAL_OVERHEAD_S
     }
 }
 
 impl ReplayRun<'_> {
-    /// What makes a run longer than the sum of its trials, in sentences: repeated trials, slower
+    /// Reasons why a run may be longer than the sum of its trials, in sentences: repeats, slower
     /// devices, and targets that are written before each trial.
     pub fn possible_delays(&self) -> Vec<String> {
         let trials_s = |variant: &Variant<'_>| variant.expected_s() * variant.sites.len() as f64;

@@ -66,7 +66,7 @@ pub struct ReplaySite {
 pub struct Variant<'a> {
     /// Unique name among the variants; empty when there is one.
     pub name: String,
-    /// The plan; each trial replaces its targets and its seed by the site's and its own.
+    /// The plan; each trial replaces the targets by those of its site, and the seed by its own.
     pub plan: q2c_replay::ReplayPlan,
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
@@ -94,7 +94,7 @@ pub struct ReplayRun<'a> {
     pub all_trials: bool,
     /// Largest number of repeats of a trial in which the replayer was late by its own fault.
     pub repeats: u32,
-    /// Keys of cells that stayed late through all repeats and get no more; empty at first.
+    /// Keys of cells that stayed late through all repeats and get no more repeats; empty at first.
     pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
@@ -150,8 +150,7 @@ impl ReplayTrials {
     /// The trials of a cell as they ran, including the stopped one, and the reasons of failed ones.
     pub fn cell_outcomes(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let (mut trials, mut failures) = (Vec::new(), Vec::new());
-        let runs = self.summary.cells.iter();
-        for runs in runs.filter(|runs| runs.plan.cell == cell) {
+        for runs in self.summary.cells.iter().filter(|c| c.plan.cell == cell) {
             trials.extend(runs.outcomes().cloned());
             failures.extend(runs.failures().map(str::to_owned));
         }
@@ -190,12 +189,12 @@ impl ReplayRun<'_> {
     }
 
     /// Runs one trial of the first variant on its first site, without a run folder. After a stop or
-    /// a failed request, the returned trial is not whole.
+    /// a failed request, `whole` of the returned trial is false.
     ///
     /// # Errors
     /// Returns an error if the replay could not be run, or if there is no site.
     pub(crate) fn run_one_trial(&self) -> Result<ReplayTrial, CellError> {
-        let (variant, site) = sites_of(self.variants).next().ok_or_else(unplanned)?;
+        let (variant, site) = sites_of(self.variants).next().ok_or_else(unplanned_cell)?;
         self.trial(variant, site, variant.plan.seed)
     }
 
@@ -214,7 +213,7 @@ impl ReplayRun<'_> {
             let written = precondition.run(&site.targets, self.stop);
             written.map_err(|e| self.cell_error(e))?;
         }
-        let captured = match self.capture {
+        let running = match self.capture {
             Some(by) if !site.disks.is_empty() => {
                 let capture = capture::ReplayCapture::start(&self.roots, &site.disks, by, &plan);
                 Some(capture.map_err(|e| CellError::Cell(format!("failed to {e}")))?)
@@ -222,7 +221,7 @@ impl ReplayRun<'_> {
             _ => None,
         };
         let outcome = self.replay(variant, &plan)?;
-        let captured = captured.map(capture::ReplayCapture::finish).transpose();
+        let captured = running.map(capture::ReplayCapture::finish).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(Ordering::Relaxed);
         let inputs = trial::TrialInputs {
@@ -267,7 +266,7 @@ impl ReplayRun<'_> {
         Ok(outcome)
     }
 
-    /// Makes an error that ends the whole cell, as its next trial would fail too. Keeps the first.
+    /// Makes an error that ends the whole cell: its next trial would fail too. Keeps the first one.
     fn cell_error(&self, error: impl Into<Fault>) -> CellError {
         let fault = error.into();
         let reason = format!("failed to {fault}");
@@ -284,17 +283,17 @@ fn sites_of<'v>(
     variants.iter().flat_map(sites)
 }
 
-fn unplanned() -> CellError {
+fn unplanned_cell() -> CellError {
     CellError::Cell("it is not in the plan".to_owned())
 }
 
 /// Says why a trial is repeated: its own lateness, while other work kept `busy_cpus` busy.
 fn repeat_note(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
-    let whose = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
+    let cause = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
         format!("({cpus:.2} CPUs were busy with other work before the run)")
     });
     format!(
-        "repeated: the replayer was late {whose}: {} at the 99th percentile, where --max-lateness allows {allowed}",
+        "repeated: the replayer was late {cause}: {} at the 99th percentile, where --max-lateness allows {allowed}",
         Nanos(late_ns as u64)
     )
 }
@@ -336,11 +335,12 @@ impl Plan for ReplayRun<'_> {
     ) -> Result<ReplayTrial, CellError> {
         let mut pairs = sites_of(self.variants);
         let pair = pairs.find(|(variant, site)| variant.key(site) == plan.cell);
-        let (variant, site) = pair.ok_or_else(unplanned)?;
+        let (variant, site) = pair.ok_or_else(unplanned_cell)?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);
-        for _ in 0..if stays_late { 0 } else { self.repeats } {
+        let repeats = if stays_late { 0 } else { self.repeats };
+        for _ in 0..repeats {
             let late_ns = trial::sole_lateness_ns(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else { break };
             let note = repeat_note(late_ns, self.max_lateness, self.busy_cpus);

@@ -25,7 +25,7 @@ pub struct OpenSite {
     pub site: ReplaySite,
     /// The disks under the targets, whose interrupts decide on the CPUs of the submitting threads.
     pub(crate) target_disks: Vec<TargetDisk>,
-    /// A text that tells the targets from other ones with the same names.
+    /// A text that distinguishes the targets from others with the same names.
     pub(crate) id: String,
     /// Block devices, held open so that nobody else can write them until the replay is over.
     pub held_open: Vec<File>,
@@ -49,14 +49,14 @@ impl OpenSite {
         facts: &ReplayFacts,
         namesakes: usize,
     ) -> Result<Self, Fault> {
-        let mut open = OpenSite::default();
+        let mut open_site = OpenSite::default();
         let devices = (0..facts.devices.len()).collect();
-        open.add(roots, request, target, devices, facts)?;
-        open.site.name = match namesakes {
+        open_site.add(roots, request, target, devices, facts)?;
+        open_site.site.name = match namesakes {
             0 => target.to_owned(),
             n => format!("{target} ({})", n + 1),
         };
-        Ok(open)
+        Ok(open_site)
     }
 
     /// Puts each device of `maps` on its target. Devices with the same target share it, and devices
@@ -72,12 +72,12 @@ impl OpenSite {
         facts: &ReplayFacts,
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
-        let mut open = OpenSite::default();
-        open.site.name = targets.keys().join(", ");
+        let mut open_site = OpenSite::default();
+        open_site.site.name = targets.keys().join(", ");
         for (target, devices) in targets {
-            open.add(roots, request, target, devices, facts)?;
+            open_site.add(roots, request, target, devices, facts)?;
         }
-        Ok(open)
+        Ok(open_site)
     }
 
     /// This site with one target, for another trace; `self` keeps the block devices open for both.
@@ -122,13 +122,13 @@ impl OpenSite {
             let medium = Medium::File(Arc::new(opened.file));
             (medium, opened.alignment.offset, opened.facts)
         } else {
-            // Each target has simulated devices of its own, even if another one has the same name.
-            let made = SimDevices::new(q2c_study::service_times);
+            // Each target has its own simulated devices, even if another target has the same name.
+            let own = SimDevices::new(q2c_study::service_times);
             let mut info = simulated(target);
-            info.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
+            info.service_times = own.recorded_facts(&engine).or_exit(Exit::Input)?;
             info.size = info.size.max(span(facts, SECTOR));
             self.id += target;
-            (made.medium(&engine).or_exit(Exit::Input)?, SECTOR, info)
+            (own.medium(&engine).or_exit(Exit::Input)?, SECTOR, info)
         };
         self.site.targets.push(q2c_replay::ReplayTarget {
             medium,
@@ -149,9 +149,9 @@ fn devices_by_target<'a>(
 ) -> Result<IndexMap<&'a str, Vec<usize>>, Fault> {
     let mut targets: IndexMap<&str, Vec<usize>> = IndexMap::new();
     for DeviceMap { device, target } in maps {
-        let mut devices = facts.devices.iter().map(|known| known.dev);
+        let mut devices = facts.devices.iter().map(|device| device.dev);
         let Some(index) = devices.position(|dev| dev == *device) else {
-            let known = facts.devices.iter().map(|known| known.dev).join(", ");
+            let known = facts.devices.iter().map(|device| device.dev).join(", ");
             return Err(Fault::usage(format_args!(
                 "map {device}: the trace's devices are {known}; name one of them"
             )));
@@ -172,15 +172,15 @@ fn open_target(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<O
             "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
         )));
     }
-    let leave = WriteLeave::for_paths(&request.allow_write)?;
-    let wanted = TargetRequirements {
+    let permission = WriteLeave::for_paths(&request.allow_write)?;
+    let requirements = TargetRequirements {
         path: Path::new(target).to_owned(),
         write,
         block: BLOCK,
         smallest_block: BLOCK,
         blocks: 1,
     };
-    let opened = open(roots, &wanted, &leave)?;
+    let opened = open(roots, &requirements, &permission)?;
     if opened.facts.kind == TargetKind::NvmeGeneric {
         let problem = "it takes NVMe commands alone; name the namespace's block device";
         let text = format!("replay on {target}: {problem}");

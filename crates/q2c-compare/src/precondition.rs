@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How a target is written before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// This number of sequential passes, with writes of 128 KiB and 32 in flight, without a rest.
+    /// This many sequential passes of 128 KiB writes, 32 in flight; a shorter end is not written.
     Sequential(u32),
     /// One sequential pass, then random writes of 4 KiB that add up to the size of the target.
     Random,
@@ -102,12 +102,12 @@ fn write(
         }),
     };
     let mut engine = target.engine.open_in(&target.medium, memory, 1)?;
-    let mut free: Vec<u16> = (0..IN_FLIGHT).collect();
+    let mut free_slots: Vec<u16> = (0..IN_FLIGHT).collect();
     for nth in 0..count {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let slot = free
+        let slot = free_slots
             .pop()
             .map_or_else(|| await_write(engine.as_mut(), length), Ok)?;
         engine.submit(&[Request {
@@ -117,7 +117,7 @@ fn write(
             slot,
         }])?;
     }
-    for _ in free.len()..usize::from(IN_FLIGHT) {
+    for _ in free_slots.len()..usize::from(IN_FLIGHT) {
         await_write(engine.as_mut(), length)?;
     }
     Ok(())

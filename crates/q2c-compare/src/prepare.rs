@@ -13,7 +13,7 @@ use q2c_result::replay::ReplayJob;
 use q2c_result::{Target, TargetKind};
 use q2c_run::Identity;
 
-/// The largest request, bytes, which bounds the memory. Longer ones are shortened and counted.
+/// The largest request, bytes, which bounds the memory. Longer requests are shortened and counted.
 const MAX_BYTES: u64 = 16 << 20;
 /// Bytes of a thread's buffers for each direction; `MIN_BUFFERS` and `MAX_BUFFERS` bound their
 /// number.
@@ -30,12 +30,12 @@ pub struct PreparedReplay {
     pub plan: ReplayPlan,
     /// The job as the result describes it.
     pub job: ReplayJob,
-    /// Tells the targets from other ones with the same names.
+    /// Distinguishes the targets from others with the same names.
     pub identity: Identity,
 }
 
 impl PreparedReplay {
-    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards. Each
+    /// Chooses the CPUs of the submitting threads, and how writes and discards are treated. Each
     /// site gets `trials` trials; `facts` are those of the trace.
     pub fn new(
         roots: &Roots,
@@ -50,8 +50,8 @@ impl PreparedReplay {
         let named = request.cpus.as_deref().filter(|cpus| !cpus.is_empty());
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let writes = writes(request, sites);
-        let identity = sites.iter().fold(Identity::default(), |known, open| {
-            known.with(&open.site.name, &open.id)
+        let identity = sites.iter().fold(Identity::default(), |identity, open| {
+            identity.with(&open.site.name, &open.id)
         });
         Ok(PreparedReplay {
             job: job(request, sites, writes, &cpus.cpus, trials),
@@ -67,7 +67,7 @@ pub struct PreparedVariant<'a> {
     pub variant: Variant<'a>,
     /// The job as the result describes it.
     pub job: ReplayJob,
-    /// Tells the targets from other ones with the same names.
+    /// Distinguishes the targets from others with the same names.
     pub identity: Identity,
 }
 
@@ -77,28 +77,28 @@ impl<'a> PreparedVariant<'a> {
         name: String,
         trace: &'a TraceSource,
         request: &ReplayRequest,
-        opens: &[OpenSite],
+        open_sites: &[OpenSite],
         trials: u32,
     ) -> Result<Self, Fault> {
         let facts = &trace.facts;
-        let mut sites: Vec<OpenSite> = opens.iter().map(|open| open.for_trace(facts)).collect();
+        let mut sites: Vec<OpenSite> = open_sites.iter().map(|s| s.for_trace(facts)).collect();
         align_alike(&mut sites, facts);
-        let ready = PreparedReplay::new(&Roots::live(), request, facts, &sites, trials)?;
+        let prepared = PreparedReplay::new(&Roots::live(), request, facts, &sites, trials)?;
         let variant = Variant {
             name,
-            plan: ready.plan,
+            plan: prepared.plan,
             facts,
             sites: sites.into_iter().map(|open| open.site).collect(),
         };
         Ok(PreparedVariant {
             variant,
-            job: ready.job,
-            identity: ready.identity,
+            job: prepared.job,
+            identity: prepared.identity,
         })
     }
 }
 
-/// The treatment of writes: as asked; else they are written if all targets permit it; else read.
+/// The treatment of writes: the requested one, else writing if all targets permit it, else reading.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let may_write = |target: &Target| {
         target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
@@ -174,7 +174,7 @@ fn job(
         compressible_pct: request.compress,
         on_error: request.on_error,
         max_lateness: request.max_lateness,
-        precondition: request.precondition.map(|written| written.to_string()),
+        precondition: request.precondition.map(|passes| passes.to_string()),
         trials,
         seed: request.seed,
         process: request.selection.process.as_ref().map(ToString::to_string),

@@ -25,7 +25,7 @@ pub struct Profiler<'a> {
     pub request: &'a ReplayRequest,
     /// The device that the replays run on.
     pub first: &'a OpenSite,
-    /// Memory for the rows of the recording; the rest is held in `temporary`.
+    /// Memory for the rows of the recording; further rows are held in `temporary`.
     pub memory: Bytes,
     /// Folder for the recording, which is removed with its trace.
     pub temporary: &'a Path,
@@ -75,8 +75,8 @@ impl Profiler<'_> {
             ..self.request.clone()
         };
         let sites = std::slice::from_ref(&site);
-        let ready = PreparedVariant::new(String::new(), source, &request, sites, 1)?;
-        let variants = [ready.variant];
+        let prepared = PreparedVariant::new(String::new(), source, &request, sites, 1)?;
+        let variants = [prepared.variant];
         let (mut trace, mut trial) = self.record(source, &variants)?;
         for _ in 0..MAX_REPEATS {
             if !trial.valid {

@@ -13,7 +13,7 @@ use q2c_replay::ReplaySelection;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Whether the block layer is captured during a replay, to sum up Q2C.
+/// The wish to capture the block layer during a replay, to sum up Q2C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureWish {
     /// Nothing is captured.
@@ -107,7 +107,7 @@ pub struct ReplayRequest {
     /// The rule that decides when a request goes.
     #[arg(skip = Mode::Timed { speed: 1.0 })]
     pub mode: Mode,
-    /// Whether the block layer is captured.
+    /// The wish to capture the block layer.
     #[arg(skip)]
     pub wish: CaptureWish,
     /// The requests of the trace that are replayed.
@@ -121,7 +121,7 @@ pub struct ReplayRequest {
     pub seed: u64,
 }
 
-/// The modes, as they are named by `--mode`. Other options hold the rest of a [`Mode`].
+/// The modes, as they are named by `--mode`. Other options hold the fields of a [`Mode`].
 ///
 /// [`Mode`]: q2c_model::replay::Mode
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -162,8 +162,7 @@ fn percent(text: &str) -> Result<u8, &'static str> {
 }
 
 fn cpus(text: &str) -> Result<List<CpuId>, String> {
-    let cpus = parse_cpus(text)?;
-    Ok(cpus.into_iter().map(CpuId).collect())
+    Ok(parse_cpus(text)?.into_iter().map(CpuId).collect())
 }
 
 impl ReplayRequest {
@@ -200,9 +199,9 @@ impl ReplayRequest {
 
     /// Discards as asked for, else as `writes` are treated; skipped if the engine has none.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
-        let has = self.engine.as_ref().is_none_or(EngineSpec::has_discards);
+        let has_discards = self.engine.as_ref().is_none_or(EngineSpec::has_discards);
         match self.discards {
-            _ if !has => Discards::Skip,
+            _ if !has_discards => Discards::Skip,
             Some(asked) => asked,
             None if writes == Writes::Allow => Discards::Allow,
             None => Discards::Skip,

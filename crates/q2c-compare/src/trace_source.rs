@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Requests read per second, rather too low than too high, to estimate how long a reading takes.
 const REQUESTS_PER_S: f64 = 2e6;
-/// The expected length of a reading, seconds, from which it is announced.
+/// A reading that is expected to take longer than this, seconds, is announced.
 const MIN_ANNOUNCED_S: f64 = 5.0;
 
 /// An open trace and its facts.
@@ -98,12 +98,12 @@ impl TraceSource {
     /// Fails if the trace lacks facts that the mode, or the division among threads, needs.
     pub fn fits(&self, request: &ReplayRequest) -> Result<(), ReplayError> {
         check(&request.mode, &self.facts)?;
-        let lacks = match request.share {
+        let missing_key = match request.share {
             ShareBy::Cpu if self.facts.with_cpu == 0 => Some("CPU"),
             ShareBy::Hctx if self.facts.with_hctx == 0 => Some("hardware queue"),
             _ => None,
         };
-        lacks.map_or(Ok(()), |key| Err(ReplayError::NoKey(key)))
+        missing_key.map_or(Ok(()), |key| Err(ReplayError::NoKey(key)))
     }
 
     /// Opens the recording of this trace's replay as a source, which removes the file when dropped.
@@ -153,10 +153,10 @@ fn facts(
     Ok(facts)
 }
 
-/// The fault of a trace, or of a part of it, in which no request has a time.
-fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
+/// The fault of a trace, or of a range of its time, in which no request has a time.
+fn empty(path: &Path, range: Option<(Nanos, Nanos)>) -> Fault {
     let path = path.display();
-    let (within, instead) = match part {
+    let (within, instead) = match range {
         Some((from, to)) => (
             format!(" between {from} and {to}"),
             "give another --part, in times from the trace's first request",

@@ -31,7 +31,7 @@ pub(crate) fn trial(
 ) -> ReplayTrial {
     let completion_s = seconds(outcome.counts.end_ns.into());
     let own_lateness = lateness(&outcome.counts.own_lateness_ns);
-    let invalid = invalid(run, outcome, &own_lateness, captured.as_ref(), stopped);
+    let invalid = flaws(run, outcome, &own_lateness, captured.as_ref(), stopped);
     let timed = matches!(run.plan.mode, Mode::Timed { .. });
     let counts = &outcome.counts;
     let is_captured = captured.is_some();
@@ -87,15 +87,16 @@ fn share(part: f64, whole: f64) -> f64 {
 fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let (limit, counts) = (run.max_lateness.0 as f64, &outcome.counts);
     // Requests were late because submissions took long, not by the replayer's own fault.
-    let slow = counts.lateness_ns.percentile(0.99) > limit
+    let slow_calls = counts.lateness_ns.percentile(0.99) > limit
         && counts.own_lateness_ns.percentile(0.99) <= limit;
-    let held = counts.held_up > 0 || counts.capped > 0 || counts.blocked > 0 || slow;
+    let was_held_up = counts.held_up > 0 || counts.capped > 0 || counts.blocked > 0 || slow_calls;
     let Mode::Timed { speed } = run.plan.mode else {
-        return held;
+        return was_held_up;
     };
-    let length = run.facts.length().as_secs_f64() / speed;
-    let behind = seconds(outcome.counts.end_ns.into()) - length;
-    held || outcome.complete && behind > MIN_DELAY_S && behind > MIN_DELAY_SHARE * length
+    let length_s = run.facts.length().as_secs_f64() / speed;
+    let delay_s = seconds(outcome.counts.end_ns.into()) - length_s;
+    let is_delayed = delay_s > MIN_DELAY_S && delay_s > MIN_DELAY_SHARE * length_s;
+    was_held_up || outcome.complete && is_delayed
 }
 
 fn lateness(histogram: &Histogram) -> Lateness {
@@ -132,15 +133,15 @@ fn spread(histogram: &Histogram) -> Spread {
 
 fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) -> InFlight {
     let facts = run.facts;
-    let whole = facts.time_to_last_end().as_secs_f64();
-    let recorded = facts.latency_sum_ns as f64 / 1e9;
+    let length_s = facts.time_to_last_end().as_secs_f64();
+    let recorded_s = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
     let has_time = completion_s > 0.0;
     let most_recorded = Some(outcome.counts.max_recorded);
     InFlight {
         mean: if has_time { sum_s / completion_s } else { 0.0 },
         most: outcome.counts.max_in_flight,
-        recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
+        recorded_mean: (facts.has_completions() && length_s > 0.0).then(|| recorded_s / length_s),
         recorded_most: most_recorded.filter(|most| outcome.profiled && *most > 0),
         error: outcome.in_flight_error(),
     }
@@ -159,7 +160,7 @@ fn window(sum: &WindowSum) -> ReplayWindow {
     }
 }
 
-/// The trial with the median of `number` among the valid ones or, without any, among all.
+/// The trial with the median of `number` among the valid trials, or among all if none is valid.
 pub(crate) fn median_trial(
     trials: &[ReplayTrial],
     number: impl Fn(&ReplayTrial) -> f64,
@@ -172,11 +173,11 @@ pub(crate) fn median_trial(
     usable.get(usable.len().saturating_sub(1) / 2).copied()
 }
 
-/// The reasons against comparing a trial; empty if there are none. `lateness` is its own.
-pub(super) fn invalid(
+/// The reasons against comparing a trial; empty if there are none.
+pub(super) fn flaws(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
-    lateness: &Lateness,
+    own_lateness: &Lateness,
     captured: Option<&CaptureFigures>,
     stopped: bool,
 ) -> Vec<Flaw> {
@@ -191,13 +192,13 @@ pub(super) fn invalid(
             first: outcome.first_error().unwrap_or_default().to_owned(),
         });
     }
-    if idle_device(run, outcome) {
+    if is_replayer_bound(run, outcome) {
         reasons.push(Flaw::ReplayerBound);
     }
     reasons.extend(captured.and_then(|captured| partial_capture(outcome, captured)));
-    if lateness.p99 > run.max_lateness.0 as f64 {
+    if own_lateness.p99 > run.max_lateness.0 as f64 {
         reasons.push(Flaw::Late {
-            p99_ns: lateness.p99,
+            p99_ns: own_lateness.p99,
             allowed: run.max_lateness,
             spare_cpus: q2c_replay::has_spare_cpus(run.plan),
             spin: run.plan.spin,
@@ -209,14 +210,14 @@ pub(super) fn invalid(
 }
 
 /// True if an outstanding replay ran on a device that is faster than the replayer.
-fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
+fn is_replayer_bound(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let counts = &outcome.counts;
     let threads = run.plan.threads() as f64;
-    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
+    let hardly_waited = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    // If requests waited for a free place, the cap kept fewer in flight, not the replayer.
+    // If requests waited for a free slot, the cap kept fewer in flight, not the replayer.
     outstanding
-        && busy
+        && hardly_waited
         && counts.capped == 0
         && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
@@ -230,9 +231,9 @@ fn partial_capture(outcome: &ReplayOutcome, captured: &CaptureFigures) -> Option
 
 /// Returns `None` if the capture lost at most 1 % of the I/Os: then the sum counts as correct.
 fn capture_loss(captured: &CaptureFigures) -> Option<Flaw> {
-    let (lost, kept) = (captured.lost, captured.q2c.count());
-    let seen = lost + kept;
-    (lost * 100 > kept).then_some(Flaw::CaptureLost { lost, seen })
+    let (lost, summed) = (captured.lost, captured.q2c.count());
+    let seen = lost + summed;
+    (lost * 100 > summed).then_some(Flaw::CaptureLost { lost, seen })
 }
 
 /// Own lateness at p99, ns, if it is the only reason why the trial is invalid.

@@ -45,10 +45,10 @@ pub(super) fn verdict(
         });
     }
     findings.extend(runs.iter().filter_map(term_finding));
-    let without = runs.iter().filter(|run| run.completion_s.trials == 0);
-    findings.extend(without.map(|run| CompareFinding::NoValidTrial {
+    let without_trials = runs.iter().filter(|run| run.completion_s.trials == 0);
+    findings.extend(without_trials.map(|run| CompareFinding::NoValidTrial {
         device: run.target.path.clone(),
-        why: none_valid(run),
+        why: no_valid_reason(run),
     }));
     findings
 }
@@ -63,7 +63,7 @@ fn same_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     })
 }
 
-/// Returns `None` if nothing separates the devices, or if there are enough trials.
+/// A finding if only few trials separate the devices.
 fn few_trials(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
     let valid = runs.iter().map(|run| run.completion_s);
     let compared = valid.filter(|interval| interval.trials > 1);
@@ -96,8 +96,8 @@ pub(super) fn reads_only(
     let shown = runs.iter().filter_map(|run| run.shown.as_ref());
     let changed = shown.map(|trial| &trial.changed);
     let changed = changed.chain(profile.map(|profile| &profile.changed));
-    let spared = [Change::WriteRead, Change::WriteLeftOut];
-    let count = |changes: &Changes| spared.iter().filter_map(|kind| changes.get(kind)).sum();
+    let unwritten = [Change::WriteRead, Change::WriteLeftOut];
+    let count = |changes: &Changes| unwritten.iter().filter_map(|kind| changes.get(kind)).sum();
     let writes: u64 = changed.map(count).max().filter(|writes| *writes > 0)?;
     Some(CompareFinding::ReadsOnly {
         writes,
@@ -123,11 +123,11 @@ pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<Compa
     })
 }
 
-fn sum_finding(by: &Separation) -> CompareFinding {
-    let Some(ratio) = by.ratio.filter(|_| by.separates) else {
-        return unseparated_finding(by);
+fn sum_finding(by_sum: &Separation) -> CompareFinding {
+    let Some(ratio) = by_sum.ratio.filter(|_| by_sum.separates) else {
+        return unseparated_finding(by_sum);
     };
-    let (mut better, mut worse, mut ratio) = (&by.device, &by.with, ratio);
+    let (mut better, mut worse, mut ratio) = (&by_sum.device, &by_sum.with, ratio);
     let is_better = ratio.ratio < 1.0;
     if !is_better {
         (better, worse) = (worse, better);
@@ -140,14 +140,14 @@ fn sum_finding(by: &Separation) -> CompareFinding {
     CompareFinding::Better {
         device: better.clone(),
         than: worse.clone(),
-        metric: by.metric,
+        metric: by_sum.metric,
         ratio,
     }
 }
 
-fn unseparated_finding(by: &Separation) -> CompareFinding {
-    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
-    match by.ratio {
+fn unseparated_finding(result: &Separation) -> CompareFinding {
+    let (device, with, metric) = (result.device.clone(), result.with.clone(), result.metric);
+    match result.ratio {
         Some(ratio) => CompareFinding::Alike {
             device,
             with,
@@ -163,20 +163,20 @@ fn unseparated_finding(by: &Separation) -> CompareFinding {
 }
 
 fn time_finding(
-    by: &Separation,
+    by_time: &Separation,
     by_sum: &Separation,
     runs: &[DeviceRun],
     timed: bool,
 ) -> CompareFinding {
-    let (device, with) = (by.device.clone(), by.with.clone());
+    let (device, with) = (by_time.device.clone(), by_time.with.clone());
     let idle = |path: &str| {
         let run = runs.iter().find(|run| run.target.path == path);
         let shown = run.and_then(|run| run.shown.as_ref());
         shown.map_or(0.0, |trial| trial.idle_share)
     };
     let overloaded = runs.iter().filter(|run| run.saturated);
-    match by.ratio {
-        Some(ratio) if by.separates => CompareFinding::TimeSeparates {
+    match by_time.ratio {
+        Some(ratio) if by_time.separates => CompareFinding::TimeSeparates {
             device,
             with,
             ratio,
@@ -190,11 +190,11 @@ fn time_finding(
             with,
             ratio,
         },
-        _ => unseparated_finding(by),
+        _ => unseparated_finding(by_time),
     }
 }
 
-fn none_valid(run: &DeviceRun) -> NoValidReason {
+fn no_valid_reason(run: &DeviceRun) -> NoValidReason {
     let mut invalid = run.trials.iter().flat_map(|trial| &trial.invalid);
     match (invalid.next(), run.failures.first()) {
         (Some(reason), _) => NoValidReason::Invalid(reason.clone()),

@@ -19,8 +19,8 @@ use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
 use thiserror::Error;
 
-/// The operation of a request; and one finished request: its slot, and the bytes moved or a
-/// negative errno.
+/// `Operation` is the kind of a request. `RingCompletion` is a finished request: its slot, and the
+/// bytes moved or a negative errno.
 pub use q2c_sys::{Operation, RingCompletion};
 
 /// One request, named by the buffer slot that it uses. At most one request is in flight for each
@@ -111,11 +111,11 @@ const EAGAIN: i32 = 11;
 const EOPNOTSUPP: i32 = 95;
 
 impl EngineFacts {
-    /// The flags in force for a lane's requests: of one that waits for interrupts if `interrupting`
-    /// is set, else of one that polls.
+    /// The flags in force for the requests of a lane that waits for interrupts (`interrupting` is
+    /// true) or of a lane that polls (`interrupting` is false).
     pub fn flags_of(&self, interrupting: bool) -> &'static str {
-        let other = self.interrupting.filter(|_| interrupting);
-        other.unwrap_or(self.flags)
+        let interrupt_flags = self.interrupting.filter(|_| interrupting);
+        interrupt_flags.unwrap_or(self.flags)
     }
 
     /// The likely reason why a request of this engine ended with `result`, if the engine's own
@@ -152,9 +152,9 @@ pub trait Engine {
     /// Looks once for a completion and never sleeps.
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError>;
 
-    /// Waits in the kernel until there is a completion, in the way of [`EngineFacts::waits`];
-    /// asleep, if all requests in flight came by [`Engine::submit_interrupting`]. With requests of
-    /// both kinds in flight it looks for either. At least one request MUST be in flight.
+    /// Waits in the kernel until there is a completion, in the way of [`EngineFacts::waits`]. It
+    /// sleeps if all requests in flight came by [`Engine::submit_interrupting`]; with requests on
+    /// both paths it looks at both. At least one request MUST be in flight.
     fn wait(&mut self) -> Result<RingCompletion, EngineError>;
 
     /// The time of the next completion, ns on the run's clock; `None` if the engine cannot know it.

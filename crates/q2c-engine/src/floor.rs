@@ -9,11 +9,11 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 /// Number of runs. Only the run with the most I/Os counts, because other tasks may have disturbed
-/// the rest.
+/// the other runs.
 const RUNS: usize = 5;
 const RUN_LENGTH: Nanos = Nanos::from_millis(8);
-/// Samples of a run: room for every I/O, down to 15 ns each. All must be kept, because a sample
-/// that is only counted costs less.
+/// The most samples of a run: one for every I/O, down to 15 ns each. All samples must be kept,
+/// because an I/O that is only counted costs less.
 const CAPACITY: usize = 1 << 19;
 
 /// Readings of the clock in a batch, and number of batches. The cheapest batch counts.

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One thread's I/O: an engine with its offsets, its recorder and its state.
 ///
 /// The thread that opened the engine owns the lane. It calls [`EngineLane::run_until`] once for
-/// each stretch of time, in order. If `carries` was set, it calls [`EngineLane::drain`] before it
-/// waits in another way, and at the end.
+/// each stretch of time, in order. If `carries_requests` was set, it calls [`EngineLane::drain`]
+/// before it waits in another way, and at the end.
 ///
 /// Invariants:
 /// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
@@ -41,7 +41,7 @@ pub(crate) struct EngineLane<'a, T> {
     /// True if the first failed I/O raises `stop`.
     pub stop_on_fault: bool,
     pub waits: Waits,
-    /// True if interrupt-driven requests take a path of their own in the engine.
+    /// True if requests that wait for interrupts take a separate path in the engine.
     pub two_paths: bool,
     /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct EngineLane<'a, T> {
     /// Depth above 1: number of requests in flight now.
     pub in_flight: u16,
     /// Depth above 1: requests stay in flight between two calls, until [`EngineLane::drain`].
-    pub carries: bool,
+    pub carries_requests: bool,
     /// Open loop: the times at which submissions are due.
     pub pace: Option<PoissonPace>,
     /// Closed loop of depth 1: the time that the lane sleeps after each I/O.
@@ -179,7 +179,7 @@ impl<T: Time> EngineLane<'_, T> {
         request: Request,
     ) -> Result<Sample, EngineError> {
         let submit_ns = self.time.now();
-        let early = self.submit_by(rule, request, submit_ns)?;
+        let early = self.submit_under_rule(rule, request, submit_ns)?;
         let submitted = self.time.now();
         let io = self.io;
         let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted)));
@@ -211,7 +211,7 @@ impl<T: Time> EngineLane<'_, T> {
     /// the submission, at `submit_ns`, because its decision selects the path. Otherwise it decides
     /// later, while the request is in flight, and the result is `None`.
     #[inline]
-    fn submit_by(
+    fn submit_under_rule(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
         request: Request,
@@ -239,13 +239,13 @@ impl<T: Time> EngineLane<'_, T> {
         submitted: u64,
         sample: &mut Sample,
     ) -> Result<RingCompletion, EngineError> {
-        let call = self.time.now();
+        let begin = self.time.now();
         // The rule's time began when the submission returned, so the time since then is subtracted.
-        self.time.sleep(asked.0.saturating_sub(call - submitted));
-        let woke = self.time.now();
+        self.time.sleep(asked.0.saturating_sub(begin - submitted));
+        let woke_at = self.time.now();
         sample.asked_ns = clamp_u32(asked.0);
-        sample.slept_ns = clamp_u32(woke - call);
-        sample.woke_ns = clamp_u32(woke - submitted);
+        sample.slept_ns = clamp_u32(woke_at - begin);
+        sample.woke_ns = clamp_u32(woke_at - submitted);
         sample.flags |= Sample::SLEPT;
         if let Some(done) = self.engine.poll()? {
             sample.flags |= Sample::MISSED;

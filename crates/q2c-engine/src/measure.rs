@@ -3,7 +3,7 @@
 //! Definitions. *Miss*: the first poll after the wake-up already finds the completion. *Miss rate*:
 //! misses / all I/Os that hybrid polling handled. *Effective sleep*: sum of sleeps asked (0 for
 //! I/Os that did not sleep) / all I/Os handled. *Slept*: from the call of the sleep to its return,
-//! mean over the I/Os that slept. Latencies are U2C. Each interval is counted on its own.
+//! mean over the I/Os that slept. Latencies are U2C. An interval's figures count its own I/Os only.
 
 use crate::{LaneData, Mark, PhaseData, Sample, SleepCounts};
 use q2c_model::stats::{mean, percentile};
@@ -76,7 +76,7 @@ impl PhaseStats {
     }
 
     /// Voluntary switches per I/O that slept, or per I/O if none did; waiting for an interrupt is a
-    /// switch too. If only some I/Os were recorded, these stand for all.
+    /// switch too. If only some I/Os were recorded, they stand for all I/Os.
     pub fn switches_per_io(&self) -> f64 {
         let slept = self.sleeps.slept;
         let slept_share = ratio(slept as f64, self.latencies.len() as u64);
@@ -85,8 +85,8 @@ impl PhaseStats {
     }
 }
 
-fn ratio(sum: f64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { sum / of as f64 }
+fn ratio(sum: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
 /// Statistics of phase number `phase` of one lane.
@@ -94,7 +94,7 @@ pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
     stats_from(&lane.phases[phase], lane.phase_samples(phase))
 }
 
-/// Statistics of a part of one lane's time, from its data and its samples.
+/// Statistics of one lane in a phase or an interval, from its data and its samples.
 pub(crate) fn stats_from(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
     let (begin, end) = (data.begin, data.end);
     let mut stats = PhaseStats {
@@ -173,17 +173,17 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);
     let samples = lane.phase_samples(phase);
     let length = length.0.max(1);
-    let lacking = (length as f64 * MAX_MISSING_SHARE) as u64;
-    let whole = (end - begin + lacking) / length;
+    let may_lack_ns = (length as f64 * MAX_MISSING_SHARE) as u64;
+    let complete_intervals = (end - begin + may_lack_ns) / length;
     let edge = |n: u64| (begin + n * length).min(end);
-    let mut from = 0;
-    (0..whole)
+    let mut first_sample = 0;
+    (0..complete_intervals)
         .map(|n| {
             // The last edge may be the phase's end, which is later than its last reaping.
-            let until = from + samples[from..].partition_point(|s| s.reaped_ns() < edge(n + 1));
-            let inside = &samples[from..until];
-            from = until;
-            let part = PhaseData {
+            let later = &samples[first_sample..];
+            let inside = &later[..later.partition_point(|s| s.reaped_ns() < edge(n + 1))];
+            first_sample += inside.len();
+            let data = PhaseData {
                 begin: mark_at(edge(n)),
                 end: mark_at(edge(n + 1)),
                 ios: inside.len() as u64,
@@ -191,7 +191,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
             };
             IntervalStats {
                 end_s: (edge(n + 1) - begin) as f64 / 1e9,
-                stats: stats_from(&part, inside),
+                stats: stats_from(&data, inside),
                 cpu_pct: cpu_between(&lane.cpu_readings, edge(n), edge(n + 1)),
             }
         })

@@ -31,7 +31,7 @@ impl Pattern {
 #[error("expected randread, randwrite, read or write, found `{0}`")]
 pub struct ParsePatternError(pub String);
 
-/// The names of sequential patterns, then of random ones; of each the read, then the write.
+/// The names, indexed by `random` (0 or 1) and then by `write` (0 or 1).
 const NAMES: [[&str; 2]; 2] = [["read", "write"], ["randread", "randwrite"]];
 
 impl FromStr for Pattern {
@@ -58,9 +58,9 @@ pub(crate) struct Offsets {
     random: bool,
     rng: Rng,
     blocks: u64,
-    size: u64,
-    next: u64,
-    /// Byte offset at which the lane's part of the target begins.
+    block_bytes: u64,
+    next_block: u64,
+    /// Byte offset on the target at which the lane's blocks begin.
     pub base: u64,
 }
 
@@ -71,13 +71,13 @@ impl Offsets {
     pub(crate) fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
         let blocks = (span.0 / bs.0).max(1);
         let mut rng = Rng::new(seed);
-        let next = rng.below(blocks);
+        let next_block = rng.below(blocks);
         Offsets {
             random: pattern.random,
             rng,
             blocks,
-            size: bs.0,
-            next,
+            block_bytes: bs.0,
+            next_block,
             base: 0,
         }
     }
@@ -86,11 +86,11 @@ impl Offsets {
     #[inline]
     pub(crate) fn next_offset(&mut self) -> u64 {
         if self.random {
-            return self.base + self.rng.below(self.blocks) * self.size;
+            return self.base + self.rng.below(self.blocks) * self.block_bytes;
         }
-        let block = self.next;
-        self.next = (block + 1) % self.blocks;
-        self.base + block * self.size
+        let block = self.next_block;
+        self.next_block = (block + 1) % self.blocks;
+        self.base + block * self.block_bytes
     }
 }
 
@@ -102,31 +102,31 @@ mod tests {
     fn sequential_offsets_wrap_at_the_last_whole_block() {
         let pattern = "read".parse().unwrap();
         let mut offsets = Offsets::new(pattern, Bytes(4096), Bytes(3 * 4096 + 100), 1);
-        let first: Vec<u64> = (0..3).map(|_| offsets.next_offset()).collect();
-        let mut sorted = first.clone();
+        let first_round: Vec<u64> = (0..3).map(|_| offsets.next_offset()).collect();
+        let mut sorted = first_round.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, [0, 4096, 8192]);
-        assert_eq!(offsets.next_offset(), first[0]);
+        assert_eq!(offsets.next_offset(), first_round[0]);
     }
 
     #[test]
     fn offsets_may_begin_elsewhere() {
         let pattern = "randread".parse().unwrap();
         let mut plain = Offsets::new(pattern, Bytes(512), Bytes(8 * 512), 3);
-        let mut further = Offsets {
+        let mut shifted = Offsets {
             base: 4096,
             ..plain.clone()
         };
         for _ in 0..20 {
-            assert_eq!(further.next_offset(), plain.next_offset() + 4096);
+            assert_eq!(shifted.next_offset(), plain.next_offset() + 4096);
         }
     }
 
     #[test]
     fn random_offsets_reach_every_block_and_no_further() {
         let mut offsets = Offsets::new("randread".parse().unwrap(), Bytes(512), Bytes(8 * 512), 1);
-        let mut seen = [0u32; 8];
-        (0..8_000).for_each(|_| seen[(offsets.next_offset() / 512) as usize] += 1);
-        assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
+        let mut counts = [0u32; 8];
+        (0..8_000).for_each(|_| counts[(offsets.next_offset() / 512) as usize] += 1);
+        assert!(counts.iter().all(|&n| n > 800), "{counts:?}");
     }
 }

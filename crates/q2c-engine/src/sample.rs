@@ -26,9 +26,9 @@ pub struct Sample {
     pub slept_ns: u32,
     /// Bytes moved, or a negative errno.
     pub result: i32,
-    /// The bits below and, above them, the upper 32 bits of the wait. It is a whole word because
-    /// padding after a byte is copied in overlapping pieces, and each copy waits for the previous
-    /// store: 10 ns per I/O.
+    /// The bits of the constants below and, above them, the upper 32 bits of the wait. It is one
+    /// word, because padding after a byte is copied in overlapping pieces, and each copy waits for
+    /// the previous store: 10 ns per I/O.
     pub flags: u64,
 }
 
@@ -235,13 +235,13 @@ mod tests {
             result: 512,
             ..Sample::default()
         };
-        let clamp_u32 = Sample {
+        let short = Sample {
             result: 100,
             offset: 4096,
             ..Sample::default()
         };
         assert!(recorder.push(good, 512));
-        assert!(!recorder.push(clamp_u32, 512));
+        assert!(!recorder.push(short, 512));
         assert_eq!((recorder.ios, recorder.samples.len()), (2, 1));
         let first = FailedIo {
             nth: 1,

@@ -32,7 +32,7 @@ impl Start {
     }
 }
 
-/// The side of the thread that starts the others. If it is dropped without a start, there is none.
+/// The side of the thread that starts the others. If it is dropped unused, there is no start.
 pub struct Starter<'a>(&'a Start);
 
 impl<'a> Starter<'a> {
@@ -114,14 +114,14 @@ mod tests {
     use super::*;
     use std::thread::scope;
 
-    /// Runs three members; number 1 calls `odd` before it is ready. Returns the starts that the
+    /// Runs three members; number 1 calls `act` before it is ready. Returns the starts that the
     /// others got, and whether the run was halted.
-    fn three(odd: impl Fn(&Member<'_>) + Sync) -> (Vec<Option<u64>>, bool) {
+    fn three(act: impl Fn(&Member<'_>) + Sync) -> (Vec<Option<u64>>, bool) {
         let (start, halt) = (Start::for_members(3), AtomicBool::new(false));
         let member = |index| {
             let member = Member::new(&start, index, &halt);
             if index == 1 {
-                odd(&member);
+                act(&member);
             }
             member.ready(true)
         };

@@ -22,10 +22,10 @@ pub(crate) enum LaneStep {
     Look,
 }
 
-/// The time of a thread and of what it waits for. The lane's loop is compiled once for each
+/// The clock, the sleeps and the CPU time of a thread. The lane's loop is compiled once for each
 /// implementation, so that real time costs no branch.
 pub(crate) trait Time: Copy {
-    /// True if no engine that needs the kernel can be used.
+    /// True if time is simulated, so that no engine that needs the kernel can be used.
     const SIMULATED: bool;
 
     /// Time on the run's clock, ns.
@@ -38,15 +38,15 @@ pub(crate) trait Time: Copy {
     /// has passed.
     fn wait_for_completion(self, at_ns: u64);
 
-    /// Called between two looks. `next` returns the time of the next possible finding; simulated
-    /// time advances to the last look before it. Returns the time of the last look that was skipped
-    /// this way; 0 if none was.
-    fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64;
+    /// Goes from one look to the next. `next_find` turns the present time into the earliest time at
+    /// which a look can find something. Simulated time skips the looks before that time. Returns
+    /// the time of the last skipped look, or 0 if none was skipped.
+    fn look_again(self, next_find: impl FnOnce(u64) -> u64) -> u64;
 
     /// One step of a wait for `at_ns` in which the thread keeps its CPU and looks for nothing.
     fn spin_until(self, at_ns: u64);
 
-    /// Spends the time of a step.
+    /// Lets the time of a step pass.
     fn spend(self, step: LaneStep);
 
     /// Puts the calling thread on `cpu`, with the smallest timer slack.
@@ -90,7 +90,7 @@ impl Time for Real {
     }
 
     #[inline(always)]
-    fn look_again(self, _next: impl FnOnce(u64) -> u64) -> u64 {
+    fn look_again(self, _next_find: impl FnOnce(u64) -> u64) -> u64 {
         std::hint::spin_loop();
         0
     }
@@ -134,16 +134,16 @@ impl Time for Real {
 }
 
 /// The longest sleep until `stop` is checked again, ns.
-pub(crate) const MAX_REST_NS: u64 = 50_000_000;
+pub(crate) const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// Sleeps until the run's clock shows `end`, or `stop` is raised.
-pub(crate) fn rest_until<T: Time>(end: u64, time: T, stop: &AtomicBool) {
+pub(crate) fn sleep_unless_stopped<T: Time>(end: u64, time: T, stop: &AtomicBool) {
     loop {
-        let left = end.saturating_sub(time.now());
-        if left == 0 || stop.load(Ordering::Relaxed) {
+        let left_ns = end.saturating_sub(time.now());
+        if left_ns == 0 || stop.load(Ordering::Relaxed) {
             return;
         }
-        time.sleep(left.min(MAX_REST_NS));
+        time.sleep(left_ns.min(MAX_SLEEP_NS));
     }
 }
 

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Largest share of requests without completion (in flight at the end, or lost), of all requests,
 /// with which a trace still counts as one with completions.
-const MAX_OPEN_SHARE: f64 = 0.02;
+const MAX_PENDING_SHARE: f64 = 0.02;
 
-/// Largest offset, bytes. No device is larger; a broken trace's offsets beyond it are cut to it.
+/// Largest offset, bytes. No device is larger, so larger offsets of a broken trace are cut to it.
 pub(crate) const MAX_OFFSET_BYTES: u64 = 1 << 60;
 
 /// One device of the trace.
@@ -81,15 +81,15 @@ impl ReplayFacts {
     /// True if enough requests have a completion to know what was in flight.
     pub fn has_completions(&self) -> bool {
         self.completed > 0
-            && (self.requests - self.completed) as f64 <= MAX_OPEN_SHARE * self.requests as f64
+            && (self.requests - self.completed) as f64 <= MAX_PENDING_SHARE * self.requests as f64
     }
 
-    /// Share of time in which a device has no requests, mean by requests. `None` without
-    /// completions.
+    /// Share of time in which a device has nothing in flight: the mean of the devices, weighted by
+    /// their requests. `None` without completions.
     pub fn idle_share_of_devices(&self) -> Option<f64> {
         let share = |device: &TraceDevice| match device.whole.0 {
             0 => 0.0,
-            whole => device.idle.0 as f64 / whole as f64 * device.requests as f64,
+            whole_ns => device.idle.0 as f64 / whole_ns as f64 * device.requests as f64,
         };
         let sum: f64 = self.devices.iter().map(share).sum();
         self.has_completions().then(|| sum / self.requests as f64)
@@ -107,8 +107,8 @@ impl ReplayFacts {
 
     /// Share of time with nothing in flight, 0 to 1; `None` without completions.
     pub fn idle_share(&self) -> Option<f64> {
-        let whole = self.time_to_last_end().0;
-        (self.has_completions() && whole > 0).then(|| self.idle.0 as f64 / whole as f64)
+        let total_ns = self.time_to_last_end().0;
+        (self.has_completions() && total_ns > 0).then(|| self.idle.0 as f64 / total_ns as f64)
     }
 }
 
@@ -185,7 +185,8 @@ impl FactsCounter {
         facts.last = Nanos(start_ns);
         let untimed = span.is_untimed();
         facts.untimed += u64::from(untimed);
-        if span.end_ns != NONE && !untimed {
+        let has_end = span.end_ns != NONE && !untimed;
+        if has_end {
             let end_ns = span.end_ns.max(start_ns);
             facts.completed += 1;
             facts.latency_sum_ns += u128::from(end_ns - start_ns);
@@ -214,7 +215,7 @@ impl FactsCounter {
         device.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
         device.span = device.span.max(end.min(MAX_OFFSET_BYTES));
-        if span.end_ns != NONE {
+        if has_end {
             device.idle += Nanos(start_ns.saturating_sub(activity.busy_until_ns));
             activity.busy_until_ns = activity.busy_until_ns.max(span.end_ns.max(start_ns));
         }
@@ -240,7 +241,7 @@ impl FactsCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{IoRecord, Layer, Sectors};
+    use q2c_model::{IoRecord, Layer, OpFlags, Sectors};
 
     fn span(layer: Layer) -> Span {
         let device = DevId::default();
@@ -264,5 +265,26 @@ mod tests {
         assert_eq!(layer_of(&[user, user]), Some(user));
         assert_eq!(layer_of(&[block]), Some(block));
         assert_eq!(layer_of(&[block, user, user]), None);
+    }
+
+    #[test]
+    fn an_io_whose_times_no_figure_may_use_leaves_the_device_idle() {
+        let mut counter = FactsCounter::default();
+        for (start_ns, end_ns, flags) in [
+            (0, 10, OpFlags::default()),
+            (20, 1000, OpFlags::UNTIMED),
+            (2000, 2010, OpFlags::default()),
+        ] {
+            let (dev, start, bytes) = (DevId::default(), Sectors(0), Bytes(512));
+            counter.add(&Span::from_record(&IoRecord {
+                queue_ns: Some(Nanos(start_ns)),
+                complete_ns: Some(Nanos(end_ns)),
+                flags,
+                ..IoRecord::new(0, Layer::Block, dev, Op::Read, start, bytes)
+            }));
+        }
+        let facts = counter.finish(Path::new("t"));
+        assert_eq!((facts.untimed, facts.idle), (1, Nanos(1990)));
+        assert_eq!(facts.devices[0].idle, facts.idle);
     }
 }

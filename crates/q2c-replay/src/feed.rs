@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// Number of records between deliveries; it also bounds in time how long a thread waits.
+/// The most records between two deliveries, so that a thread does not wait long for the next one.
 pub(crate) const BATCH_RECORDS: usize = 64;
 /// Most deliveries in a channel; the reader waits if it is full.
 pub(crate) const MAX_QUEUED_BATCHES: usize = 1024;
@@ -26,7 +26,7 @@ pub(crate) struct FeedResult {
     pub cpu_ns: u64,
 }
 
-/// Reads to the trace's end, or until `stop`, `failed`, or no thread takes more; counts in `read`.
+/// Reads until the trace ends, a flag is raised, or no thread takes more. Counts records in `read`.
 pub(crate) fn feed(
     plan: &ReplayPlan,
     facts: &ReplayFacts,
@@ -71,7 +71,6 @@ struct FeedReader<'a> {
     lanes: HashMap<u64, (u32, u64, u64)>,
     previous_ns: u64,
     index: u64,
-    /// True if enough requests have a completion to know what was in flight.
     has_completions: bool,
     /// The unit in which the amount in flight is counted.
     count: Count,
@@ -86,9 +85,9 @@ impl<'a> FeedReader<'a> {
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits all requests in the order of the trace.
         let in_order = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
-        let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !in_order;
+        let keep_order = plan.permits.writes == Writes::Allow && facts.writes > 0 && !in_order;
         let orders = plan.targets.iter();
-        let orders = orders.map(|_| writes.then(ConflictIndex::default));
+        let orders = orders.map(|_| keep_order.then(ConflictIndex::default));
         let profiles = facts.devices.iter().map(|_| InFlightProfile::default());
         let ready = workers.iter().map(|_| Vec::with_capacity(BATCH_RECORDS));
         Ok(FeedReader {
@@ -112,8 +111,8 @@ impl<'a> FeedReader<'a> {
         let mut has_receiver = false;
         for (items, worker) in self.ready.iter_mut().zip(self.workers) {
             has_receiver |= items.is_empty() || {
-                let full = std::mem::replace(items, Vec::with_capacity(BATCH_RECORDS));
-                worker.send(full).is_ok()
+                let batch = std::mem::replace(items, Vec::with_capacity(BATCH_RECORDS));
+                worker.send(batch).is_ok()
             };
         }
         has_receiver
@@ -152,7 +151,7 @@ impl<'a> FeedReader<'a> {
             }
         }
         let (lane, think_ns, after_submission) =
-            self.lane(span, target, start_ns, end_ns, before.idle_ns);
+            self.lane_and_wait(span, target, start_ns, end_ns, before.idle_ns);
         io.lane = lane;
         let (worker, stream) = self.worker_and_stream(span, target, &io);
         let order = self.orders[target].as_mut();
@@ -179,8 +178,8 @@ impl<'a> FeedReader<'a> {
         }
     }
 
-    /// Returns lane, wait of its request in ns, and [`ScheduledIo::after_submission`].
-    fn lane(
+    /// Returns the lane, the wait of its request in ns, and [`ScheduledIo::after_submission`].
+    fn lane_and_wait(
         &mut self,
         span: &Span,
         target: usize,
@@ -198,10 +197,10 @@ impl<'a> FeedReader<'a> {
             LaneBy::Device => span.device.minor ^ span.device.major << 20,
         };
         // A lane with requests for two targets becomes two lanes, which wait separately.
-        let fresh = self.lanes.len() as u32;
+        let new_number = self.lanes.len() as u32;
         let key = u64::from(key) | (target as u64) << 32;
         let previous = self.lanes.get(&key).copied();
-        let number = previous.map_or(fresh, |(number, ..)| number);
+        let number = previous.map_or(new_number, |(number, ..)| number);
         self.lanes
             .insert(key, (number, start_ns, end_ns.unwrap_or(NONE)));
         match previous {
@@ -235,7 +234,7 @@ impl<'a> FeedReader<'a> {
 /// The amount that was in flight in the trace just before each request.
 #[derive(Default)]
 struct InFlightProfile {
-    /// End in ns and weight of each request in flight, the earliest end first.
+    /// End in ns of each request in flight, and its part of `load`; the earliest end first.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     load: u64,
     /// The latest completion so far, in the trace's time; `None` before the first.

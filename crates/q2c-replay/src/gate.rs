@@ -80,9 +80,9 @@ pub(crate) struct RequestStream {
     pub submitted_ns: Option<u64>,
     pub completed_ns: Option<u64>,
     /// Number of requests submitted so far.
-    pub count: u64,
+    pub submitted: u64,
     /// True if the schedule's heap of ready streams contains this stream.
-    pub lined_up: bool,
+    pub is_in_ready: bool,
 }
 
 impl GateRule {

@@ -8,12 +8,12 @@ use q2c_model::{Op, OpFlags};
 use q2c_trace::Span;
 use std::collections::HashMap;
 
-/// What happens to writes and discards. Reads and flushes always go to the target.
+/// The treatment of writes and discards. Reads and flushes always go to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permits {
-    /// Whether writes are written, replaced by reads, or left out.
+    /// The treatment of writes: written, replaced by reads, or left out.
     pub writes: Writes,
-    /// Whether discards are issued or left out.
+    /// The treatment of discards: issued or left out.
     pub discards: Discards,
 }
 
@@ -25,7 +25,7 @@ struct Region {
     target: usize,
     base: u64,
     /// Size of the region, bytes; a multiple of the alignment.
-    room: u64,
+    size: u64,
     align: u64,
     /// Byte offset of the end of the device's farthest request, rounded up to the alignment.
     span: u64,
@@ -40,16 +40,16 @@ struct Region {
 /// - The regions of devices on one target do not overlap and do not exceed its size.
 /// - A mapped request lies completely in its device's region. Its offset and length are multiples
 ///   of the target's alignment.
-/// - A request is counted once for each reason that applies. Exactly one reason says that it is
-///   left out, if it is.
+/// - A request is counted once for each reason that applies. If it is left out, exactly one
+///   reason says so.
 pub(crate) struct Mapper {
     regions: Vec<Region>,
     fit: Fit,
     permits: Permits,
     largest: u64,
-    dense: HashMap<(usize, u64), u64>,
-    next: Vec<u64>,
-    /// The number of changes so far, by reason.
+    /// Place of each piece that occurred, by device, and the next free place of each device.
+    places: HashMap<(usize, u64), u64>,
+    next_places: Vec<u64>,
     pub changed: Changes,
 }
 
@@ -69,12 +69,12 @@ impl Mapper {
             }
         }
         Ok(Mapper {
-            next: vec![0; regions.len()],
+            next_places: vec![0; regions.len()],
             regions,
             fit: plan.fit,
             permits: plan.permits,
             largest,
-            dense: HashMap::new(),
+            places: HashMap::new(),
             changed: Changes::new(),
         })
     }
@@ -135,18 +135,18 @@ impl Mapper {
         }
     }
 
-    /// Aligned offset and length; the length is cut to a buffer (discards: 1 GiB) and to the room.
+    /// Aligned offset and length; the length is cut to a buffer (discards: 1 GiB) and the region.
     fn align_range(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
-        let Region { align, room, .. } = region;
+        let Region { align, size, .. } = region;
         let start = span.sector.saturating_mul(512).min(MAX_OFFSET_BYTES);
         let from = start / align * align;
         let length = (start - from + span.bytes.min(MAX_OFFSET_BYTES)).div_ceil(align) * align;
         if (from, length) != (start, span.bytes) {
             self.count(Change::Aligned);
         }
-        let discards = operation == Operation::Discard;
-        let max_length = if discards { 1 << 30 } else { self.largest };
-        let max_length = max_length.min(room) / align * align;
+        let is_discard = operation == Operation::Discard;
+        let max_length = if is_discard { 1 << 30 } else { self.largest };
+        let max_length = max_length.min(size) / align * align;
         if length > max_length {
             self.count(Change::Shortened);
         }
@@ -155,34 +155,34 @@ impl Mapper {
 
     /// The offset within the device's region of the target; `None` if the request is left out.
     fn fit_offset(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
-        let (room, align, span) = (region.room, region.align, region.span);
-        let fits = from.saturating_add(length) <= room;
-        let max_offset = room - length;
+        let (size, align, span) = (region.size, region.align, region.span);
+        let fits = from.saturating_add(length) <= size;
+        let max_offset = size - length;
         match self.fit {
-            Fit::Scale if span > room => {
+            Fit::Scale if span > size => {
                 self.count(Change::Scaled);
-                let scaled = (u128::from(from) * u128::from(room) / u128::from(span)) as u64;
+                let scaled = (u128::from(from) * u128::from(size) / u128::from(span)) as u64;
                 Some((scaled / align * align).min(max_offset))
             }
             Fit::Dense => {
                 let piece = from / PIECE_BYTES;
-                let next = &mut self.next[device];
-                let place = *self.dense.entry((device, piece)).or_insert_with(|| {
-                    *next += 1;
-                    *next - 1
+                let next_place = &mut self.next_places[device];
+                let place = *self.places.entry((device, piece)).or_insert_with(|| {
+                    *next_place += 1;
+                    *next_place - 1
                 });
                 if place != piece {
                     self.count(Change::Dense);
                 }
                 // Pieces beyond the last place start again at the first place.
-                let pieces = (room / PIECE_BYTES).max(1);
+                let pieces = (size / PIECE_BYTES).max(1);
                 Some((place % pieces * PIECE_BYTES + from % PIECE_BYTES).min(max_offset))
             }
             _ if fits => Some(from),
             Fit::Clip => self.leave_out(Change::Beyond),
             Fit::Modulo | Fit::Scale => {
                 self.count(Change::Modulo);
-                Some((from % room).min(max_offset))
+                Some((from % size).min(max_offset))
             }
         }
     }
@@ -209,15 +209,15 @@ fn divide(
     }
     let mut base = 0;
     let regions = target.devices.iter().map(|device| {
-        let room = if total <= size { span(device) } else { share };
+        let region_size = if total <= size { span(device) } else { share };
         let region = Region {
             target: number,
             base,
-            room,
+            size: region_size,
             align,
             span: span(device),
         };
-        base += room;
+        base += region_size;
         (*device, region)
     });
     Ok(regions.collect())

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-/// Number of latest requests that are remembered. A conflict with an older one is not found.
+/// Number of latest requests that are remembered. Conflicts with older requests are not found.
 const MAX_RECENT: usize = 1 << 14;
 /// Requests of more pieces than this are kept in a list of the latest `MAX_LONG` ones.
 const MAX_LISTED_PIECES: usize = 64;
@@ -26,7 +26,7 @@ pub(crate) struct ConflictIndex {
     pieces: HashMap<u64, Vec<EarlierIo>>,
     /// Requests that are too long to be listed in every piece that they touch.
     long: VecDeque<EarlierIo>,
-    counts: HashMap<u32, u64>,
+    stream_counts: HashMap<u32, u64>,
 }
 
 impl ConflictIndex {
@@ -39,7 +39,7 @@ impl ConflictIndex {
         writes: bool,
         stream: u32,
     ) -> Option<Box<[(u32, u64)]>> {
-        let count = self.counts.entry(stream).or_default();
+        let count = self.stream_counts.entry(stream).or_default();
         *count += 1;
         let new = EarlierIo {
             from,
@@ -52,14 +52,14 @@ impl ConflictIndex {
             return None;
         }
         let conflicts = self.conflicts(&new);
-        self.keep(new);
+        self.remember(new);
         (!conflicts.is_empty()).then(|| conflicts.into())
     }
 
     fn conflicts(&self, new: &EarlierIo) -> Vec<(u32, u64)> {
         let mut conflicts: Vec<(u32, u64)> = Vec::new();
-        let near = pieces(new).filter_map(|piece| self.pieces.get(&piece));
-        for old in near.flatten().chain(&self.long) {
+        let neighbours = pieces(new).filter_map(|piece| self.pieces.get(&piece));
+        for old in neighbours.flatten().chain(&self.long) {
             let overlap = old.from < new.to && new.from < old.to;
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
                 continue;
@@ -73,7 +73,7 @@ impl ConflictIndex {
         conflicts
     }
 
-    fn keep(&mut self, new: EarlierIo) {
+    fn remember(&mut self, new: EarlierIo) {
         if pieces(&new).count() > MAX_LISTED_PIECES {
             if self.long.len() == MAX_LONG {
                 self.long.pop_front();
@@ -168,7 +168,7 @@ mod tests {
                 let conflicts: std::collections::BTreeMap<u32, u64> =
                     conflicts.iter().flat_map(|some| some.iter().copied()).collect();
                 prop_assert_eq!(conflicts, wanted);
-                let nth = past.iter().filter(|p| p.3 == stream).count() as u64 + 1;
+                let nth = past.iter().filter(|(.., s, _)| *s == stream).count() as u64 + 1;
                 past.push((from, length, writes, stream, nth));
             }
         }

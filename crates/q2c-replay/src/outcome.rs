@@ -121,7 +121,7 @@ impl ReplayOutcome {
     }
 
     /// The difference of the replay from the trace: the sum of |in flight before a request here -
-    /// in the trace| over the sum of the latter. `None` without completions.
+    /// in the trace| over the sum of those in the trace. `None` without completions.
     pub fn in_flight_error(&self) -> Option<f64> {
         let (diff, recorded) = (self.counts.in_flight_diff, self.counts.in_flight_recorded);
         (self.profiled && recorded > 0).then(|| diff as f64 / recorded as f64)

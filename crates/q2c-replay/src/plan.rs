@@ -28,9 +28,9 @@ pub struct ReplayPlan {
     pub mode: Mode,
     /// The targets, each with its own submitting threads.
     pub targets: Vec<ReplayTarget>,
-    /// What happens to offsets beyond a device's region of the target.
+    /// The treatment of offsets beyond a device's region of the target.
     pub fit: Fit,
-    /// What happens to writes and discards.
+    /// The treatment of writes and discards.
     pub permits: Permits,
     /// Submitting threads of each target; at least 1.
     pub submitters: usize,
@@ -38,7 +38,7 @@ pub struct ReplayPlan {
     pub share: ShareBy,
     /// CPUs of the submitting threads, used in turn. Empty: the kernel chooses.
     pub cpus: Vec<CpuId>,
-    /// Number of CPUs for all threads. With no more than submitting threads, these sleep, not look.
+    /// Number of CPUs for all threads. If it is at most [`ReplayPlan::threads`], no thread polls.
     pub room: usize,
     /// True if the submitting threads never sleep: each takes a whole CPU.
     pub spin: bool,
@@ -46,7 +46,7 @@ pub struct ReplayPlan {
     pub in_flight: u16,
     /// The buffers that requests read into and write from, with [`ReplayPlan::in_flight`] slots.
     pub memory: Memory,
-    /// What happens when a request fails.
+    /// The reaction to a failed request.
     pub on_error: OnError,
     /// Seed of simulated devices; each submitting thread adds its number.
     pub seed: u64,

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Number of rows in a group, which a submitting thread sends at once.
-const GROUP: usize = 4096;
+const GROUP_ROWS: usize = 4096;
 /// Most groups of rows that may wait. Further rows are lost and counted, so that no thread waits.
 const MAX_QUEUED_GROUPS: usize = 256;
 
@@ -38,13 +38,13 @@ impl RowSender {
     #[inline]
     pub(crate) fn push(&mut self, row: ReplayRow) {
         self.rows.push(row);
-        if self.rows.len() == GROUP {
+        if self.rows.len() == GROUP_ROWS {
             self.flush();
         }
     }
 
     pub(crate) fn flush(&mut self) {
-        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP));
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP_ROWS));
         let count = rows.len() as u64;
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.to.try_send(rows) {
             self.lost += count;
@@ -53,16 +53,16 @@ impl RowSender {
 }
 
 pub(crate) fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<ReplayRow>>) {
-    let (to, from) = sync_channel(MAX_QUEUED_GROUPS);
-    let rows = (0..threads).map(|_| RowSender {
-        to: to.clone(),
-        rows: Vec::with_capacity(GROUP),
+    let (sender, receiver) = sync_channel(MAX_QUEUED_GROUPS);
+    let senders = (0..threads).map(|_| RowSender {
+        to: sender.clone(),
+        rows: Vec::with_capacity(GROUP_ROWS),
         lost: 0,
     });
-    (rows.collect(), from)
+    (senders.collect(), receiver)
 }
 
-/// Writes the rows, sorted by submission, after all senders are gone. Returns its CPU time, ns.
+/// Writes the rows, sorted by submission, when all senders are dropped. Returns its CPU time, ns.
 pub(crate) fn record(
     facts: &ReplayFacts,
     rows: &Receiver<Vec<ReplayRow>>,
@@ -107,6 +107,7 @@ fn recorded_row(facts: &ReplayFacts, row: &ReplayRow) -> RecordedIo {
         },
         // Requests that were submitted at the same time keep the order of the trace.
         key: io.index,
+        // Requests of a replay are not merged.
         lead: 0,
         carries: false,
         tid: io.lane,

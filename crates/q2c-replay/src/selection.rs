@@ -119,11 +119,11 @@ mod tests {
     /// The range counts from the trace's first request, whichever process that is of.
     #[test]
     fn part_and_process_are_chosen_together() {
-        let wanted = ReplaySelection {
+        let selection = ReplaySelection {
             range: Some((Nanos(10), Nanos(30))),
             process: Some(Process::Pid(7)),
         };
-        let mut filter = wanted.filter();
+        let mut filter = selection.filter();
         let records = [
             record(0, Some(100), 1),
             record(1, Some(105), 7),
@@ -144,7 +144,7 @@ mod tests {
         };
         let mut filter = nobody.filter();
         assert!(records.iter().all(|record| filter.select(record).is_none()));
-        let none = filter.check_process(Path::new("t")).unwrap_err();
-        assert!(matches!(none, ReplayError::Process(_)), "{none}");
+        let error = filter.check_process(Path::new("t")).unwrap_err();
+        assert!(matches!(error, ReplayError::Process(_)), "{error}");
     }
 }

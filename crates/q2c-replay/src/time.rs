@@ -29,7 +29,7 @@ pub trait ThreadClock {
 
     /// Waits a little and returns true, or, shortly before the start, waits for it and returns
     /// false.
-    fn has_time_before_start(&mut self) -> bool {
+    fn wait_before_start(&mut self) -> bool {
         false
     }
 }
@@ -119,7 +119,7 @@ impl ThreadClock for RealClock {
         Ok(done)
     }
 
-    fn has_time_before_start(&mut self) -> bool {
+    fn wait_before_start(&mut self) -> bool {
         let left_ns = self.start_ns.saturating_sub(self.clock.now());
         if left_ns > Self::AWAKE_BEFORE_START_NS {
             if !self.spin {

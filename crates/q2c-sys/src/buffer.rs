@@ -16,10 +16,10 @@ pub struct Buffers {
     base: NonNull<u8>,
     size: usize,
     slots: usize,
-    /// Number of buffers that reads use: slot modulo this number.
+    /// Number of buffers that reads use: a slot uses the buffer with its number modulo this one.
     read_buffers: usize,
-    /// Number of buffers after them that only writes use, by the same rule; with 0 they use the
-    /// buffers of reads.
+    /// Number of further buffers that writes use by the same rule. With 0, writes use those of
+    /// reads.
     write_buffers: usize,
 }
 
@@ -41,17 +41,17 @@ impl Buffers {
     ///
     /// The content of the read buffers means nothing, as reads overwrite each other. The write
     /// buffers keep the content made here: of every 4 KiB the last `compressible` percent are
-    /// zeros, the rest is a pattern that does not compress and is in no other buffer.
+    /// zeros; the bytes before them are a pattern that does not compress and is in no other buffer.
     pub fn shared(slots: usize, size: usize, pool: usize, compressible: u8) -> io::Result<Self> {
         let pool = pool.min(slots);
         let mut buffers = Self::map_buffers(2 * pool, size)?;
         (buffers.slots, buffers.read_buffers, buffers.write_buffers) = (slots, pool, pool);
         for index in pool..2 * pool {
-            let content = buffers.slice(index);
+            let content = buffers.buffer_mut(index);
             fill_random(content, index as u64);
             for block in content.chunks_mut(4096) {
-                let random = block.len() - block.len() * usize::from(compressible.min(100)) / 100;
-                block[random..].fill(0);
+                let filled = block.len() - block.len() * usize::from(compressible.min(100)) / 100;
+                block[filled..].fill(0);
             }
         }
         Ok(buffers)
@@ -109,18 +109,18 @@ impl Buffers {
     /// No request may be in flight on it.
     pub(crate) fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
         let index = self.index_of(slot as u16, false);
-        self.slice(index)
+        self.buffer_mut(index)
     }
 
     /// The content of the buffer that a slot's writes use (`write`), or its reads.
     pub(crate) fn transfer_mut(&mut self, slot: u16, write: bool) -> &mut [u8] {
         let index = self.index_of(slot, write);
-        self.slice(index)
+        self.buffer_mut(index)
     }
 
-    fn slice(&mut self, index: usize) -> &mut [u8] {
+    fn buffer_mut(&mut self, index: usize) -> &mut [u8] {
         let start = self.address(index);
-        // SAFETY: `address` checked the slot; the mapping is readable, writable and borrowed
+        // SAFETY: `address` checked the index; the mapping is readable, writable and borrowed
         // mutably with `self`.
         unsafe { std::slice::from_raw_parts_mut(start, self.size) }
     }

@@ -31,16 +31,16 @@ pub fn kernel_ns() -> u64 {
 }
 
 fn to_kernel_ns(monotonic_ns: u64) -> u64 {
-    static AHEAD: OnceLock<i64> = OnceLock::new();
-    let ahead = AHEAD.get_or_init(|| {
+    static AHEAD_NS: OnceLock<i64> = OnceLock::new();
+    let ahead_of_kernel = AHEAD_NS.get_or_init(|| {
         let offsets = std::fs::read_to_string("/proc/self/timens_offsets");
         // Kernels before 5.6 have no time namespaces.
         offsets.ok().and_then(|text| ahead_ns(&text)).unwrap_or(0)
     });
-    monotonic_ns.wrapping_add_signed(ahead.wrapping_neg())
+    monotonic_ns.wrapping_add_signed(ahead_of_kernel.wrapping_neg())
 }
 
-/// What a time namespace adds to CLOCK_MONOTONIC, by the text of `/proc/PID/timens_offsets`.
+/// The time that a time namespace adds to CLOCK_MONOTONIC, from `/proc/PID/timens_offsets`, ns.
 fn ahead_ns(offsets: &str) -> Option<i64> {
     let mut lines = offsets.lines().map(str::split_whitespace);
     let mut columns = lines.find_map(|mut columns| {
@@ -132,7 +132,7 @@ impl Default for Clock {
     }
 }
 
-/// TSC and CLOCK_MONOTONIC at one moment: of 64 readings the one that took the fewest ticks.
+/// TSC and CLOCK_MONOTONIC at one moment: the fastest of 64 readings of both.
 fn paired_reading() -> (u64, u64) {
     let reading = |_| {
         let before = tsc::read();
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn it_runs_at_the_rate_of_the_monotonic_clock() {
         let clock = Clock::new();
-        // Both at one moment: the readings between which least time passed, as a thread can lose
-        // its CPU between two.
+        // Reads both clocks at one moment: of 64 readings the fastest one counts, because a thread
+        // can lose its CPU during a reading.
         let both = || {
             let read = |_| {
                 let (before, clock_ns, after) = (monotonic_ns(), clock.now(), monotonic_ns());
@@ -190,10 +190,10 @@ mod tests {
             let (_, clock_ns, mono) = (0..64).map(read).min().expect("some");
             (clock_ns, mono)
         };
-        let begin = both();
+        let (clock_begin, mono_begin) = both();
         std::thread::sleep(Duration::from_millis(200));
-        let end = both();
-        let (clock_ns, mono) = (end.0 - begin.0, end.1 - begin.1);
+        let (clock_end, mono_end) = both();
+        let (clock_ns, mono) = (clock_end - clock_begin, mono_end - mono_begin);
         assert!(clock_ns.abs_diff(mono) < 50_000, "{clock_ns} {mono} ns");
     }
 

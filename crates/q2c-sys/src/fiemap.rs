@@ -27,7 +27,7 @@ pub struct Extent {
 impl Extent {
     /// The extent is the file's last.
     pub const LAST: u32 = 0x1;
-    /// The place on the device is not known, or not yet.
+    /// The position on the device is not known, or not known yet.
     pub const UNKNOWN: u32 = 0x2;
     /// The extent has no place on the device yet: the data are in the page cache only.
     pub const DELALLOC: u32 = 0x4;
@@ -46,7 +46,7 @@ impl Extent {
     /// The extent is shared with another file (a reflink or a snapshot).
     pub const SHARED: u32 = 0x2000;
 
-    /// Whether any of `flags` is set.
+    /// True if any of `flags` is set.
     pub const fn has(&self, flags: u32) -> bool {
         self.flags & flags != 0
     }
@@ -90,8 +90,8 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     loop {
         let start = extents.last().map_or(0, Extent::end);
         let batch = read_batch(file, start)?;
-        let ends = |last: &Extent| last.has(Extent::LAST) || last.end() <= start;
-        let is_last = batch.last().is_none_or(ends);
+        let ends_file = |last: &Extent| last.has(Extent::LAST) || last.end() <= start;
+        let is_last = batch.last().is_none_or(ends_file);
         extents.extend(batch);
         if is_last {
             return Ok(extents);

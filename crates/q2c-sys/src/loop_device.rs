@@ -1,4 +1,4 @@
-//! Loop devices: which file one reads and writes, and a new one over a file.
+//! Loop devices: finds the file behind a loop device, and makes a loop device over a file.
 
 use crate::check;
 use std::fs::{File, OpenOptions};
@@ -14,9 +14,9 @@ const CONFIGURE: u64 = 0x4c0a;
 const GET_FREE: u64 = 0x4c82;
 /// `LO_FLAGS_AUTOCLEAR`: the device loses its file when nobody has it open or mounted any more.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: past the page cache of the file, where its file system can.
+/// `LO_FLAGS_DIRECT_IO`: the device bypasses the page cache if the file's file system can do so.
 const DIRECT_IO: u32 = 16;
-/// Most attempts: another program may take a device that was free.
+/// The most attempts to get a device: another program may take one that was free.
 const MAX_TRIES: u32 = 16;
 
 /// The backing file of a loop device, by its numbers: names may be removed, or belong to another
@@ -65,7 +65,7 @@ struct LoopConfig {
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
 /// A loop device over a file. It keeps the file as long as this value lives, or the device is
-/// mounted or open elsewhere; then the kernel detaches the file.
+/// mounted or open elsewhere; after that the kernel detaches the file.
 #[derive(Debug)]
 pub struct LoopDevice {
     /// The device, open for reading and writing.
@@ -74,8 +74,8 @@ pub struct LoopDevice {
     pub path: PathBuf,
 }
 
-/// Makes a loop device over `backing`, past the page cache where the file system of `backing` can
-/// do that. The file needs no name. It takes root, and Linux 5.8 (`EINVAL` before).
+/// Makes a loop device over `backing`, past the page cache if the file system of `backing` can do
+/// that. The file needs no name. The call needs root and Linux 5.8 (`EINVAL` before).
 pub fn attach(backing: &File) -> io::Result<LoopDevice> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -110,7 +110,7 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
     check(unsafe { libc::ioctl(device.as_raw_fd(), CONFIGURE as _, &raw const config) }).map(drop)
 }
 
-/// The backing file of an open loop device. `ENXIO`: it has none; `ENOTTY`: no loop device.
+/// The backing file of an open loop device. `ENXIO`: it has no file; `ENOTTY`: no loop device.
 pub fn backing(device: &File) -> io::Result<Backing> {
     let mut status = LoopStatus::default();
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that

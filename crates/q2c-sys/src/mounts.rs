@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Gives the calling thread, and the threads and programs that it starts from now on, mounts of
-/// their own. What they mount is seen nowhere else. The kernel takes it away when the last of them
-/// has ended, however that happens.
-/// It takes root (`CAP_SYS_ADMIN`).
+/// their own. Nobody else sees what they mount. The kernel unmounts it when the last of them has
+/// ended, however that happens.
+/// The call needs root (`CAP_SYS_ADMIN`).
 pub fn unshare_mounts() -> io::Result<()> {
     // SAFETY: the call takes no pointer. The thread stops sharing its working folder and its mounts
     // with the others, which no safe code relies on.
@@ -21,9 +21,9 @@ pub fn unshare_mounts() -> io::Result<()> {
     Ok(mount_change("/", private)?)
 }
 
-/// Mounts a file system that needs no device, such as `tracefs`, at no place at all. It is reached
-/// through the file returned (`/proc/self/fd/N`), and ends with it.
-/// It takes root (CAP_SYS_ADMIN) and Linux 5.2; `ENODEV` where the kernel has no such file system.
+/// Mounts a file system that needs no device, such as `tracefs`, without a mount point. It is
+/// reached through the returned file (`/proc/self/fd/N`), and ends with it.
+/// The call needs root (CAP_SYS_ADMIN) and Linux 5.2; `ENODEV` if the kernel lacks the file system.
 pub fn mount_detached(kind: &str) -> io::Result<OwnedFd> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
@@ -38,15 +38,15 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts the file system of this kind on `device` at `path`; `ENODEV` if the kernel has none.
+    /// Mounts the file system of this kind on `device` at `path`; `ENODEV` if the kernel lacks it.
     pub fn mount(device: &Path, path: &Path, kind: &str) -> io::Result<Self> {
-        let none: Option<&std::ffi::CStr> = None;
-        rustix::mount::mount(device, path, kind, MountFlags::NOATIME, none)?;
+        let no_options: Option<&std::ffi::CStr> = None;
+        rustix::mount::mount(device, path, kind, MountFlags::NOATIME, no_options)?;
         let path = path.to_owned();
         Ok(Mounted { path })
     }
 
-    /// Where it is mounted.
+    /// The folder on which it is mounted.
     pub fn path(&self) -> &Path {
         &self.path
     }

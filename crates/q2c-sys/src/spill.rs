@@ -1,8 +1,8 @@
 //! Arrays that may not fit into memory: the words are written one after another to a file without a
 //! name, which is then mapped and read like a slice.
 //!
-//! The kernel keeps as much of the mapping in memory as there is room for, and reads the rest again
-//! when it is needed.
+//! The kernel keeps as much of the mapping in memory as there is room for, and reads other pages
+//! again when they are needed.
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;

@@ -18,7 +18,7 @@ pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
 }
 
 /// Lets the thread `tid` of any process run only on these CPUs.
-/// `ESRCH`: it is gone; `EINVAL` or `EPERM`: it is not to be moved, or may use none of the CPUs.
+/// `ESRCH`: it has ended. `EINVAL` or `EPERM`: it may not be moved, or may use none of the CPUs.
 pub fn allow_other(tid: u32, cpus: &[CpuId]) -> io::Result<()> {
     allow_thread(Some(pid(tid)?), cpus)
 }

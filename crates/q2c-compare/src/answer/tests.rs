@@ -22,7 +22,7 @@ fn a_run_takes_no_longer_than_a_clock_beside_it_shows() {
 
 #[test]
 fn other_load_is_warned_of_by_its_number() {
-    let warned = |busy| busy_at_rest(&command(busy));
+    let warned = |busy| busy_warning(&command(busy));
     assert_eq!([warned(None), warned(Some(0.1))], [None, None]);
     let busy = warned(Some(1.9)).unwrap();
     assert!(busy.id == "busy-at-rest" && busy.found.starts_with("1.90 CPUs"));

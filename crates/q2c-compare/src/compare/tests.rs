@@ -33,21 +33,21 @@ fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Compa
 
 #[test]
 fn comparisons_are_counted_by_the_answer_of_their_sums() {
-    let same = [100, 100];
+    let same_work = [100, 100];
     let by_u2c = Comparison {
         sum: CompareMetric::SumU2c,
         verdict: vec![CompareFinding::ReadsOnly {
             writes: 3,
             treatment: Writes::Skip,
         }],
-        ..comparison_of_b(Some(0.5), true, same)
+        ..comparison_of_b(Some(0.5), true, same_work)
     };
     let comparisons = [
         by_u2c,
-        comparison_of_b(Some(0.9), true, same),
-        comparison_of_b(Some(2.0), true, same),
-        comparison_of_b(Some(0.5), false, same),
-        comparison_of_b(None, false, same),
+        comparison_of_b(Some(0.9), true, same_work),
+        comparison_of_b(Some(2.0), true, same_work),
+        comparison_of_b(Some(0.5), false, same_work),
+        comparison_of_b(None, false, same_work),
         comparison_of_b(Some(0.5), false, [100, 200]),
     ];
     let counted = Overall {

@@ -26,14 +26,14 @@ fn variant(facts: &ReplayFacts, mode: Mode, sites: usize) -> Variant<'_> {
     let asked = ReplayRequest { mode, ..request() };
     let open = |nth| OpenSite::with_one_target(&Roots::live(), &asked, "null", facts, nth).unwrap();
     let sites: Vec<OpenSite> = (0..sites).map(open).collect();
-    let ready = PreparedReplay::new(&Roots::live(), &asked, facts, &sites, 3).unwrap();
+    let prepared = PreparedReplay::new(&Roots::live(), &asked, facts, &sites, 3).unwrap();
     let mut sites: Vec<_> = sites.into_iter().map(|open| open.site).collect();
     for target in sites.iter_mut().flat_map(|site| &mut site.targets) {
         target.size = Bytes(1 << 20);
     }
     Variant {
         name: String::new(),
-        plan: ready.plan,
+        plan: prepared.plan,
         facts,
         sites,
     }
@@ -54,8 +54,8 @@ fn a_trial_takes_what_its_mode_takes() {
         (Mode::Closed { lane: LaneBy::Pid }, 2.0),
         (outstanding, 0.5),
     ] {
-        let off = variant(&facts, mode, 1).expected_s() - replayed_s - TRIAL_OVERHEAD_S;
-        assert!(off.abs() < 1e-9, "{mode:?}");
+        let difference_s = variant(&facts, mode, 1).expected_s() - replayed_s - TRIAL_OVERHEAD_S;
+        assert!(difference_s.abs() < 1e-9, "{mode:?}");
     }
 }
 

@@ -99,16 +99,16 @@ fn wrong_maps_and_engines_are_refused() {
     let (exit, text) = refused(&[map(7, "null")]);
     assert_eq!(exit, Exit::Usage);
     assert!(text.contains("devices are 8:0, 8:1;"), "{text}");
-    let twice = refused(&[map(0, "null"), map(0, "sim:50us")]);
-    assert_eq!(twice.1, "map 8:0 twice: expected each device once");
-    let mut waits = request();
-    waits.engine = Some("pvsync2".parse().unwrap());
-    let error = open(&waits, "/dev/null", 1, 0).unwrap_err();
+    let (_, twice) = refused(&[map(0, "null"), map(0, "sim:50us")]);
+    assert_eq!(twice, "map 8:0 twice: expected each device once");
+    let mut by_pvsync2 = request();
+    by_pvsync2.engine = Some("pvsync2".parse().unwrap());
+    let error = open(&by_pvsync2, "/dev/null", 1, 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.to_string().contains("io_uring or libaio"), "{error}");
-    let mut discards = request();
-    discards.discards = Some(Discards::Allow);
-    let error = open(&discards, "/dev/null", 1, 0).unwrap_err();
+    let mut discarding = request();
+    discarding.discards = Some(Discards::Allow);
+    let error = open(&discarding, "/dev/null", 1, 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.message().starts_with("discard blocks"), "{error}");
 }

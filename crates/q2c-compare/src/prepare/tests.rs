@@ -64,8 +64,8 @@ fn a_job_has_the_settings_of_its_plan() {
         ..request()
     };
     let site = simulated(&asked);
-    let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &[site], 3).unwrap();
-    let (job, plan) = (ready.job, ready.plan);
+    let prepared = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &[site], 3).unwrap();
+    let (job, plan) = (prepared.job, prepared.plan);
     assert_eq!((job.mode, plan.mode), (asked.mode, asked.mode));
     assert_eq!((job.writes, job.discards), (Writes::Allow, Discards::Allow));
     let Permits { writes, discards } = plan.permits;
@@ -79,8 +79,8 @@ fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
     let twice = OpenSite::with_one_target(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];
-    let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
-    let names: Vec<&String> = ready.identity.0.keys().collect();
+    let prepared = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
+    let names: Vec<&String> = prepared.identity.0.keys().collect();
     assert_eq!(names, ["null", "null (2)"]);
-    assert!(!ready.plan.cpus.is_empty());
+    assert!(!prepared.plan.cpus.is_empty());
 }

@@ -38,8 +38,8 @@ impl<T: Time> FaultEngine<'_, T> {
         match self.kind {
             FaultKind::Eio => done.result = -EIO,
             FaultKind::Short => done.result /= 2,
-            FaultKind::Late(by) => {
-                self.delayed = Some((self.time.now() + by.0, done));
+            FaultKind::Late(delay) => {
+                self.delayed = Some((self.time.now() + delay.0, done));
                 return None;
             }
         }

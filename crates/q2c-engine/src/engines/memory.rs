@@ -16,7 +16,7 @@ pub struct Memory {
 /// Buffers that slots share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBuffers {
-    /// Number of buffers for reads, and also for writes.
+    /// Number of buffers for reads; writes have as many of their own.
     pub pool: usize,
     /// Share of the written data that compresses to nothing, percent from 0 to 100.
     pub compressible: u8,
@@ -25,23 +25,22 @@ pub struct SharedBuffers {
 impl Memory {
     /// A buffer of `size` bytes for each slot.
     pub(crate) fn new(slots: usize, size: usize) -> Self {
-        let shared = None;
         Memory {
             slots,
             size,
-            shared,
+            shared: None,
         }
     }
 
     pub(super) fn buffers(self) -> Result<Buffers, EngineError> {
         let (slots, size) = (self.slots, self.size);
-        let made = match self.shared {
+        let buffers = match self.shared {
             None => Buffers::new(slots, size),
             Some(SharedBuffers { pool, compressible }) => {
                 Buffers::shared(slots, size, pool, compressible)
             }
         };
-        made.map_err(|source| EngineError::Buffers {
+        buffers.map_err(|source| EngineError::Buffers {
             slots,
             size,
             source,

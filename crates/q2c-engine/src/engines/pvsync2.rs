@@ -46,7 +46,7 @@ impl Pvsync2 {
     }
 
     #[inline]
-    fn keep(&mut self, done: RingCompletion) {
+    fn push(&mut self, done: RingCompletion) {
         if self.done.len() == self.done.capacity() {
             // Requests in flight fit into the capacity, so there is room at the front.
             self.done.drain(..self.next);
@@ -61,7 +61,7 @@ impl Engine for Pvsync2 {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         for &request in requests {
             let done = self.calls.transfer(request);
-            self.keep(done);
+            self.push(done);
         }
         Ok(())
     }
@@ -88,10 +88,10 @@ impl Engine for Pvsync2 {
     }
 }
 
-type Flag = fn(&mut VectoredFlags) -> &mut bool;
+type FlagField = fn(&mut VectoredFlags) -> &mut bool;
 
 /// Each flag: its name as an option of the engine, its name in the kernel, its field.
-pub(super) const FLAGS: [(&str, &str, Flag); 5] = [
+pub(super) const FLAGS: [(&str, &str, FlagField); 5] = [
     ("hipri", "RWF_HIPRI", |flags| &mut flags.hipri),
     ("nowait", "RWF_NOWAIT", |flags| &mut flags.nowait),
     ("dsync", "RWF_DSYNC", |flags| &mut flags.dsync),
@@ -100,13 +100,13 @@ pub(super) const FLAGS: [(&str, &str, Flag); 5] = [
 ];
 
 /// The names of every possible set of flags, indexed by its bits in the order of [`FLAGS`].
-static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let joined_names = |set: usize| {
+static JOINED_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let names_in_set = |set: usize| {
         let flags = FLAGS.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
         let names: Vec<_> = flags.map(|(_, (_, name, _))| *name).collect();
         names.join("|")
     };
-    (0..1 << FLAGS.len()).map(joined_names).collect()
+    (0..1 << FLAGS.len()).map(names_in_set).collect()
 });
 
 fn names(mut flags: VectoredFlags) -> &'static str {
@@ -114,7 +114,7 @@ fn names(mut flags: VectoredFlags) -> &'static str {
     let set: usize = bits
         .map(|(i, (.., flag))| usize::from(*flag(&mut flags)) << i)
         .sum();
-    &WORDS[set]
+    &JOINED_NAMES[set]
 }
 
 #[cfg(test)]

@@ -56,8 +56,8 @@ impl<E: RingEncoding> RingEngine<E> {
         requests.iter().for_each(queue);
     }
 
-    /// Takes a completion after a wait. Only if the kernel's polling was interrupted there is none
-    /// yet, and it waits again.
+    /// Takes a completion, and waits until there is one. A wait ends without a completion only if
+    /// the kernel's polling was interrupted.
     #[inline]
     fn pop_or_wait(&mut self) -> Result<RingCompletion, EngineError> {
         loop {

@@ -11,7 +11,7 @@
 //! look after that sleep found it complete. So one sleep is one context switch, and `miss rate`
 //! means the same as at depth 1. The rule learns whether the request was complete at its due time,
 //! whichever request was slept for: that is, whether the first look after the due time, or an
-//! earlier one, found it. For a request that was slept for, both answers are equal.
+//! earlier one, found it. For a request that was slept for, this equals [`Sample::MISSED`].
 
 use super::Wait;
 use super::flights::HybridFlight;
@@ -22,8 +22,8 @@ use q2c_policy::{Decision, Outcome};
 use std::sync::atomic::Ordering;
 
 impl<T: Time> EngineLane<'_, T> {
-    /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the way of
-    /// waiting under which they were submitted.
+    /// Reaps the requests that a lane with `carries_requests` has in flight. `wait` MUST be the way
+    /// of waiting under which they were submitted.
     pub(crate) fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
         while self.in_flight > 0 {
             if let Wait::Hybrid(rule) = wait {
@@ -51,7 +51,7 @@ impl<T: Time> EngineLane<'_, T> {
         while self.in_flight > 0 {
             let (slot, now) = self.reap(poll)?;
             let (at_end, stopped) = (now >= end, self.stop.load(Ordering::Relaxed));
-            if stopped || at_end && !self.carries {
+            if stopped || at_end && !self.carries_requests {
                 self.in_flight -= 1;
                 continue;
             }
@@ -103,21 +103,21 @@ impl<T: Time> EngineLane<'_, T> {
         }
         while self.in_flight > 0 {
             self.find_completions()?;
-            let (mut at_end, mut retires) = (false, false);
+            let (mut at_end, mut drains) = (false, false);
             // As without a rule, each completed request is replaced before the next is recorded;
             // the latter's latency includes that time.
             for i in 0..self.flights.found.len() {
                 let slot = self.flights.found[i].slot;
                 at_end |= self.finish(rule, i) >= end;
-                retires = self.stop.load(Ordering::Relaxed) || at_end && !self.carries;
-                if retires {
+                drains = self.stop.load(Ordering::Relaxed) || at_end && !self.carries_requests;
+                if drains {
                     self.in_flight -= 1;
                 } else {
                     self.start(rule, slot)?;
                 }
             }
             self.flights.found.clear();
-            if at_end && !retires {
+            if at_end && !drains {
                 break;
             }
         }
@@ -127,7 +127,7 @@ impl<T: Time> EngineLane<'_, T> {
     fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
         let request = self.next_request(slot);
         let submit_ns = self.time.now();
-        let early = self.submit_by(rule, request, submit_ns)?;
+        let early = self.submit_under_rule(rule, request, submit_ns)?;
         let submitted_ns = self.time.now();
         let (decision, token) = early.unwrap_or_else(|| rule.decide(self.io, Nanos(submitted_ns)));
         let (asked, flags) = match decision {
@@ -182,14 +182,14 @@ impl<T: Time> EngineLane<'_, T> {
                 Decision::Interrupt if can_interrupt => {
                     let done = self.engine.wait()?;
                     let now = self.time.now();
-                    self.note(done, now);
+                    self.note_completion(done, now);
                     // The wait returned the first completion, so no other request was complete
                     // earlier.
-                    self.flights.looked_ns = now;
+                    self.flights.empty_look_ns = now;
                     return Ok(());
                 }
-                // The looks that are skipped here would find nothing.
-                _ => self.flights.looked_ns = self.flights.looked_ns.max(self.look_again()),
+                // Looks that simulated time skips here would find nothing.
+                _ => self.flights.empty_look_ns = self.flights.empty_look_ns.max(self.look_again()),
             }
         }
     }
@@ -197,23 +197,23 @@ impl<T: Time> EngineLane<'_, T> {
     /// Looks once, and takes everything that is complete.
     #[inline]
     fn look(&mut self) -> Result<(), EngineError> {
-        let unseen_ns = self.flights.looked_ns;
+        let empty_look = self.flights.empty_look_ns;
         loop {
             let now = self.time.now();
             match self.engine.poll()? {
-                Some(done) => self.note(done, unseen_ns),
+                Some(done) => self.note_completion(done, empty_look),
                 None => {
-                    self.flights.looked_ns = now;
+                    self.flights.empty_look_ns = now;
                     return Ok(());
                 }
             }
         }
     }
 
-    /// Notes a completion that was found by the first look after `unseen_ns`.
+    /// Notes a completion that was found by the first look after `empty_look`.
     #[inline]
-    fn note(&mut self, done: RingCompletion, unseen_ns: u64) {
-        self.flights.judge(done.slot, unseen_ns);
+    fn note_completion(&mut self, done: RingCompletion, empty_look: u64) {
+        self.flights.judge_miss(done.slot, empty_look);
         self.flights.found.push(done);
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Flights {
     /// Completions that one look has found and that are not yet recorded.
     pub found: Vec<RingCompletion>,
     /// Time of the last look that found nothing more: no request then in flight was complete.
-    pub looked_ns: u64,
+    pub empty_look_ns: u64,
 }
 
 impl Flights {
@@ -42,22 +42,22 @@ impl Flights {
             older: neighbours.clone(),
             newer: neighbours,
             found: Vec::with_capacity(slots),
-            looked_ns: 0,
+            empty_look_ns: 0,
         }
     }
 
     /// Index of the entry that closes the ring.
-    fn end(&self) -> usize {
+    fn closing_entry(&self) -> usize {
         self.by_slot.len()
     }
 
     pub(crate) fn add(&mut self, slot: u16, flight: HybridFlight) {
-        let (new, end) = (slot as usize, self.end());
+        let (new, closing_entry) = (slot as usize, self.closing_entry());
         self.by_slot[new] = flight;
-        let newest = self.older[end];
-        (self.older[new], self.newer[new]) = (newest, end as u32);
+        let newest = self.older[closing_entry];
+        (self.older[new], self.newer[new]) = (newest, closing_entry as u32);
         self.newer[newest as usize] = u32::from(slot);
-        self.older[end] = u32::from(slot);
+        self.older[closing_entry] = u32::from(slot);
     }
 
     pub(crate) fn remove(&mut self, slot: u16) -> HybridFlight {
@@ -69,10 +69,10 @@ impl Flights {
     }
 
     /// Decides whether a request that is now complete was missed. It was found by the first look
-    /// after `unseen_ns`.
-    pub(crate) fn judge(&mut self, slot: u16, unseen_ns: u64) {
+    /// after `empty_look`.
+    pub(crate) fn judge_miss(&mut self, slot: u16, empty_look: u64) {
         let flight = &mut self.by_slot[slot as usize];
-        flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen_ns < flight.due_ns;
+        flight.missed = matches!(flight.decision, Decision::Sleep(_)) && empty_look < flight.due_ns;
         if flight.missed && flight.sample.is(Sample::SLEPT) {
             flight.sample.flags |= Sample::MISSED;
         }
@@ -80,7 +80,7 @@ impl Flights {
 
     /// The oldest request; `None` if nothing is in flight.
     pub(crate) fn oldest(&mut self) -> Option<&mut HybridFlight> {
-        let oldest = self.newer[self.end()] as usize;
+        let oldest = self.newer[self.closing_entry()] as usize;
         self.by_slot.get_mut(oldest)
     }
 }

@@ -7,12 +7,12 @@
 
 use super::Wait;
 use crate::sample::clamp_u32;
-use crate::time::{MAX_REST_NS, rest_until};
+use crate::time::{MAX_SLEEP_NS, sleep_unless_stopped};
 use crate::{EngineError, EngineLane, Request, Sample, Time, Waits};
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 
-/// The timer ends this long before the due time, and the thread spins for the rest. This is more
+/// The timer ends this long before the due time, and from then on the thread spins. This is more
 /// than the wake-up delays seen on virtual machines.
 const SPIN_NS: u64 = 80_000;
 
@@ -23,7 +23,7 @@ pub(crate) struct PoissonPace {
     /// Due time of the next submission, on the run's clock; 0 before the first.
     due: u64,
     /// Depth above 1: slots without a request.
-    free: Vec<u16>,
+    free_slots: Vec<u16>,
 }
 
 impl PoissonPace {
@@ -33,7 +33,7 @@ impl PoissonPace {
             gap_ns: 1e9 / rate,
             rng: Rng::new(seed),
             due: 0,
-            free: (0..depth).rev().collect(),
+            free_slots: (0..depth).rev().collect(),
         }
     }
 
@@ -54,7 +54,7 @@ pub(crate) struct LaneThinkTime {
     pub early_ns: u64,
 }
 
-/// The shortest sleep, ns: a lane that thinks always leaves its CPU.
+/// The shortest sleep of a think time, ns: a lane that thinks always leaves its CPU.
 const MIN_THINK_NS: u64 = 1_000;
 
 impl LaneThinkTime {
@@ -74,12 +74,12 @@ impl LaneThinkTime {
 }
 
 impl<T: Time> EngineLane<'_, T> {
-    /// Sleeps for the rest of `think`. Returns true if the next I/O may be submitted: not if the
-    /// run's clock shows `end` first, or `stop` is raised. The rest of the think time at `end`
-    /// belongs to the next stretch, so stretches may be of any length.
+    /// Sleeps until `think` is over. Returns true if the next I/O may then be submitted, and false
+    /// if the run's clock shows `end` first or `stop` is raised. Think time that `end` cuts off
+    /// continues in the next stretch, so stretches may be of any length.
     pub(super) fn finish_thinking(&self, think: LaneThinkTime, end: u64) -> bool {
         let until = think.due_ns.saturating_sub(think.early_ns);
-        rest_until(until.min(end), self.time, self.stop);
+        sleep_unless_stopped(until.min(end), self.time, self.stop);
         self.time.now() < end && !self.stop.load(Ordering::Relaxed)
     }
 
@@ -108,7 +108,7 @@ impl<T: Time> EngineLane<'_, T> {
             if sample.is(Sample::ONE_CALL) {
                 sample = sample.with_wait(sample.wait() + late);
             } else {
-                // What exceeds the field of the submission counts as waiting.
+                // Time that does not fit into `submit_len_ns` counts as waiting.
                 let submit_len_ns = u64::from(sample.submit_len_ns) + late;
                 sample.submit_len_ns = clamp_u32(submit_len_ns);
                 let excess = submit_len_ns - u64::from(sample.submit_len_ns);
@@ -129,10 +129,10 @@ impl<T: Time> EngineLane<'_, T> {
     fn take_due(&mut self, end: u64) -> Option<u64> {
         let due = self.ensure_due();
         if due >= end || self.time.now() >= end {
-            self.rest_precisely_until(end);
+            self.sleep_then_spin_until(end);
             return None;
         }
-        self.rest_precisely_until(due);
+        self.sleep_then_spin_until(due);
         if let Some(pace) = &mut self.pace {
             pace.advance();
         }
@@ -152,14 +152,14 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     /// Sleeps, then spins, until the run's clock shows `until` or `stop` is raised.
-    fn rest_precisely_until(&self, until: u64) {
+    fn sleep_then_spin_until(&self, until: u64) {
         loop {
-            let left = until.saturating_sub(self.time.now());
-            if left == 0 || self.stop.load(Ordering::Relaxed) {
+            let left_ns = until.saturating_sub(self.time.now());
+            if left_ns == 0 || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            match left.checked_sub(SPIN_NS) {
-                Some(sleep) if sleep > 0 => self.time.sleep(sleep.min(MAX_REST_NS)),
+            match left_ns.checked_sub(SPIN_NS) {
+                Some(sleep) if sleep > 0 => self.time.sleep(sleep.min(MAX_SLEEP_NS)),
                 _ => self.time.spin_until(until),
             }
         }
@@ -171,7 +171,7 @@ impl<T: Time> EngineLane<'_, T> {
         loop {
             let (now, stopped) = (self.time.now(), self.stop.load(Ordering::Relaxed));
             let at_end = now >= end || stopped;
-            if at_end && (self.in_flight == 0 || self.carries && !stopped) {
+            if at_end && (self.in_flight == 0 || self.carries_requests && !stopped) {
                 return Ok(());
             }
             while !at_end && self.launch_due(now)? {}
@@ -179,7 +179,7 @@ impl<T: Time> EngineLane<'_, T> {
                 self.land_one(end)?;
             } else if !at_end {
                 let due = self.ensure_due();
-                self.rest_precisely_until(due.min(end));
+                self.sleep_then_spin_until(due.min(end));
             }
         }
     }
@@ -190,7 +190,7 @@ impl<T: Time> EngineLane<'_, T> {
         let Some(pace) = self.pace.as_mut().filter(|_| due <= now) else {
             return Ok(false);
         };
-        let Some(slot) = pace.free.pop() else {
+        let Some(slot) = pace.free_slots.pop() else {
             return Ok(false);
         };
         pace.advance();
@@ -204,10 +204,11 @@ impl<T: Time> EngineLane<'_, T> {
     fn land_one(&mut self, end: u64) -> Result<(), EngineError> {
         let Some(done) = self.engine.poll()? else {
             let (engine, pace) = (&self.engine, &self.pace);
-            let with_slot = pace.as_ref().filter(|pace| !pace.free.is_empty());
-            let due = with_slot.map_or(end, |pace| pace.due.min(end));
+            let pace_with_slot = pace.as_ref().filter(|pace| !pace.free_slots.is_empty());
+            let next_submission = pace_with_slot.map_or(end, |pace| pace.due.min(end));
+            // Simulated time skips to a completion or, if a slot is free, to the next submission.
             self.time.look_again(|now| {
-                let latest = if now < end { due } else { u64::MAX };
+                let latest = if now < end { next_submission } else { u64::MAX };
                 engine.next_due().unwrap_or(now).min(latest)
             });
             return Ok(());
@@ -216,7 +217,7 @@ impl<T: Time> EngineLane<'_, T> {
         self.land(done, now);
         self.in_flight -= 1;
         if let Some(pace) = &mut self.pace {
-            pace.free.push(done.slot);
+            pace.free_slots.push(done.slot);
         }
         Ok(())
     }

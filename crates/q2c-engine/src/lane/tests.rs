@@ -71,9 +71,9 @@ struct ConstantRule(Decision, CountingEngine);
 
 impl q2c_policy::Lane for ConstantRule {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
-        self.1
-            .note(|c| c.decided_first = c.submits + c.for_interrupt == 0);
-        (self.0, Token::default())
+        let ConstantRule(decision, calls) = self;
+        calls.note(|c| c.decided_first = c.submits + c.for_interrupt == 0);
+        (*decision, Token::default())
     }
 
     fn complete(&mut self, _: Io, _: Token, outcome: Outcome, _: Nanos) {
@@ -81,8 +81,8 @@ impl q2c_policy::Lane for ConstantRule {
     }
 }
 
-/// A way of waiting: by a rule that always gives this decision.
-fn ruled(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
+/// Waiting by a rule that always gives this decision.
+fn wait_by_rule(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
     move |calls| {
         Wait::Hybrid(Box::new(ConstantRule(
             decision,
@@ -118,7 +118,7 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
         slots: Vec::new(),
         flights: Flights::default(),
         in_flight: 0,
-        carries: false,
+        carries_requests: false,
         pace: None,
         think: None,
     };
@@ -127,7 +127,7 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
     (*calls.lock().expect("one thread"), samples[0].flags)
 }
 
-fn calls(change: fn(&mut Calls)) -> Calls {
+fn calls_with(change: fn(&mut Calls)) -> Calls {
     let mut calls = Calls::default();
     change(&mut calls);
     calls
@@ -135,8 +135,8 @@ fn calls(change: fn(&mut Calls)) -> Calls {
 
 #[test]
 fn a_decision_is_carried_out_and_nothing_else_is() {
-    let looked = calls(|c| (c.submits, c.looks) = (1, 2));
-    let waited = calls(|c| (c.submits, c.waits) = (1, 1));
+    let looked = calls_with(|c| (c.submits, c.looks) = (1, 2));
+    let waited = calls_with(|c| (c.submits, c.waits) = (1, 1));
     let (hybrid, slept) = (Sample::HYBRID, Sample::HYBRID | Sample::SLEPT);
     for (decision, calls, flags) in [
         (Decision::Interrupt, waited, hybrid | Sample::INTERRUPT),
@@ -144,10 +144,10 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
         (Decision::Sleep(Nanos::ZERO), looked, hybrid),
         (Decision::Sleep(Nanos(1_000)), looked, slept),
     ] {
-        let got = run_one(Waits::Asleep, ruled(decision));
+        let got = run_one(Waits::Asleep, wait_by_rule(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
-    let together = calls(|c| c.both_in_one = 1);
+    let together = calls_with(|c| c.both_in_one = 1);
     let asleep = |wait: fn() -> Wait| run_one(Waits::Asleep, |_| wait());
     assert_eq!(asleep(|| Wait::Interrupt), (together, Sample::ONE_CALL));
     assert_eq!(asleep(|| Wait::Poll), (looked, 0));
@@ -158,9 +158,9 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
 #[test]
 fn on_two_paths_the_decision_chooses_one_before_the_submission() {
     let decided = |c: &mut Calls| (c.waits, c.decided_first) = (1, true);
-    let mut interrupted = calls(decided);
+    let mut interrupted = calls_with(decided);
     interrupted.for_interrupt = 1;
-    let mut polled = calls(decided);
+    let mut polled = calls_with(decided);
     polled.submits = 1;
     let looked = Calls { looks: 1, ..polled };
     let (hybrid, slept) = (Sample::HYBRID, Sample::HYBRID | Sample::SLEPT);
@@ -170,7 +170,7 @@ fn on_two_paths_the_decision_chooses_one_before_the_submission() {
         (Decision::Sleep(Nanos::ZERO), polled, hybrid),
         (Decision::Sleep(Nanos(1_000)), looked, slept),
     ] {
-        let got = run_one(Waits::Polling, ruled(decision));
+        let got = run_one(Waits::Polling, wait_by_rule(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
 }

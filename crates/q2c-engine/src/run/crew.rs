@@ -1,4 +1,4 @@
-//! The threads of the lanes: they are set up and started together, and none is left at the end.
+//! The threads of the lanes: they are set up, started together, and joined at the end.
 
 use super::thread::{Meeting, PhasesResult, lane_thread};
 use crate::start::{HaltsOnPanic, Member, Start, Starter};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, scope};
 
 /// Time from the last set-up to the common start, ns.
-pub(crate) const LEAD_NS: u64 = 3_000_000;
+pub(crate) const START_DELAY_NS: u64 = 3_000_000;
 
 /// The results of a crew: the lanes' data, the result of the side work, and the common start on the
 /// run's clock, ns.
@@ -21,7 +21,7 @@ pub(crate) struct CrewResults<T> {
 
 pub(crate) type CrewJob<W> = (JobPlan, W);
 
-/// What a lane does between the common start and its end.
+/// The work of a lane between the common start and its end.
 pub(crate) trait LaneWork: Send {
     fn run<T: Time>(
         self,
@@ -42,19 +42,19 @@ pub(crate) trait SideWork: Send {
 /// in another thread.
 ///
 /// `side_work` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
-/// until `side_work` has returned. An error after its panic calls it `name`.
+/// until `side_work` has returned. In errors its name is `side_name`.
 ///
 /// No thread is left behind, whatever fails.
 pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     time: &TimeSource,
     halt: &AtomicBool,
-    name: &str,
+    side_name: &str,
     side_work: B,
 ) -> Result<CrewResults<B::Out>, RunError> {
     match time {
-        TimeSource::Real(clock) => run_threads(jobs, *clock, halt, name, side_work),
-        TimeSource::World(world) => world::run_crew(jobs, world, halt, name, side_work),
+        TimeSource::Real(clock) => run_threads(jobs, *clock, halt, side_name, side_work),
+        TimeSource::World(world) => world::run_crew(jobs, world, halt, side_name, side_work),
     }
 }
 
@@ -79,7 +79,7 @@ fn run_threads<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     clock: Clock,
     halt: &AtomicBool,
-    name: &str,
+    side_name: &str,
     side_work: B,
 ) -> Result<CrewResults<B::Out>, RunError> {
     let (start, side_done) = (&Start::for_members(jobs.len()), &OnceLock::new());
@@ -106,7 +106,7 @@ fn run_threads<W: LaneWork, B: SideWork>(
         // A thread that could not be started never reports.
         let spawned = spawn_error.is_none();
         let tids = spawned.then(|| starter.wait_for_all()).flatten();
-        let start_ns = clock.now() + LEAD_NS;
+        let start_ns = clock.now() + START_DELAY_NS;
         match tids {
             Some(_) => starter.start_at(start_ns),
             None => drop(starter),
@@ -122,7 +122,7 @@ fn run_threads<W: LaneWork, B: SideWork>(
                 Err(source) => {
                     // Nothing else would end the lanes.
                     halt.store(true, Ordering::Release);
-                    let lane = name.to_owned();
+                    let lane = side_name.to_owned();
                     spawn_error = Some(RunError::Spawn { lane, source });
                     None
                 }
@@ -138,7 +138,7 @@ fn run_threads<W: LaneWork, B: SideWork>(
         let lanes: Vec<_> = lanes.collect();
         spawn_error.map_or(Ok(()), Err)?;
         let side = side.transpose();
-        let side = side.map_err(|_| RunError::Panic(name.to_owned()))?;
+        let side = side.map_err(|_| RunError::Panic(side_name.to_owned()))?;
         Ok(CrewResults {
             lanes: lanes.into_iter().collect::<Result<_, _>>()?,
             side: side.expect("every lane was set up, as none of them says otherwise"),
@@ -147,7 +147,7 @@ fn run_threads<W: LaneWork, B: SideWork>(
     })
 }
 
-/// Announces the end when it is dropped, so that on no way out the lanes wait for ever.
+/// Announces the end when it is dropped, so that the lanes do not wait for ever after an error.
 struct EndSignal<'a>(&'a OnceLock<()>);
 
 impl Drop for EndSignal<'_> {

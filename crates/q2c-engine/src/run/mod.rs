@@ -9,7 +9,7 @@ pub(crate) mod thread;
 pub use live::{Live, LiveAnswer, LivePlan, LiveSlice, live};
 pub use plan::{Activity, JobPlan, LaneData, Mark, PhaseData, RunData, RunPlan};
 
-use crate::time::{MAX_REST_NS, rest_until};
+use crate::time::{MAX_SLEEP_NS, sleep_unless_stopped};
 use crate::{EngineError, Time};
 use crew::{SideWork, run_crew};
 use q2c_model::{CpuId, Nanos};
@@ -155,6 +155,6 @@ fn pause<T: Time>(time: T, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> 
         if halt.load(Ordering::Relaxed) || now >= until {
             return !halt.load(Ordering::Relaxed);
         }
-        rest_until(until.min(now + MAX_REST_NS), time, halt);
+        sleep_unless_stopped(until.min(now + MAX_SLEEP_NS), time, halt);
     }
 }

@@ -51,7 +51,7 @@ pub struct JobPlan {
     /// intended times. At a depth above 1 it works only by polling.
     pub rate: Option<f64>,
     /// Closed loop of depth 1: time that the lane sleeps after each I/O before it submits the next.
-    /// What is left of it at the end of a phase continues in the next phase.
+    /// Think time that the end of a phase cuts off continues in the next phase.
     pub think: Option<Nanos>,
     /// True if the first failed I/O of this lane stops the whole run.
     pub stop_on_fault: bool,
@@ -173,10 +173,10 @@ pub(super) fn invalid(lane: &str, problem: impl Into<String>) -> RunError {
 }
 
 pub(super) fn check_jobs(jobs: &[JobPlan], phases: usize) -> Result<(), RunError> {
-    jobs.iter().try_for_each(|job| check(job, phases))
+    jobs.iter().try_for_each(|job| check_job(job, phases))
 }
 
-fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
+fn check_job(job: &JobPlan, phases: usize) -> Result<(), RunError> {
     let refuse = |problem: &str| Err(invalid(&job.name, problem));
     if job.activities.len() != phases {
         return refuse("every phase needs an activity");
@@ -195,8 +195,8 @@ fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
             "think time needs a closed loop with one request in flight: no rate, depth 1",
         );
     }
-    let waits_deep = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
-    if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(waits_deep) {
+    let no_polling = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
+    if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(no_polling) {
         return refuse(
             "an open loop with several in flight has to see completions and due times at once: use poll, or depth 1 and more jobs",
         );

@@ -5,7 +5,7 @@ use crate::lane::{Flights, LaneThinkTime, PoissonPace};
 use crate::pattern::Offsets;
 use crate::run::crew::LaneWork;
 use crate::sample::{SampleRecorder, prefaulted_samples};
-use crate::time::rest_until;
+use crate::time::sleep_unless_stopped;
 use crate::{Activity, EngineError, EngineLane, JobPlan, LaneData, Mark, PhaseData, Time};
 use q2c_model::Nanos;
 use q2c_policy::{Io, Wait};
@@ -107,7 +107,7 @@ fn set_up<'a, T: Time + 'a>(
         slots: vec![(0, 0); slots],
         flights: Flights::new(slots),
         in_flight: 0,
-        carries: false,
+        carries_requests: false,
         pace: job.rate.map(pace),
         think: job.think.map(think),
     })
@@ -120,14 +120,14 @@ impl LaneWork for PhasesWork<'_> {
     fn run<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
         let (mut state, mut end) = (WaitState::default(), begin);
         let mut data = Vec::with_capacity(self.0.len());
-        rest_until(begin, lane.time, lane.stop);
+        sleep_unless_stopped(begin, lane.time, lane.stop);
         let mut activities = job.activities.into_iter().zip(self.0).peekable();
         while let Some((activity, length)) = activities.next() {
             end += length.0;
             state.apply(activity);
             // If the next phase continues in the same way, requests stay in flight at its begin:
             // draining them would affect the measurement.
-            lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
+            lane.carries_requests = matches!(activities.peek(), Some((Activity::Continue, _)));
             data.push(run_phase(lane, &mut state, end)?);
             if lane.stop.load(Ordering::Relaxed) {
                 break;
@@ -142,20 +142,20 @@ impl LaneWork for PhasesWork<'_> {
 #[derive(Default)]
 pub(super) struct WaitState {
     wait: Option<Wait>,
-    parked: Option<Wait>,
+    previous: Option<Wait>,
 }
 
 impl WaitState {
     pub(crate) fn apply(&mut self, activity: Activity) {
         match activity {
             Activity::Idle => self.wait = None,
-            Activity::Start(new) => self.parked = self.wait.replace(new),
+            Activity::Start(new) => self.previous = self.wait.replace(new),
             Activity::Continue => {}
-            Activity::Resume => std::mem::swap(&mut self.wait, &mut self.parked),
+            Activity::Resume => std::mem::swap(&mut self.wait, &mut self.previous),
         }
     }
 
-    /// Does I/O, or rests, until the run's clock shows `end` or the lane's `stop` is raised.
+    /// Does I/O, or sleeps, until the run's clock shows `end` or the lane's `stop` is raised.
     pub(crate) fn advance<T: Time>(
         &mut self,
         lane: &mut EngineLane<'_, T>,
@@ -164,13 +164,13 @@ impl WaitState {
         match &mut self.wait {
             Some(wait) => lane.run_until(wait, end),
             None => {
-                rest_until(end, lane.time, lane.stop);
+                sleep_unless_stopped(end, lane.time, lane.stop);
                 Ok(())
             }
         }
     }
 
-    /// Reaps the requests that a lane with `carries` has in flight.
+    /// Reaps the requests that a lane with `carries_requests` has in flight.
     pub(crate) fn drain<T: Time>(
         &mut self,
         lane: &mut EngineLane<'_, T>,
@@ -184,14 +184,14 @@ fn run_phase<T: Time>(
     state: &mut WaitState,
     end: u64,
 ) -> Result<PhaseData, EngineError> {
-    let (begin, ios) = (read_mark(lane), lane.recorder.ios);
-    let first = lane.recorder.samples.len();
+    let (begin, ios_before) = (read_mark(lane), lane.recorder.ios);
+    let first_sample = lane.recorder.samples.len();
     state.advance(lane, end)?;
     Ok(PhaseData {
         begin,
         end: read_mark(lane),
-        ios: lane.recorder.ios - ios,
-        samples: first..lane.recorder.samples.len(),
+        ios: lane.recorder.ios - ios_before,
+        samples: first_sample..lane.recorder.samples.len(),
         tally: lane.recorder.take_tally(),
     })
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 /// Kernel drivers that hand a device to a program in user space.
 pub(crate) const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
-/// Returns the one of [`USER_DRIVERS`] that the device at `address` is bound to, according to the
-/// sysfs at `root`.
+/// Returns the driver in [`USER_DRIVERS`] that the device at `address` is bound to, according to
+/// the sysfs at `root`.
 pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     let refuse = |problem: String| {
         Err(SpdkError::Device {
@@ -71,9 +71,9 @@ mod tests {
         for driver in USER_DRIVERS {
             assert_eq!(problem(Some(driver), address), None);
         }
-        let kernel = problem(Some("nvme"), address).unwrap();
+        let kernel_bound = problem(Some("nvme"), address).unwrap();
         let expected = "driver nvme; q2c unbinds nothing";
-        assert!(kernel.contains(expected), "{kernel}");
+        assert!(kernel_bound.contains(expected), "{kernel_bound}");
         assert!(problem(None, address).unwrap().contains("no driver"));
         for wrong in ["0000:05:00.0", "..", "/dev/nvme0n1", ""] {
             let problem = problem(Some("vfio-pci"), wrong).unwrap();

@@ -139,7 +139,7 @@ impl SpdkPerf {
         stop: &AtomicBool,
     ) -> Result<SpdkResult, SpdkError> {
         user_driver(sys, &args.address)?;
-        let output = self.output(&args.to_args(), args.seconds, watch, stop)?;
+        let output = self.run_program(&args.to_args(), args.seconds, watch, stop)?;
         output::parse(&output).map_err(|problem| {
             SpdkError::Failed(format!("read the output of {}: {problem}", self.name()))
         })
@@ -153,7 +153,7 @@ impl SpdkPerf {
         SpdkError::Failed(format!("run {}: {problem}", self.name()))
     }
 
-    fn output(
+    fn run_program(
         &self,
         args: &[String],
         seconds: u64,
@@ -165,7 +165,7 @@ impl SpdkPerf {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| self.run_error(e))?;
         // Both pipes are read while the program runs, because a full one would block it.
-        let pipes = (listen(child.stdout.take()), listen(child.stderr.take()));
+        let pipes = (reader(child.stdout.take()), reader(child.stderr.take()));
         let (out, err) = match pipes {
             (Ok(out), Ok(err)) => (out, err),
             (Err(error), _) | (_, Err(error)) => {
@@ -175,13 +175,13 @@ impl SpdkPerf {
             }
         };
         let patience = Duration::from_secs(seconds) + GRACE;
-        let ended = self.wait_for_exit(&mut child, patience, watch, stop);
-        if ended.is_err() {
+        let exit = self.wait_for_exit(&mut child, patience, watch, stop);
+        if exit.is_err() {
             child.kill().ok();
             child.wait().ok();
         }
         let (out, err) = (out.join(), err.join());
-        let status = ended?;
+        let status = exit?;
         let (out, err) = (out.unwrap_or_default(), err.unwrap_or_default());
         if status.success() {
             return Ok(out);
@@ -206,9 +206,9 @@ impl SpdkPerf {
                 return Err(SpdkError::Stopped(self.name()));
             }
             if Instant::now() >= until {
-                let late = patience.as_secs();
+                let patience_s = patience.as_secs();
                 return Err(self.run_error(format!(
-                    "it was still at work {late} s after it was started, and was ended"
+                    "it was still at work {patience_s} s after it was started, and was ended"
                 )));
             }
             watch(child.id());
@@ -218,7 +218,7 @@ impl SpdkPerf {
 }
 
 /// Reads a pipe to its end, in a thread of its own.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::JoinHandle<String>> {
+fn reader(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::JoinHandle<String>> {
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // If reading breaks off, the text so far is still useful.

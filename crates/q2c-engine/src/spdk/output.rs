@@ -40,6 +40,7 @@ pub(super) fn parse(output: &str) -> Result<SpdkResult, String> {
     )?;
     let mut rows = lines.by_ref().filter_map(row);
     let mut workers = 0;
+    // Each row before the total is that of a worker.
     let total = rows.find(|(name, _)| {
         workers += usize::from(*name != "Total");
         *name == "Total"

@@ -96,7 +96,7 @@ fn a_program_is_heard_out_and_its_failure_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |lines: &str, stop| {
         let stop = AtomicBool::new(stop);
-        program(folder.path(), lines).output(&args().to_args(), 1, &mut |_| (), &stop)
+        program(folder.path(), lines).run_program(&args().to_args(), 1, &mut |_| (), &stop)
     };
     assert_eq!(run("echo $#:$2", false).unwrap(), "13:128\n");
     let failed = run("echo talk; echo no hugepages >&2; exit 3", false);

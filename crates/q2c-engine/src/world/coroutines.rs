@@ -1,7 +1,7 @@
 //! The threads of a run as coroutines on one thread.
 
 use super::schedule::{Wake, WorldSchedule};
-use crate::run::crew::{CrewJob, CrewResults, LEAD_NS, LaneWork, SideWork};
+use crate::run::crew::{CrewJob, CrewResults, LaneWork, START_DELAY_NS, SideWork};
 use crate::run::thread::{LaneResult, Meeting, lane_thread};
 use crate::{LaneData, LaneStep, RunError, Time, World};
 use corosensei::stack::DefaultStack;
@@ -14,7 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
-struct CoroutineStage<'a> {
+/// The state that all threads of a run share.
+struct SharedState<'a> {
     schedule: RefCell<WorldSchedule>,
     /// The next thread to run, as found by the thread that gave way.
     next: Cell<Option<usize>>,
@@ -28,7 +29,7 @@ struct CoroutineStage<'a> {
 
 #[derive(Clone, Copy)]
 struct SimulatedThread<'a> {
-    stage: &'a CoroutineStage<'a>,
+    shared: &'a SharedState<'a>,
     yielder: &'a Yielder<(), ()>,
     thread: usize,
 }
@@ -36,9 +37,9 @@ struct SimulatedThread<'a> {
 impl SimulatedThread<'_> {
     /// Lets other threads run until what this thread waits for has happened.
     fn give_way(self) {
-        let next = self.stage.schedule.borrow_mut().next();
+        let next = self.shared.schedule.borrow_mut().next();
         if next != Some(self.thread) {
-            self.stage.next.set(next);
+            self.shared.next.set(next);
             self.yielder.suspend(());
         }
     }
@@ -46,7 +47,7 @@ impl SimulatedThread<'_> {
     /// Plans the next step of this thread, and lets other threads run if they come first.
     #[inline]
     fn plan(self, step: impl FnOnce(&mut WorldSchedule, usize) -> bool) {
-        let must_wait = step(&mut self.stage.schedule.borrow_mut(), self.thread);
+        let must_wait = step(&mut self.shared.schedule.borrow_mut(), self.thread);
         if must_wait {
             self.give_way();
         }
@@ -54,24 +55,24 @@ impl SimulatedThread<'_> {
 
     fn sleep_until(self, at_ns: u64, wake: Wake) {
         let is_side_thread = {
-            let mut schedule = self.stage.schedule.borrow_mut();
+            let mut schedule = self.shared.schedule.borrow_mut();
             schedule.sleep(self.thread, at_ns, wake);
             schedule.is_side_thread(self.thread)
         };
         self.give_way();
         if is_side_thread {
-            self.stage.publish();
+            self.shared.publish();
         }
     }
 }
 
-impl<'a> CoroutineStage<'a> {
+impl<'a> SharedState<'a> {
     fn time<'s>(&'s self, yielder: &'s Yielder<(), ()>, thread: usize) -> SimulatedThread<'s>
     where
         'a: 's,
     {
         SimulatedThread {
-            stage: self,
+            shared: self,
             yielder,
             thread,
         }
@@ -79,7 +80,7 @@ impl<'a> CoroutineStage<'a> {
 
     fn begin(&self) {
         let mut schedule = self.schedule.borrow_mut();
-        self.start_ns.set(Some(schedule.now + LEAD_NS));
+        self.start_ns.set(Some(schedule.now + START_DELAY_NS));
         schedule.begin_all();
         self.next.set(schedule.next());
     }
@@ -95,7 +96,7 @@ impl Time for SimulatedThread<'_> {
 
     #[inline]
     fn now(self) -> u64 {
-        self.stage.schedule.borrow().now
+        self.shared.schedule.borrow().now
     }
 
     fn sleep(self, ns: u64) {
@@ -109,22 +110,22 @@ impl Time for SimulatedThread<'_> {
         }
     }
 
-    fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64 {
-        let mut last = 0;
+    fn look_again(self, next_find: impl FnOnce(u64) -> u64) -> u64 {
+        let mut last_skipped_ns = 0;
         self.plan(|schedule, thread| {
-            let (now, look) = (schedule.now, schedule.costs.look_ns);
-            let looks = next(now).saturating_sub(now).div_ceil(look);
-            // The look that finds something has yet to come.
-            let blind = looks.saturating_sub(1).saturating_mul(look);
-            last = now.saturating_add(blind);
-            blind > 0 && schedule.look_until(thread, last)
+            let (now, look_ns) = (schedule.now, schedule.costs.look_ns);
+            let looks = next_find(now).saturating_sub(now).div_ceil(look_ns);
+            // The last of these looks finds something, so it is not skipped.
+            let skipped_ns = looks.saturating_sub(1).saturating_mul(look_ns);
+            last_skipped_ns = now.saturating_add(skipped_ns);
+            skipped_ns > 0 && schedule.look_until(thread, last_skipped_ns)
         });
-        let schedule = self.stage.schedule.borrow();
+        let schedule = self.shared.schedule.borrow();
         // A thread that lost its CPU did not look during that time.
-        if schedule.now > last {
-            schedule.threads[self.thread].left_ns
+        if schedule.now > last_skipped_ns {
+            schedule.threads[self.thread].left_cpu_ns
         } else {
-            last
+            last_skipped_ns
         }
     }
 
@@ -142,17 +143,17 @@ impl Time for SimulatedThread<'_> {
             };
             let must_wait = schedule.work(thread, ns);
             if schedule.is_stuck() {
-                self.stage.halt.store(true, Ordering::Relaxed);
+                self.shared.halt.store(true, Ordering::Relaxed);
             }
             must_wait
         });
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
-        if self.stage.schedule.borrow_mut().place(self.thread, cpu) {
+        if self.shared.schedule.borrow_mut().place(self.thread, cpu) {
             return Ok(());
         }
-        let cpus = self.stage.world.machine().cpus;
+        let cpus = self.shared.world.machine().cpus;
         let text = format!("the simulated machine has CPUs 0 to {}", cpus - 1);
         Err(io::Error::other(text))
     }
@@ -162,21 +163,21 @@ impl Time for SimulatedThread<'_> {
     }
 
     fn cpu_ns(self) -> u64 {
-        self.stage.schedule.borrow().cpu_ns(self.thread)
+        self.shared.schedule.borrow().cpu_ns(self.thread)
     }
 
     fn cpu_ns_of(self, thread: u32) -> Option<u64> {
-        Some(self.stage.schedule.borrow().cpu_ns(thread as usize - 1))
+        Some(self.shared.schedule.borrow().cpu_ns(thread as usize - 1))
     }
 
     fn switches(self) -> ContextSwitches {
-        self.stage.schedule.borrow().threads[self.thread].switches
+        self.shared.schedule.borrow().threads[self.thread].switches
     }
 
     fn send<M>(self, to: &SyncSender<M>, message: M) {
         to.send(message).ok();
-        if self.stage.listens.get() {
-            self.stage.schedule.borrow_mut().wake_side_thread();
+        if self.shared.listens.get() {
+            self.shared.schedule.borrow_mut().wake_side_thread();
         }
     }
 
@@ -190,9 +191,9 @@ impl Time for SimulatedThread<'_> {
                     return Err(RecvTimeoutError::Timeout);
                 }
                 Err(TryRecvError::Empty) => {
-                    self.stage.listens.set(true);
+                    self.shared.listens.set(true);
                     self.sleep(end - self.now());
-                    self.stage.listens.set(false);
+                    self.shared.listens.set(false);
                 }
             }
         }
@@ -200,7 +201,7 @@ impl Time for SimulatedThread<'_> {
 }
 
 type Routine<'a> = ScopedCoroutine<'a, (), (), ()>;
-type Open<'a> = ScopedCoroutineRef<'a, (), (), (), DefaultStack>;
+type OpenRoutine<'a> = ScopedCoroutineRef<'a, (), (), (), DefaultStack>;
 
 impl Meeting for SimulatedThread<'_> {
     fn ready(&self, is_set_up: bool) -> Option<u64> {
@@ -208,7 +209,7 @@ impl Meeting for SimulatedThread<'_> {
             return None;
         }
         self.yielder.suspend(());
-        self.stage.start_ns.get()
+        self.shared.start_ns.get()
     }
 
     fn wait_for_end(&self) {}
@@ -220,12 +221,12 @@ pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
     world: &World,
     halt: &AtomicBool,
-    name: &str,
+    side_name: &str,
     side_work: B,
 ) -> Result<CrewResults<B::Out>, RunError> {
     let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
     let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
-    let stage = &CoroutineStage {
+    let shared = &SharedState {
         schedule: RefCell::new(schedule),
         next: Cell::new(None),
         start_ns: Cell::new(None),
@@ -238,34 +239,34 @@ pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
     let mut routines: Vec<Routine<'_>> = Vec::with_capacity(jobs.len() + 1);
     for (thread, ((job, work), result)) in jobs.into_iter().zip(&results).enumerate() {
         routines.push(Routine::new(move |yielder, ()| {
-            let time = stage.time(yielder, thread);
+            let time = shared.time(yielder, thread);
             result.set(Some(lane_thread(job, time, halt, &time, work)));
         }));
     }
     let lanes = names.len() as u32;
     routines.push(Routine::new(move |yielder, ()| {
-        let time = stage.time(yielder, lanes as usize);
+        let time = shared.time(yielder, lanes as usize);
         let threads: Vec<u32> = (1..=lanes).collect();
-        stage.publish();
-        let start_ns = stage.start_ns.get().unwrap_or_default();
+        shared.publish();
+        let start_ns = shared.start_ns.get().unwrap_or_default();
         side_result.set(Some(side_work.run(time, start_ns, &threads)));
     }));
-    let mut conducted = Ok(());
+    let mut outcome = Ok(());
     open_all(routines, Vec::new(), &mut |open| {
-        conducted = conduct(stage, open)
+        outcome = conduct(shared, open)
     });
-    stage.publish();
-    let name_of = |thread: usize| names.get(thread).map_or(name, String::as_str);
-    conducted.map_err(|thread| RunError::Panic(name_of(thread).to_owned()))?;
+    shared.publish();
+    let name_of = |thread: usize| names.get(thread).map_or(side_name, String::as_str);
+    outcome.map_err(|thread| RunError::Panic(name_of(thread).to_owned()))?;
     let lane_data = |(lane, result): (String, Cell<Option<LaneResult>>)| match result.into_inner() {
         Some(result) => result.map_err(|source| RunError::Lane { lane, source }),
         None => Ok(LaneData::default()),
     };
     let lanes = names.into_iter().zip(results).map(lane_data);
     let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
-    let schedule = stage.schedule.borrow();
+    let schedule = shared.schedule.borrow();
     let at_ns = schedule.now;
-    match (side_result.take(), stage.start_ns.get()) {
+    match (side_result.take(), shared.start_ns.get()) {
         (Some(side), Some(start_ns)) if !schedule.is_stuck() => Ok(CrewResults {
             lanes,
             side,
@@ -279,8 +280,8 @@ pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
 /// them in order.
 fn open_all(
     mut closed: Vec<Routine<'_>>,
-    mut open: Vec<Open<'_>>,
-    then: &mut dyn FnMut(&mut [Open<'_>]),
+    mut open: Vec<OpenRoutine<'_>>,
+    then: &mut dyn FnMut(&mut [OpenRoutine<'_>]),
 ) {
     match closed.pop() {
         None => {
@@ -288,7 +289,7 @@ fn open_all(
             then(&mut open);
         }
         Some(routine) => routine.scope(|routine| {
-            let mut open: Vec<Open<'_>> = open;
+            let mut open: Vec<OpenRoutine<'_>> = open;
             open.push(routine);
             open_all(closed, open, then);
         }),
@@ -297,28 +298,28 @@ fn open_all(
 
 /// Sets up the lanes one after another, then runs whichever thread is next until all have ended. If
 /// a lane cannot be set up, none begins. The error is the thread that panicked.
-fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
+fn conduct(shared: &SharedState<'_>, open: &mut [OpenRoutine<'_>]) -> Result<(), usize> {
     let lanes = open.len() - 1;
     for (thread, lane) in open[..lanes].iter_mut().enumerate() {
         if resume(lane, thread)? {
             return Ok(());
         }
     }
-    stage.begin();
-    let mut left = open.len();
-    while let (Some(thread), true) = (stage.next.get(), left > 0) {
+    shared.begin();
+    let mut running = open.len();
+    while let (Some(thread), true) = (shared.next.get(), running > 0) {
         if resume(&mut open[thread], thread)? {
-            left -= 1;
-            let mut schedule = stage.schedule.borrow_mut();
+            running -= 1;
+            let mut schedule = shared.schedule.borrow_mut();
             schedule.end(thread);
-            stage.next.set(schedule.next());
+            shared.next.set(schedule.next());
         }
     }
     Ok(())
 }
 
 /// Lets the thread run until it gives way. Returns true if it has ended; the error is its index.
-fn resume(open: &mut Open<'_>, thread: usize) -> Result<bool, usize> {
+fn resume(open: &mut OpenRoutine<'_>, thread: usize) -> Result<bool, usize> {
     let resumed = catch_unwind(AssertUnwindSafe(|| open.resume(())));
     let resumed = resumed.map_err(|_| thread)?;
     Ok(matches!(resumed, CoroutineResult::Return(())))

@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const MAX_STEPS: usize = 1 << 20;
 const STEP_SPAN_NS: u64 = 1_000_000;
 
-/// What ends a sleep.
+/// The event that ends a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wake {
     /// The begin of the thread, which costs nothing.
@@ -30,21 +30,21 @@ enum ThreadState {
         until: u64,
         need: CpuNeed,
     },
-    /// Waits for its CPU, with `left` ns of work, or until the time `left` to look.
+    /// Waits for its CPU: to work for `amount` ns, or to look until the time `amount`, ns.
     Ready {
-        left: u64,
+        amount: u64,
         need: CpuNeed,
     },
     Asleep(Wake),
     Ended,
 }
 
-/// What a thread needs its CPU for.
+/// The reason why a thread needs its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CpuNeed {
-    /// It needs some CPU time.
+    /// It works: it needs a fixed amount of CPU time.
     Work,
-    /// It needs the CPU until some time.
+    /// It looks for a completion until a fixed time, even if it loses its CPU meanwhile.
     Looks,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct ScheduledThread {
     cpu: Option<usize>,
     state: ThreadState,
     /// Number of its latest event; events with lower numbers are void.
-    event: u32,
+    latest_event: u32,
     /// Time at which it last left its CPU, ns.
-    pub left_ns: u64,
+    pub left_cpu_ns: u64,
     cpu_ns: u64,
     pub switches: ContextSwitches,
 }
@@ -91,8 +91,8 @@ impl WorldSchedule {
         let thread = |_| ScheduledThread {
             cpu: None,
             state: ThreadState::Asleep(Wake::Begin),
-            event: 0,
-            left_ns: 0,
+            latest_event: 0,
+            left_cpu_ns: 0,
             cpu_ns: 0,
             switches: ContextSwitches::default(),
         };
@@ -158,18 +158,15 @@ impl WorldSchedule {
     }
 
     #[inline]
-    fn occupy(&mut self, thread: usize, cpu: usize, end: u64, need: CpuNeed) -> bool {
+    fn occupy(&mut self, thread: usize, cpu: usize, end: u64, new_need: CpuNeed) -> bool {
         let next = self.events.peek();
         let is_next = next.is_none_or(|Reverse(event)| (end, thread) < (event.0, event.1));
         if is_next && self.cpus[cpu].queue.is_empty() {
             self.now = end;
             return false;
         }
-        if let ThreadState::Running {
-            until, need: of, ..
-        } = &mut self.threads[thread].state
-        {
-            (*until, *of) = (end, need);
+        if let ThreadState::Running { until, need, .. } = &mut self.threads[thread].state {
+            (*until, *need) = (end, new_need);
         }
         self.push_running(thread, cpu);
         true
@@ -203,11 +200,11 @@ impl WorldSchedule {
         }
     }
 
-    /// Advances to the next time at which what a thread waits for has happened, and returns that
-    /// thread. `None` if no thread waits for anything.
+    /// Advances to the next event that lets a thread continue, and returns that thread. `None` if
+    /// no thread waits for anything.
     pub(crate) fn next(&mut self) -> Option<usize> {
         while let Some(Reverse((at, thread, number))) = self.events.pop() {
-            if self.threads[thread].event != number {
+            if self.threads[thread].latest_event != number {
                 continue;
             }
             self.now = at;
@@ -223,22 +220,22 @@ impl WorldSchedule {
     }
 
     fn wake(&mut self, thread: usize, cpu: usize, wake: Wake) {
-        let (handler, switch) = match wake {
+        let (handler_ns, switch_ns) = match wake {
             Wake::Begin => (0, 0),
             Wake::Timer => (self.costs.timer_ns, self.costs.switch_ns),
             Wake::Interrupt => (self.costs.interrupt_ns, self.costs.switch_ns),
         };
         let counters = &mut self.cpus[cpu].counters;
-        counters.interrupts_ns += handler;
+        counters.interrupts_ns += handler_ns;
         counters.interrupts += u64::from(wake == Wake::Interrupt);
         self.threads[thread].state = ThreadState::Ready {
-            left: switch,
+            amount: switch_ns,
             need: CpuNeed::Work,
         };
         match self.cpus[cpu].running {
             None => self.dispatch(thread, cpu),
             Some(running) => {
-                self.interrupt(running, handler);
+                self.interrupt(running, handler_ns);
                 self.cpus[cpu].queue.push_back(thread);
                 self.push_running(running, cpu);
             }
@@ -246,11 +243,11 @@ impl WorldSchedule {
     }
 
     /// Charges the time of an interrupt's handler to the running thread.
-    fn interrupt(&mut self, running: usize, handler: u64) {
+    fn interrupt(&mut self, running: usize, handler_ns: u64) {
         if let ThreadState::Running { since, until, need } = &mut self.threads[running].state {
-            *since += handler;
+            *since += handler_ns;
             if *need == CpuNeed::Work {
-                *until += handler;
+                *until += handler_ns;
             }
         }
     }
@@ -263,37 +260,37 @@ impl WorldSchedule {
         if self.cpus[cpu].queue.is_empty() {
             return self.push_running(thread, cpu);
         }
-        let left = match need {
+        let amount = match need {
             CpuNeed::Work => until - self.now + self.costs.switch_ns,
             CpuNeed::Looks => until,
         };
         self.cpus[cpu].queue.push_back(thread);
         self.threads[thread].switches.involuntary += 1;
-        self.leave(thread, cpu, ThreadState::Ready { left, need });
+        self.leave(thread, cpu, ThreadState::Ready { amount, need });
     }
 
-    /// Takes the thread off its CPU and gives that to the next thread.
+    /// Takes the thread off its CPU and gives the CPU to the next thread in the queue.
     fn leave(&mut self, thread: usize, cpu: usize, state: ThreadState) {
-        let ran = self.turn_ns(thread);
-        self.threads[thread].cpu_ns += ran;
-        self.threads[thread].left_ns = self.now;
+        let ran_ns = self.turn_ns(thread);
+        self.threads[thread].cpu_ns += ran_ns;
+        self.threads[thread].left_cpu_ns = self.now;
         self.threads[thread].state = state;
-        self.threads[thread].event += 1;
-        let place = &mut self.cpus[cpu];
-        place.counters.threads_ns += ran;
-        place.running = None;
-        if let Some(next) = place.queue.pop_front() {
+        self.threads[thread].latest_event += 1;
+        let cpu_state = &mut self.cpus[cpu];
+        cpu_state.counters.threads_ns += ran_ns;
+        cpu_state.running = None;
+        if let Some(next) = cpu_state.queue.pop_front() {
             self.dispatch(next, cpu);
         }
     }
 
     fn dispatch(&mut self, thread: usize, cpu: usize) {
-        let ThreadState::Ready { left, need } = self.threads[thread].state else {
+        let ThreadState::Ready { amount, need } = self.threads[thread].state else {
             return;
         };
         let until = match need {
-            CpuNeed::Work => self.now + left,
-            CpuNeed::Looks => left.max(self.now),
+            CpuNeed::Work => self.now + amount,
+            CpuNeed::Looks => amount.max(self.now),
         };
         let since = self.now;
         self.threads[thread].state = ThreadState::Running { since, until, need };
@@ -308,19 +305,19 @@ impl WorldSchedule {
         let ThreadState::Running { until, .. } = self.threads[thread].state else {
             return;
         };
-        let place = &self.cpus[cpu];
-        let turn = place.turn_start.saturating_add(self.costs.slice_ns);
-        let at = if place.queue.is_empty() {
+        let cpu_state = &self.cpus[cpu];
+        let turn_end = cpu_state.turn_start.saturating_add(self.costs.slice_ns);
+        let at = if cpu_state.queue.is_empty() {
             until
         } else {
-            until.min(turn.max(self.now))
+            until.min(turn_end.max(self.now))
         };
         self.push(thread, at);
     }
 
     fn push(&mut self, thread: usize, at: u64) {
-        self.threads[thread].event += 1;
-        let number = self.threads[thread].event;
+        self.threads[thread].latest_event += 1;
+        let number = self.threads[thread].latest_event;
         self.events.push(Reverse((at, thread, number)));
     }
 

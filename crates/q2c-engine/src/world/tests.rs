@@ -79,8 +79,8 @@ fn cycle(lane: &LaneData) -> u64 {
     cycles[0]
 }
 
-/// An I/O takes 100 of turnaround, 500 of submission and 80,000 of looks, a whole number of them.
-/// An I/O of 80,010 needs one look more.
+/// An I/O takes 100 ns of turnaround, 500 ns of submission and 80,000 ns of looks, 50 ns each. An
+/// I/O of 80,010 ns needs one more look.
 #[test]
 fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     let (lane, counters) = alone("sim:80us", "poll", 100);
@@ -96,8 +96,8 @@ fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     assert!(busy >= 100_000_000 && counters.cpus[0] == SimCpuCounters::default());
 }
 
-/// Per I/O the thread takes 100 + 500 + 1,500 of CPU, the interrupt 1,000; the completion is reaped
-/// 3,000 after its time.
+/// Per I/O the thread takes 100 + 500 + 1,500 ns of CPU, the interrupt 1,000 ns; the completion is
+/// reaped 3,000 ns after its time.
 #[test]
 fn an_interrupt_costs_its_handler_and_a_switch() {
     let (lane, counters) = alone("sim:80us", "interrupt", 100);
@@ -202,9 +202,9 @@ fn a_run_is_a_function_of_its_seed() {
     assert_ne!(once(7).0, once(8).0);
 }
 
-/// A polled I/O takes 80,600 and an interrupt-driven one 83,600. A slice ends with the first I/O
-/// that ends after its cut, and the listener hears of it then. Its order, when slice 5 has begun,
-/// holds from slice 6.
+/// A polled I/O takes 80,600 ns and an interrupt-driven one 83,600 ns. A slice ends with the first
+/// I/O that ends after its cut, and the listener hears of it then. The listener gives an order when
+/// slice 5 has begun, so the order holds from slice 6.
 #[test]
 fn slices_of_a_live_run_are_heard_when_they_end() {
     let world = World::new(machine());
@@ -215,23 +215,23 @@ fn slices_of_a_live_run_are_heard_when_they_end() {
         time: world.clone().into(),
         samples: false,
     };
-    let listen = |ears: &mut Live<'_>| {
+    let listen = |live_run: &mut Live<'_>| {
         let begun = world.now();
-        assert_eq!(ears.hear(Duration::from_millis(1)), LiveAnswer::Nothing);
+        assert_eq!(live_run.hear(Duration::from_millis(1)), LiveAnswer::Nothing);
         assert_eq!(world.now(), begun + 1_000_000);
         let mut slices = Vec::new();
         while slices.len() < 10 {
-            let LiveAnswer::Slice(slice) = ears.hear(Duration::from_secs(1)) else {
+            let LiveAnswer::Slice(slice) = live_run.hear(Duration::from_secs(1)) else {
                 panic!("a slice takes 10 ms");
             };
             assert_eq!(world.now(), slice.span.1);
             if slice.number == 4 {
-                let order = ears.order(vec![Activity::Start(wait("interrupt"))]);
+                let order = live_run.order(vec![Activity::Start(wait("interrupt"))]);
                 assert_eq!(order.unwrap(), 1);
             }
             slices.push(slice);
         }
-        (ears.start_ns(), slices)
+        (live_run.start_ns(), slices)
     };
     let ((start, slices), _) = live(plan, &AtomicBool::new(false), listen).unwrap();
     let mut begin = start + 2_500;

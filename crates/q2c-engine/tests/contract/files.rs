@@ -132,7 +132,7 @@ const EOPNOTSUPP: i32 = -95;
 #[test]
 fn flushes_durable_writes_and_discards() {
     for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
-        let one = |engine: &mut dyn Engine, operation, place: u64| {
+        let do_one = |engine: &mut dyn Engine, operation, place: u64| {
             let (offset, length) = match operation {
                 Operation::Flush => (0, 0),
                 _ => (place * SIZE as u64, SIZE as u32),
@@ -149,18 +149,18 @@ fn flushes_durable_writes_and_discards() {
         let engine = bench.engine.as_mut();
         // An engine that polls in its calls refuses operations that cannot be polled for.
         if !spec.to_string().contains("iopoll") {
-            assert_eq!(one(engine, Operation::Flush, 0), 0, "{spec}: flush");
-            assert_eq!(one(engine, Operation::Durable, 1), SIZE as i32, "{spec}");
-            assert_eq!(one(engine, Operation::Write, 2), SIZE as i32, "{spec}");
-            let gone = one(engine, Operation::Discard, 2);
-            let there = match gone {
+            assert_eq!(do_one(engine, Operation::Flush, 0), 0, "{spec}: flush");
+            assert_eq!(do_one(engine, Operation::Durable, 1), SIZE as i32, "{spec}");
+            assert_eq!(do_one(engine, Operation::Write, 2), SIZE as i32, "{spec}");
+            let done = do_one(engine, Operation::Discard, 2);
+            let is_expected = match done {
                 EOPNOTSUPP => !spec.to_string().contains("io_uring"),
-                gone => gone == SIZE as i32,
+                result => result == SIZE as i32,
             };
-            assert!(there, "{spec}: discard gave {gone}");
+            assert!(is_expected, "{spec}: discard gave {done}");
             let content = bench.content();
             let zeros = |place: usize| content[place * SIZE..][..SIZE].iter().all(|b| *b == 0);
-            assert_eq!((zeros(1), zeros(2)), (false, gone != EOPNOTSUPP), "{spec}");
+            assert_eq!((zeros(1), zeros(2)), (false, done != EOPNOTSUPP), "{spec}");
         }
     });
 }

@@ -97,12 +97,12 @@ fn for_each(test: &str, check: impl Fn(&EngineSpec, &mut dyn Engine)) {
     }
 }
 
-fn comes_back_once(test: &str, by: ReapMethod) {
+fn comes_back_once(test: &str, method: ReapMethod) {
     for_each(test, |spec, engine| {
         let mut storm = RequestStorm::new(3);
-        storm.run(engine, by, 60);
+        storm.run(engine, method, 60);
         assert!(storm.deepest == DEPTH, "{spec}: deepest {}", storm.deepest);
-        assert!(storm.sent > 300 && storm.sent == storm.back, "{spec}");
+        assert!(storm.sent > 300 && storm.sent == storm.returned, "{spec}");
         for _ in 0..100 {
             let more = engine.poll().expect(SOUND);
             assert_eq!(more, None, "{spec}: something came twice");

@@ -35,7 +35,7 @@ pub(crate) struct EngineBench {
     pub direct: bool,
     file: Option<Arc<File>>,
     /// True if the content is read through another device.
-    device: bool,
+    reads_elsewhere: bool,
 }
 
 impl EngineBench {
@@ -43,16 +43,16 @@ impl EngineBench {
     /// test uses. The page cache of a block device is empty while no process has it open.
     pub(crate) fn content(&self) -> Vec<u8> {
         let file = self.file.as_ref().expect("an engine on a file");
-        let path = if self.device {
+        let path = if self.reads_elsewhere {
             std::env::var(ITS_BLOCK_DEVICE).expect("asked before")
         } else {
             format!("/proc/self/fd/{}", file.as_raw_fd())
         };
         let mut content = Vec::new();
         // The file is opened for buffered reading, because the reader's memory is not aligned.
-        let back = File::open(path).expect("the target once more");
-        let mut back = back.take(BLOCKS * BLOCK as u64);
-        back.read_to_end(&mut content).expect("the target's bytes");
+        let file = File::open(path).expect("the target once more");
+        let mut file = file.take(BLOCKS * BLOCK as u64);
+        file.read_to_end(&mut content).expect("the target's bytes");
         content
     }
 
@@ -67,8 +67,8 @@ impl EngineBench {
 /// A target that is deleted when its handles are closed, and whether it is open for direct I/O,
 /// which some file systems lack.
 fn target() -> (File, bool) {
-    let elsewhere = std::env::var(FOLDER);
-    let folder = elsewhere.unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
+    let named_folder = std::env::var(FOLDER);
+    let folder = named_folder.unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
     let mut named = tempfile::NamedTempFile::new_in(folder).expect("a temporary file");
     named
         .write_all(&vec![0; BLOCKS as usize * BLOCK])
@@ -129,12 +129,12 @@ fn try_bench(spec: &EngineSpec) -> Result<EngineBench, String> {
         Err(EngineError::Nvme(e @ NvmeError::Identify { .. })) => return Err(e.to_string()),
         Err(e) => panic!("open {spec}: {e}"),
     };
-    let engine = can_poll(spec, &medium, engine)?;
+    let engine = probe_polling(spec, &medium, engine)?;
     Ok(EngineBench {
         engine,
         direct,
         file,
-        device: spec.needs_character_device(),
+        reads_elsewhere: spec.needs_character_device(),
     })
 }
 
@@ -150,7 +150,7 @@ fn character_device() -> Result<File, String> {
 
 /// Does one read to find out whether the target has poll queues. A fault counts its requests, so a
 /// second engine does the read for it.
-fn can_poll(
+fn probe_polling(
     spec: &EngineSpec,
     medium: &Medium,
     engine: Box<dyn Engine>,

@@ -20,7 +20,7 @@ pub(crate) struct RequestStorm {
     /// Bytes asked in each slot in flight.
     asked: [Option<u32>; DEPTH],
     pub sent: u64,
-    pub back: u64,
+    pub returned: u64,
     pub deepest: usize,
 }
 
@@ -30,7 +30,7 @@ impl RequestStorm {
             rng: Rng::new(seed),
             asked: [None; DEPTH],
             sent: 0,
-            back: 0,
+            returned: 0,
             deepest: 0,
         }
     }
@@ -76,11 +76,11 @@ impl RequestStorm {
         let asked = self.asked[done.slot as usize].take();
         let asked = asked.expect("a slot comes back once, and only after it was submitted");
         assert_eq!(done.result, asked as i32, "slot {}", done.slot);
-        self.back += 1;
+        self.returned += 1;
     }
 
-    pub(crate) fn reap(&mut self, engine: &mut dyn Engine, by: ReapMethod) {
-        let polls = match by {
+    pub(crate) fn reap(&mut self, engine: &mut dyn Engine, method: ReapMethod) {
+        let polls = match method {
             ReapMethod::Poll => true,
             ReapMethod::Wait => false,
             ReapMethod::All => self.rng.below(2) == 0,
@@ -92,10 +92,10 @@ impl RequestStorm {
         }
     }
 
-    fn round(&mut self, engine: &mut dyn Engine, by: ReapMethod) {
+    fn round(&mut self, engine: &mut dyn Engine, method: ReapMethod) {
         let (batch, n) = self.batch();
         let batch = &batch[..n];
-        let way = match by {
+        let way = match method {
             ReapMethod::All => self.rng.below(3),
             ReapMethod::Poll | ReapMethod::Wait => 0,
         };
@@ -104,16 +104,16 @@ impl RequestStorm {
             2 => engine.submit_interrupting(batch).expect(SOUND),
             _ => engine.submit(batch).expect(SOUND),
         }
-        let leave = self.rng.below(DEPTH as u64) as usize;
-        while self.in_flight() > leave {
-            self.reap(engine, by);
+        let left_in_flight = self.rng.below(DEPTH as u64) as usize;
+        while self.in_flight() > left_in_flight {
+            self.reap(engine, method);
         }
     }
 
-    pub(crate) fn run(&mut self, engine: &mut dyn Engine, by: ReapMethod, rounds: u32) {
-        (0..rounds).for_each(|_| self.round(engine, by));
+    pub(crate) fn run(&mut self, engine: &mut dyn Engine, method: ReapMethod, rounds: u32) {
+        (0..rounds).for_each(|_| self.round(engine, method));
         while self.in_flight() > 0 {
-            self.reap(engine, by);
+            self.reap(engine, method);
         }
     }
 }

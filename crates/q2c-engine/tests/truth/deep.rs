@@ -1,4 +1,4 @@
-use crate::plan::{BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, job, plan, run, run_one};
+use crate::plan::{MS, STEPS, SWITCH, Scripted, WAKE, hybrid, job, plan, run, run_one};
 use q2c_engine::engines::{Service, ServiceTimes, SimDevices, SimSpec};
 use q2c_engine::measure::{PhaseStats, phase_stats};
 use q2c_engine::{Activity, EngineSpec, JobPlan, LaneData, Sample, Wait};
@@ -62,22 +62,23 @@ fn whoever_sleeps_too_long_misses() {
     }
 }
 
-/// What a rule is told: the request's number from `decide`, from 0, and its outcome.
+/// The outcomes that a rule is told, each with the request's number from `decide`, from 0.
 type OutcomeLog = Arc<Mutex<Vec<(u64, Outcome)>>>;
 
-/// A rule that keeps what it is told. Its function turns the request's number into a sleep, ns.
+/// A rule that logs its outcomes. Its function turns the request's number into a sleep, ns.
 struct Hears(u64, fn(u64) -> u64, OutcomeLog);
 
 impl Lane for Hears {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
-        let number = self.0;
-        self.0 += 1;
-        (Decision::Sleep(Nanos((self.1)(number))), Token(number))
+        let Hears(next_number, sleep_of, _) = self;
+        let number = *next_number;
+        *next_number += 1;
+        (Decision::Sleep(Nanos(sleep_of(number))), Token(number))
     }
 
     fn complete(&mut self, _: Io, token: Token, outcome: Outcome, _: Nanos) {
-        let mut heard = self.2.lock().expect("a lock");
-        heard.push((token.0, outcome));
+        let Hears(.., log) = self;
+        log.lock().expect("a lock").push((token.0, outcome));
     }
 }
 
@@ -119,7 +120,7 @@ fn the_oldest_is_slept_for_once() {
     assert_eq!(slow.asked_ns, 500_000);
     assert_eq!(u64::from(slow.woke_ns), 500_000 + WAKE);
     // The second request was submitted and looked for before the sleep began.
-    assert_eq!(u64::from(slow.slept_ns), 500_000 + WAKE - BEFORE - 50);
+    assert_eq!(u64::from(slow.slept_ns), 500_000 + WAKE - STEPS - 50);
 }
 
 /// A rule may give any decision at any depth. On one server of 1 ms a request becomes the oldest 3
@@ -135,8 +136,8 @@ fn every_answer_is_carried_out() {
     // The server is never idle; the requests in flight at the end are reaped.
     assert!((199..=204).contains(&stats.ios), "{}", stats.ios);
     assert_eq!(lane.faults, 0);
-    let left = lane.samples.iter().filter(|s| s.is(Sample::INTERRUPT));
-    assert_eq!(left.count() as u64, stats.ios / 3);
+    let interrupted = lane.samples.iter().filter(|s| s.is(Sample::INTERRUPT));
+    assert_eq!(interrupted.count() as u64, stats.ios / 3);
     let sleeps = (stats.ios + 1) / 3;
     let wanted = sleeps - 1..=sleeps;
     assert!(wanted.contains(&stats.sleeps.slept), "{stats:?}");

@@ -7,22 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A plan of a minute in which lanes rest, sleep, poll and wait.
-pub(crate) fn long() -> RunPlan {
+pub(crate) fn minute_plan() -> RunPlan {
     let start = Activity::Start;
     let slept = start(hybrid("fixed:500us"));
     let sleeps = vec![slept, Activity::Idle, start(Wait::Poll)];
     let rests = vec![Activity::Idle, Activity::Idle, start(Wait::Interrupt)];
-    let is_deep = vec![start(Wait::Interrupt), Activity::Idle, Activity::Idle];
+    let deep_activities = vec![start(Wait::Interrupt), Activity::Idle, Activity::Idle];
     let deep = JobPlan {
         depth: 8,
-        ..job("sim:1ms,servers=2", is_deep)
+        ..job("sim:1ms,servers=2", deep_activities)
     };
     let jobs = vec![job("sim:1ms", sleeps), job("sim:1ms", rests), deep];
     plan(&[60, 60, 60_000], jobs)
 }
 
 /// A lane that raises the flag with its I/O number `nth`, on a device of 1 ms.
-pub(crate) fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
+pub(crate) fn raising_job(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
     let stop = Arc::clone(stop);
     let rule = Scripted::wait(move |n| {
         stop.fetch_or(n == nth, Ordering::Relaxed);
@@ -41,10 +41,10 @@ pub(crate) fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
 fn stop_ends_a_run_within_a_tenth_of_a_second() {
     for after_ms in [0, 1, 4, 40, 62, 95, 123, 180] {
         let stop = Arc::new(AtomicBool::new(after_ms == 0));
-        let mut plan = long();
-        let mut raises = raises(&stop, after_ms);
-        raises.activities.resize_with(3, || Activity::Continue);
-        plan.jobs.push(raises);
+        let mut plan = minute_plan();
+        let mut raising = raising_job(&stop, after_ms);
+        raising.activities.resize_with(3, || Activity::Continue);
+        plan.jobs.push(raising);
         let data = q2c_engine::run(plan, &mut |_| {}, &stop).expect("a stopped run is no error");
         assert!(data.stopped && data.lanes.len() == 4);
         let marks = data.lanes.iter().filter_map(|lane| lane.phases.last());

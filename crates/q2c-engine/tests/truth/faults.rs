@@ -71,7 +71,7 @@ fn stop_on_fault_ends_the_run_of_all_lanes() {
         let ends = data.lanes.iter().map(|l| l.phases[0].end.t_ns);
         assert!(ends.max().unwrap() < data.start_ns + 51 * MS);
         let lane = &data.lanes[0];
-        // The faulty one is its last.
+        // The faulty I/O is the lane's last.
         assert_eq!((lane.ios, lane.faults), (50, 1));
         let first = lane.first_fault.map(|f| (f.nth, f.result));
         assert_eq!(first, Some((49, -EIO)));

@@ -1,7 +1,7 @@
 //! Tests of rules that leave I/Os to the interrupt: which I/Os those are, and that the thread
 //! leaves its CPU for them.
 
-use crate::plan::{BEFORE, SWITCH, hybrid, once};
+use crate::plan::{STEPS, SWITCH, hybrid, once};
 use q2c_engine::measure::phase_stats;
 use q2c_engine::{LaneData, Sample, Wait};
 use q2c_model::{CpuId, Nanos};
@@ -44,10 +44,10 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
     let sleeps = stats.sleeps;
     assert_eq!((sleeps.interrupted, sleeps.slept), (stats.ios, 0));
     assert_eq!(stats.voluntary, stats.ios);
-    assert_eq!(stats.cpu_ns, stats.ios * (BEFORE + SWITCH));
+    assert_eq!(stats.cpu_ns, stats.ios * (STEPS + SWITCH));
     // With a threshold one byte higher, the lane sleeps for 4 KiB I/Os after the first window.
     let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
-    let kinds: Vec<WaitMethod> = runs(&small).iter().map(|run| run.0).collect();
+    let kinds: Vec<WaitMethod> = runs(&small).iter().map(|(how, _)| *how).collect();
     assert_eq!(kinds, [WaitMethod::Looking, WaitMethod::Asleep]);
 }
 
@@ -56,13 +56,13 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
 #[test]
 fn ehp_goes_over_to_interrupts_after_its_first_window() {
     let lane = once("sim:500us", hybrid("ehp"), 400);
-    let rest = lane.samples.len() - 21;
-    let wanted = [(WaitMethod::Looking, 21), (WaitMethod::Interrupt, rest)];
+    let later = lane.samples.len() - 21;
+    let wanted = [(WaitMethod::Looking, 21), (WaitMethod::Interrupt, later)];
     assert_eq!(runs(&lane), wanted);
     let stats = phase_stats(&lane, 0);
-    assert_eq!(stats.voluntary, rest as u64);
+    assert_eq!(stats.voluntary, later as u64);
     let looks = 21 * 500_000;
-    let spent = stats.ios * BEFORE + stats.voluntary * SWITCH + looks;
+    let spent = stats.ios * STEPS + stats.voluntary * SWITCH + looks;
     assert_eq!(stats.cpu_ns, spent);
 }
 
@@ -73,8 +73,8 @@ fn dpas_sleeps_and_polls_in_turns_when_alone() {
     let rule = "dpas:pas=20,poll=10,overload=20,interrupt=30";
     let runs = runs(&once("sim:500us", hybrid(rule), 400));
     assert!(runs.len() > 5, "{runs:?}");
-    let (_, whole) = runs.split_last().expect("runs");
-    for (n, &(how, length)) in whole.iter().enumerate() {
+    let (_, complete_runs) = runs.split_last().expect("runs");
+    for (n, &(how, length)) in complete_runs.iter().enumerate() {
         let (expected, right) = match n % 2 {
             0 => (WaitMethod::Asleep, length % 20 == 0),
             _ => (WaitMethod::Looking, length == 10),
@@ -101,9 +101,9 @@ fn dpas_takes_interrupts_on_a_contended_cpu() {
     let runs = runs(&lane);
     // Two times 20 I/Os, the first of which was the other thread's.
     assert_eq!(runs[0], (WaitMethod::Asleep, 39), "{runs:?}");
-    let (_, whole) = runs[1..].split_last().expect("runs");
-    assert!(whole.len() > 10, "{runs:?}");
-    for (n, &run) in whole.iter().enumerate() {
+    let (_, complete_runs) = runs[1..].split_last().expect("runs");
+    assert!(complete_runs.len() > 10, "{runs:?}");
+    for (n, &run) in complete_runs.iter().enumerate() {
         let expected = [(WaitMethod::Interrupt, 30), (WaitMethod::Asleep, 20)][n % 2];
         assert_eq!(run, expected, "{n}");
     }

@@ -1,5 +1,5 @@
 use crate::ends::bad_jobs;
-use crate::plan::{BEFORE, INTERRUPT, MS, Scripted, WAKE, hybrid, job, world};
+use crate::plan::{INTERRUPT, MS, STEPS, Scripted, WAKE, hybrid, job, world};
 use q2c_engine::engine::EngineError;
 use q2c_engine::{
     Activity, JobPlan, Live, LiveAnswer, LivePlan, LiveSlice, RunData, RunError, TimeSource, Wait,
@@ -32,7 +32,7 @@ fn live<T: Send>(
     q2c_engine::live(plan, &AtomicBool::new(false), listen)
 }
 
-pub(crate) fn first(engine: &str, wait: Wait) -> JobPlan {
+pub(crate) fn starting(engine: &str, wait: Wait) -> JobPlan {
     job(engine, vec![Activity::Start(wait)])
 }
 
@@ -72,8 +72,8 @@ fn assert_whole(slices: &[LiveSlice]) {
 /// part of a slice: the listener looks every half millisecond.
 #[test]
 fn slices_come_one_after_the_other_and_lose_nothing() {
-    const CYCLE: u64 = BEFORE + 100_000;
-    let job = first("sim:100us", Wait::Poll);
+    const CYCLE: u64 = STEPS + 100_000;
+    let job = starting("sim:100us", Wait::Poll);
     let heard = live(vec![job], |live| (hear(live, 10), live.start_ns()));
     let ((slices, start_ns), data) = heard.unwrap();
     assert_whole(&slices);
@@ -95,7 +95,7 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
 /// 200 us without misses; one of 1.5 ms always misses.
 #[test]
 fn an_order_changes_what_is_done_and_is_told_apart() {
-    let job = first("sim:1ms", Wait::Interrupt);
+    let job = starting("sim:1ms", Wait::Interrupt);
     let heard = live(vec![job], |live| {
         let mut slices = hear(live, 3);
         for wait in [Wait::Poll, hybrid("fixed:200us"), hybrid("fixed:1500us")] {
@@ -124,7 +124,7 @@ fn a_rules_miss_rate_is_that_of_its_slices() {
         0 => Decision::Sleep(Nanos(300_000)),
         _ => Decision::Poll,
     });
-    let (slices, _) = live(vec![first("sim:100us", third)], |live| hear(live, 10)).unwrap();
+    let (slices, _) = live(vec![starting("sim:100us", third)], |live| hear(live, 10)).unwrap();
     let (mut misses, mut handled) = (0, 0);
     for LiveSlice { stats, .. } in &slices {
         (misses, handled) = (misses + stats.sleeps.misses, handled + stats.sleeps.handled);
@@ -138,7 +138,7 @@ fn a_rules_miss_rate_is_that_of_its_slices() {
 fn lanes_change_together() {
     let mut second = job("sim:100us", vec![Activity::Idle]);
     second.cpu = CpuId(1);
-    let jobs = vec![first("sim:100us", Wait::Interrupt), second];
+    let jobs = vec![starting("sim:100us", Wait::Interrupt), second];
     let heard = live(jobs, |live| {
         let mut slices = hear(live, 4);
         for n in 1..=5 {
@@ -166,7 +166,7 @@ fn lanes_change_together() {
 fn eight() -> JobPlan {
     JobPlan {
         depth: 8,
-        ..first("sim:5ms,servers=8", Wait::Interrupt)
+        ..starting("sim:5ms,servers=8", Wait::Interrupt)
     }
 }
 
@@ -179,7 +179,7 @@ fn what_is_in_flight_stays_there_over_an_edge() {
     assert_whole(&slices);
     let ios: u64 = slices[1..].iter().map(|s| s.stats.ios).sum();
     let wall: f64 = slices[1..].iter().map(|s| s.stats.wall_ns).sum();
-    let turn = (5 * MS + INTERRUPT + 8 * BEFORE) as f64;
+    let turn = (5 * MS + INTERRUPT + 8 * STEPS) as f64;
     let share = ios as f64 / wall * turn / 8.0;
     assert!((0.98..1.02).contains(&share), "{share}");
     assert_eq!(data.lanes[0].faults, 0);
@@ -189,10 +189,10 @@ fn what_is_in_flight_stays_there_over_an_edge() {
 fn a_deep_lane_is_emptied_before_it_rests() {
     let heard = live(vec![eight()], |live| {
         let before = hear(live, 2);
-        let rest = live.order(vec![Activity::Idle]).unwrap();
-        let resting = hear_under(live, rest, 2);
-        let work = live.order(vec![Activity::Start(Wait::Interrupt)]).unwrap();
-        [before, resting, hear_under(live, work, 2)].concat()
+        let idle_order = live.order(vec![Activity::Idle]).unwrap();
+        let resting = hear_under(live, idle_order, 2);
+        let work_order = live.order(vec![Activity::Start(Wait::Interrupt)]).unwrap();
+        [before, resting, hear_under(live, work_order, 2)].concat()
     });
     let (slices, data) = heard.unwrap();
     assert_whole(&slices);
@@ -202,7 +202,7 @@ fn a_deep_lane_is_emptied_before_it_rests() {
 
 #[test]
 fn plans_and_orders_that_cannot_be_carried_out_are_refused() {
-    let job = || first("null", Wait::Poll);
+    let job = || starting("null", Wait::Poll);
     let order = |live: &mut Live<'_>| live.order(Vec::new()).unwrap_err().to_string();
     let (few, _) = live(vec![job()], order).unwrap();
     assert!(few.contains("every lane needs an activity"), "{few}");
@@ -227,9 +227,9 @@ pub(crate) fn to_the_end(live: &mut Live<'_>) {
 
 #[test]
 fn a_fault_ends_the_run_and_is_told() {
-    let mut failing = first("fault:eio@30:sim:1ms", Wait::Poll);
+    let mut failing = starting("fault:eio@30:sim:1ms", Wait::Poll);
     (failing.stop_on_fault, failing.cpu) = (true, CpuId(1));
-    let jobs = vec![first("sim:1ms", hybrid("fixed:100us")), failing];
+    let jobs = vec![starting("sim:1ms", hybrid("fixed:100us")), failing];
     let ((), data) = live(jobs, to_the_end).unwrap();
     assert_eq!((data.lanes[0].faults, data.lanes[1].faults), (0, 1));
     assert_eq!(data.lanes[1].first_fault.unwrap().nth, 29);
@@ -238,7 +238,7 @@ fn a_fault_ends_the_run_and_is_told() {
 #[test]
 fn a_raised_flag_ends_the_run() {
     let stop = AtomicBool::new(false);
-    let plan = live_plan(vec![first("sim:1ms", Wait::Interrupt)], world().into());
+    let plan = live_plan(vec![starting("sim:1ms", Wait::Interrupt)], world().into());
     let heard = q2c_engine::live(plan, &stop, |live| {
         let heard = hear(live, 2);
         stop.store(true, Ordering::Relaxed);
@@ -253,7 +253,7 @@ fn a_raised_flag_ends_the_run() {
 /// Waiting without a slice takes the given time, and no more.
 #[test]
 fn who_hears_nothing_has_waited() {
-    let heard = live(vec![first("sim:1ms", Wait::Poll)], |live| {
+    let heard = live(vec![starting("sim:1ms", Wait::Poll)], |live| {
         let silence = live.hear(Duration::from_millis(15));
         assert_eq!(silence, LiveAnswer::Nothing);
         assert_eq!(live.hear(Duration::ZERO), LiveAnswer::Nothing);
@@ -266,10 +266,10 @@ fn who_hears_nothing_has_waited() {
 #[test]
 fn who_panics_ends_the_run() {
     let (breaks, is_right) = bad_jobs().pop().expect("a lane that breaks at work");
-    let error = live(vec![breaks, first("sim:1ms", Wait::Poll)], to_the_end).unwrap_err();
+    let error = live(vec![breaks, starting("sim:1ms", Wait::Poll)], to_the_end).unwrap_err();
     assert!(is_right(&error), "{error}");
     let listener = |_: &mut Live<'_>| panic!("a listener that breaks, on purpose");
-    let error = live(vec![first("sim:1ms", Wait::Poll)], listener).unwrap_err();
+    let error = live(vec![starting("sim:1ms", Wait::Poll)], listener).unwrap_err();
     assert!(matches!(error, RunError::Panic(who) if who == "listener"));
 }
 
@@ -277,7 +277,7 @@ fn who_panics_ends_the_run() {
 #[test]
 fn samples_come_when_they_are_asked_for() {
     for asked in [false, true] {
-        let mut plan = live_plan(vec![first("sim:100us", Wait::Poll)], world().into());
+        let mut plan = live_plan(vec![starting("sim:100us", Wait::Poll)], world().into());
         plan.samples = asked;
         let stop = AtomicBool::new(false);
         let (slices, _) = q2c_engine::live(plan, &stop, |live| hear(live, 5)).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the engine on devices of known truth: it measures what the device was set to do.
+//! Tests of the engine on devices whose true times are known: it must measure these times.
 //!
 //! Time is simulated, so the expected values are exact; tests that need the machine are in `real`.
 

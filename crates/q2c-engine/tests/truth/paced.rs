@@ -1,4 +1,4 @@
-use crate::plan::{BEFORE, INTERRUPT, MS, job, plan, run, run_one};
+use crate::plan::{INTERRUPT, MS, STEPS, job, plan, run, run_one};
 use q2c_engine::{Activity, JobPlan, LaneData, Wait};
 
 fn paced(engine: &str, wait: Wait, rate: f64, depth: u16, ms: u64) -> LaneData {
@@ -39,11 +39,11 @@ fn intended_times_are_a_poisson_process() {
 fn waiting_for_the_turn_is_part_of_the_latency() {
     for (wait, service) in [(Wait::Poll, MS), (Wait::Interrupt, MS + INTERRUPT)] {
         let lane = paced("sim:1ms", wait, 500.0, 1, 1_000);
-        let (mut free, mut waited) = (0, 0);
+        let (mut free_at, mut waited) = (0, 0);
         for sample in &lane.samples {
-            waited += u32::from(free > sample.submit_ns);
-            free = free.max(sample.submit_ns) + BEFORE + service;
-            assert_eq!(sample.reaped_ns(), free);
+            waited += u32::from(free_at > sample.submit_ns);
+            free_at = free_at.max(sample.submit_ns) + STEPS + service;
+            assert_eq!(sample.reaped_ns(), free_at);
         }
         // Half of the requests find the server busy.
         let share = f64::from(waited) / lane.samples.len() as f64;
@@ -59,7 +59,7 @@ fn requests_wait_for_their_turn_at_the_device() {
     samples.sort_by_key(|s| s.submit_ns);
     let mut complete = 0;
     for sample in &samples {
-        complete = complete.max(sample.submit_ns + BEFORE) + MS;
+        complete = complete.max(sample.submit_ns + STEPS) + MS;
         let late = sample.reaped_ns() - complete;
         assert!(late < 4_000, "{late} ns");
     }
@@ -74,7 +74,7 @@ fn an_overloaded_device_shows_it() {
     // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at
     // 400 / 3 ms.
     assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
-    // Those in flight at the end are still served.
+    // The requests in flight at the end are still served.
     assert!((399..=408).contains(&lane.ios), "{}", lane.ios);
 }
 
@@ -90,13 +90,13 @@ fn waiting_in_the_kernel_for_several_is_refused() {
 }
 
 /// One server of 1 ms serves at most 400 of the 4,000 requests due in 400 ms. A lane that served
-/// all due requests before a cut would need 4 s. What is left stays due, in order.
+/// all due requests before a cut would need 4 s. The unserved requests stay due, in order.
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     for (depth, wait) in [(1, Wait::Poll), (1, Wait::Interrupt), (8, Wait::Poll)] {
         let lane = paced("sim:1ms", wait, 10_000.0, depth, 200);
         let ios: u64 = lane.phases.iter().map(|phase| phase.ios).sum();
-        // Beyond the 400, those in flight at the end may count.
+        // Beyond the 400, the requests in flight at the end may count.
         let wanted = 398..=400 + u64::from(depth);
         assert!(wanted.contains(&ios), "{depth}: {ios}");
         assert!(due_times(&lane).is_sorted(), "depth {depth}");

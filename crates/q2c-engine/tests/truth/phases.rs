@@ -1,5 +1,5 @@
 use crate::plan::{
-    BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one, run_watched,
+    MS, STEPS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one, run_watched,
     world,
 };
 use q2c_engine::measure::{combine_lanes, intervals, phase_stats};
@@ -15,7 +15,7 @@ fn counting() -> Wait {
 }
 
 /// The sleeps asked in a phase, us.
-fn asked(lane: &LaneData, phase: usize) -> Vec<u32> {
+fn asked_us(lane: &LaneData, phase: usize) -> Vec<u32> {
     let samples = lane.phase_samples(phase).iter();
     samples.map(|s| s.asked_ns / 1_000).collect()
 }
@@ -30,9 +30,9 @@ fn what_a_start_ended_is_taken_up_again_with_its_state() {
         Activity::Resume,
     ];
     let lane = run_one(&[30; 5], job("sim:500us", activities));
-    let slept = [0, 2, 4].map(|n| asked(&lane, n)).concat();
+    let slept = [0, 2, 4].map(|n| asked_us(&lane, n)).concat();
     assert_eq!(slept, (1..).take(slept.len()).collect::<Vec<u32>>());
-    let polled = [1, 3].map(|n| asked(&lane, n)).concat();
+    let polled = [1, 3].map(|n| asked_us(&lane, n)).concat();
     assert!(polled.iter().all(|&us| us == 0));
     // 30 ms have 59.9 I/Os.
     assert!(lane.phases.iter().all(|p| (59..=60).contains(&p.ios)));
@@ -51,19 +51,19 @@ fn a_phase_starts_continues_or_rests() {
         Activity::Start(Wait::Poll),
     ];
     let lane = run_one(&[60; 8], job("sim:500us", activities));
-    let counted = |from: u32, n: usize| (from..).take(asked(&lane, n).len()).collect::<Vec<_>>();
-    assert_eq!(asked(&lane, 0), counted(1, 0));
-    let first = lane.phases[0].ios as u32;
+    let sleeps = |from: u32, n: usize| (from..).take(asked_us(&lane, n).len()).collect::<Vec<_>>();
+    assert_eq!(asked_us(&lane, 0), sleeps(1, 0));
+    let first_ios = lane.phases[0].ios as u32;
     // The rule's state is kept.
-    assert_eq!(asked(&lane, 1), counted(1 + first, 1));
+    assert_eq!(asked_us(&lane, 1), sleeps(1 + first_ios, 1));
     // A new rule begins with no state.
-    assert_eq!(asked(&lane, 4), counted(1, 4));
+    assert_eq!(asked_us(&lane, 4), sleeps(1, 4));
     for n in [5, 6] {
         let samples = lane.phase_samples(n);
         assert!(samples.iter().all(|s| s.flags == Sample::ONE_CALL));
     }
     assert!(lane.phase_samples(7).iter().all(|s| s.flags == 0));
-    // 60 ms have 119.9 polled I/Os, or 119.1 by interrupts; a rest leaves nothing to continue.
+    // 60 ms have 119.9 polled I/Os, or 119.1 by interrupts. Idle phases have none.
     for (n, phase) in lane.phases.iter().enumerate() {
         let works = ![2, 3].contains(&n);
         let wanted = if works { 119..=120 } else { 0..=0 };
@@ -87,9 +87,9 @@ fn a_phase_that_goes_on_changes_no_io() {
             };
             run_one(phases_ms, job).samples
         };
-        let whole = samples(&[30]);
-        assert!(whole.len() > 200);
-        assert_eq!(samples(&[11, 2, 17]), whole, "depth {depth}");
+        let uncut = samples(&[30]);
+        assert!(uncut.len() > 200);
+        assert_eq!(samples(&[11, 2, 17]), uncut, "depth {depth}");
     }
 }
 
@@ -117,9 +117,9 @@ fn phases_come_at_their_time_and_the_observer_is_told() {
     let expected: Vec<(usize, u64)> = edges.into_iter().enumerate().collect();
     assert_eq!(boundaries, expected);
     let lane = &data.lanes[0];
-    let work = |ms| ios_in(ms, BEFORE + 100_000) * (BEFORE + 100_000);
-    let (first, last) = (edges[0] + WAKE, edges[2] + WAKE);
-    let marks = [first, first + work(40), last, last + work(20)];
+    let work = |ms| ios_in(ms, STEPS + 100_000) * (STEPS + 100_000);
+    let (work_1, work_2) = (edges[0] + WAKE, edges[2] + WAKE);
+    let marks = [work_1, work_1 + work(40), work_2, work_2 + work(20)];
     for (n, phase) in lane.phases.iter().enumerate() {
         assert_eq!((phase.begin.t_ns, phase.end.t_ns), (marks[n], marks[n + 1]));
         let span = phase.begin.t_ns..=phase.end.t_ns;
@@ -149,9 +149,9 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
         job.capacity = capacity;
         let lane = run_one(&[40, 40], job);
         assert_eq!(lane.samples.len(), capacity);
-        assert_eq!(lane.ios, ios_in(80, BEFORE + 100_000));
+        assert_eq!(lane.ios, ios_in(80, STEPS + 100_000));
         assert_eq!(lane.phases.iter().map(|p| p.ios).sum::<u64>(), lane.ios);
-        assert_eq!(lane.phases[0].ios, ios_in(40, BEFORE + 100_000));
+        assert_eq!(lane.phases[0].ios, ios_in(40, STEPS + 100_000));
         assert_eq!(lane.phases[0].samples, 0..capacity);
         assert_eq!(lane.phases[1].samples, capacity..capacity);
     }
@@ -191,10 +191,10 @@ fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
     }
 }
 
-const LENGTH: Nanos = Nanos::from_millis(20);
+const INTERVAL: Nanos = Nanos::from_millis(20);
 
 /// A rule under which every third I/O sleeps and misses.
-fn mixed() -> Wait {
+fn every_third_misses() -> Wait {
     Scripted::wait(|n| match n % 3 {
         0 => Decision::Sleep(Nanos(300_000)),
         _ => Decision::Poll,
@@ -202,35 +202,35 @@ fn mixed() -> Wait {
 }
 
 fn two_phases() -> LaneData {
-    let activities = vec![Activity::Start(mixed()), Activity::Continue];
+    let activities = vec![Activity::Start(every_third_misses()), Activity::Continue];
     run_one(&[200, 110], job("sim:100us", activities))
 }
 
 #[test]
 fn the_numbers_of_the_intervals_add_up_to_those_of_the_phase() {
     let lane = two_phases();
-    for (phase, whole) in [(0, 10), (1, 5)] {
-        let parts = intervals(&lane, phase, LENGTH);
-        assert_eq!(parts.len(), whole);
+    for (phase, interval_count) in [(0, 10), (1, 5)] {
+        let parts = intervals(&lane, phase, INTERVAL);
+        assert_eq!(parts.len(), interval_count);
         let data = &lane.phases[phase];
         let samples = lane.phase_samples(phase);
-        let mut from = 0.0;
-        let (mut ios, mut misses, mut asked) = (0.0, 0.0, 0.0);
+        let mut begin_s = 0.0;
+        let (mut ios, mut misses, mut asked_ns) = (0.0, 0.0, 0.0);
         for part in &parts {
-            let count = part.stats.iops() * (part.end_s - from);
-            from = part.end_s;
+            let count = part.stats.iops() * (part.end_s - begin_s);
+            begin_s = part.end_s;
             ios += count;
             misses += part.stats.miss_rate() * count;
-            asked += part.stats.effective_sleep_ns() * count;
+            asked_ns += part.stats.effective_sleep_ns() * count;
         }
-        let edge = data.begin.t_ns + (from * 1e9).round() as u64;
+        let edge = data.begin.t_ns + (begin_s * 1e9).round() as u64;
         let inside: Vec<&Sample> = samples.iter().filter(|s| s.reaped_ns() < edge).collect();
         let missed = inside.iter().filter(|s| s.is(Sample::MISSED)).count();
         let sum: f64 = inside.iter().map(|s| f64::from(s.asked_ns)).sum();
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-3, "{a} {b}");
         near(ios, inside.len() as f64);
         near(misses, missed as f64);
-        near(asked, sum);
+        near(asked_ns, sum);
         assert_eq!(samples.len() as u64, data.ios);
     }
 }
@@ -242,9 +242,9 @@ fn cpu_per_interval_follows_the_work() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle];
     let lane = run_one(&[200, 200], job("sim:100us", activities));
     for (phase, pct) in [(0, 100.0), (1, 0.0)] {
-        let parts = intervals(&lane, phase, LENGTH);
+        let parts = intervals(&lane, phase, INTERVAL);
         assert_eq!(parts.len(), 10);
-        let most = 100.0 * (100_600 + 2 * WAKE) as f64 / LENGTH.0 as f64;
+        let most = 100.0 * (100_600 + 2 * WAKE) as f64 / INTERVAL.0 as f64;
         for part in parts {
             let off = part.cpu_pct.expect("a reading") - pct;
             assert!(off.abs() <= most, "{off} in phase {phase}");
@@ -254,7 +254,7 @@ fn cpu_per_interval_follows_the_work() {
 
 #[test]
 fn lanes_together_are_the_sum_of_the_lanes() {
-    let lanes = || (0..3).map(|_| job("sim:200us", vec![Activity::Start(mixed())]));
+    let lanes = || (0..3).map(|_| job("sim:200us", vec![Activity::Start(every_third_misses())]));
     let data = run(plan(&[100], lanes().collect())).unwrap();
     let lane_stats: Vec<_> = data.lanes.iter().map(|l| phase_stats(l, 0)).collect();
     let total = combine_lanes(&lane_stats);

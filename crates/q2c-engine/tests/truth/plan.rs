@@ -14,8 +14,8 @@ pub(crate) const MS: u64 = 1_000_000;
 /// Time from the reaping of a completion to the next submission, ns.
 pub(crate) const TURNAROUND: u64 = 100;
 pub(crate) const SUBMISSION: u64 = 500;
-/// Time from the reaping of a completion to the return of the next submission, ns.
-pub(crate) const BEFORE: u64 = TURNAROUND + SUBMISSION;
+/// Time of a lane's steps from the reaping to the return of the next submission, ns.
+pub(crate) const STEPS: u64 = TURNAROUND + SUBMISSION;
 pub(crate) const LOOK: u64 = 50;
 /// CPU time that a thread takes to leave its CPU and to come back, ns.
 pub(crate) const SWITCH: u64 = 1_500;
@@ -104,8 +104,9 @@ impl<F: FnMut(u64) -> Decision + Send + 'static> Scripted<F> {
 
 impl<F: FnMut(u64) -> Decision + Send> Lane for Scripted<F> {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
-        self.1 += 1;
-        (self.0(self.1), Token::default())
+        let Scripted(answer, number) = self;
+        *number += 1;
+        (answer(*number), Token::default())
     }
 
     fn complete(&mut self, _: Io, _: Token, _: Outcome, _: Nanos) {}

@@ -1,7 +1,7 @@
 //! Hybrid polling in a few separate lines, which use nothing of the engine or of its rules,
 //! compared with the engine I/O by I/O.
 
-use crate::plan::{BEFORE, LOOK, MS, SUBMISSION, WAKE, hybrid, job, run_one};
+use crate::plan::{LOOK, MS, STEPS, SUBMISSION, WAKE, hybrid, job, run_one};
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Sample, Wait};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
@@ -56,7 +56,7 @@ struct ReferenceWait(u64, u64, bool);
 fn waits(mut rule: ReferenceRule, services: impl Iterator<Item = u64>) -> Vec<ReferenceWait> {
     let mut now = 0;
     let one = |service: u64| {
-        now += BEFORE;
+        now += STEPS;
         rule.close_at(now);
         let sleeps = rule.sleep > 0;
         let woke = if sleeps { rule.sleep + WAKE } else { 0 };
@@ -74,10 +74,10 @@ fn half_of_mean(window: &[u64]) -> u64 {
     (window.iter().sum::<u64>() / window.len() as u64).div_ceil(2)
 }
 
-/// Seven tenths of the shortest time.
-fn most_of_least(window: &[u64]) -> u64 {
-    let least = window.iter().min().expect("a completion began the window");
-    (least * 7 + 5) / 10
+/// Seven tenths of the window's shortest time.
+fn most_of_shortest(window: &[u64]) -> u64 {
+    let shortest = window.iter().min().expect("a completion began the window");
+    (shortest * 7 + 5) / 10
 }
 
 /// As [`waits`] under a fixed sleep, with several requests in flight on as many servers. The thread
@@ -92,7 +92,7 @@ fn waits_deep(
     type Flight = (u64, u64, Option<u64>);
     let (mut now, mut flights, mut waits): (u64, Vec<Flight>, _) = (0, Vec::new(), Vec::new());
     let mut submit = |now: &mut u64, flights: &mut Vec<Flight>| {
-        *now += BEFORE;
+        *now += STEPS;
         let service = services.next()?;
         flights.push((*now, *now + service, None));
         Some(())
@@ -156,7 +156,7 @@ fn every_io_waits_as_the_rules_description_says() {
     for (text, rule) in [
         ("fixed:60us", new(60_000, MS, |_| 60_000)),
         ("mean:ratio=50%,period=1ms", new(0, MS, half_of_mean)),
-        ("min:ratio=70%,period=2ms", new(0, 2 * MS, most_of_least)),
+        ("min:ratio=70%,period=2ms", new(0, 2 * MS, most_of_shortest)),
     ] {
         let (measured, services) = on_lognormal(text, 1);
         let expected = waits(rule, services.take(measured.len()));

@@ -2,7 +2,7 @@
 //! when the completion was already there.
 
 use crate::plan::{
-    BEFORE, LOOK, MS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one,
+    LOOK, MS, STEPS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one,
 };
 use q2c_engine::measure::phase_stats;
 use q2c_engine::{Activity, LaneData, Sample, Wait};
@@ -35,14 +35,14 @@ fn a_sleep_of_ten_times_the_latency_always_misses() {
     let lane = once("sim:50us", hybrid("fixed:500us"), 400);
     let wait = 500_000 + WAKE + LOOK;
     all_sleep(&lane, 500_000, wait, true);
-    assert_eq!(lane.ios, ios_in(400, BEFORE + wait));
+    assert_eq!(lane.ios, ios_in(400, STEPS + wait));
 }
 
 #[test]
 fn a_sleep_far_below_the_latency_does_not_miss() {
     let lane = once("sim:10ms", hybrid("fixed:1ms"), 600);
     all_sleep(&lane, MS, 10 * MS, false);
-    assert_eq!(lane.ios, ios_in(600, BEFORE + 10 * MS));
+    assert_eq!(lane.ios, ios_in(600, STEPS + 10 * MS));
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn only_what_slept_counts_as_sleep() {
 }
 
 /// The first window lasts from the first completion to the sixth, the first at least 10 ms later.
-/// After that half of each I/O is slept, and looks fill the rest.
+/// After that half of each I/O is slept, and looks fill the other half.
 #[test]
 fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
     let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
     assert!(lane.samples.iter().all(|s| u64::from(s.wait_ns) == 2 * MS));
-    assert_eq!(lane.ios, ios_in(400, BEFORE + 2 * MS));
+    assert_eq!(lane.ios, ios_in(400, STEPS + 2 * MS));
     let stats = phase_stats(&lane, 0);
     assert_eq!(stats.ios - stats.sleeps.slept, 6);
     let away = stats.sleeps.slept * (MS + WAKE - SWITCH);
@@ -114,7 +114,7 @@ fn a_deep_background_runs_beside_a_hybrid_foreground() {
     };
     let slept = |s: &Sample| s.flags == Sample::HYBRID | Sample::SLEPT;
     assert!(foreground.samples.iter().all(slept));
-    assert_eq!(foreground.ios, ios_in(300, BEFORE + MS));
+    assert_eq!(foreground.ios, ios_in(300, STEPS + MS));
     let ios = background.ios;
     assert!((2_370..=2_408).contains(&ios), "{ios}");
     assert!(background.samples.is_empty() && background.faults == 0);

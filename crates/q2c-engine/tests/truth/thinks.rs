@@ -1,5 +1,5 @@
-use crate::ends::raises;
-use crate::plan::{BEFORE, MS, SWITCH, TURNAROUND, WAKE, hybrid, ios_in, job, plan, run, run_one};
+use crate::ends::raising_job;
+use crate::plan::{MS, STEPS, SWITCH, TURNAROUND, WAKE, hybrid, ios_in, job, plan, run, run_one};
 use q2c_engine::{Activity, JobPlan, LaneData, Wait};
 use q2c_model::Nanos;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn thinking(wait: Wait, think: u64, phases_ms: &[u64], capacity: usize) -> LaneD
 /// Checks the time from each reaping to the next submission, also across the end of a phase. The
 /// first is late by a wake-up and a turnaround. Each later one corrects a quarter of the previous
 /// lateness, in whole nanoseconds: from the 40th on the think time is exact to 4 ns.
-fn gaps_become(lane: &LaneData, think: u64) {
+fn assert_gaps(lane: &LaneData, think: u64) {
     let pairs = lane.samples.windows(2);
     let gaps: Vec<u64> = pairs
         .map(|pair| pair[1].submit_ns - pair[0].reaped_ns())
@@ -44,12 +44,12 @@ fn the_next_submission_comes_a_think_time_after_the_reaping() {
         (sleeps, 100_000, 70_000 - WAKE),
     ] {
         let lane = thinking(wait, THINK, &[60, 60], 100_000);
-        gaps_become(&lane, THINK);
+        assert_gaps(&lane, THINK);
         // The lateness of the first I/Os, about 10 us in all, is too small for another count.
-        assert_eq!(lane.ios, ios_in(120, BEFORE - TURNAROUND + wait_ns + THINK));
+        assert_eq!(lane.ios, ios_in(120, STEPS - TURNAROUND + wait_ns + THINK));
         let (begin, end) = (lane.phases[0].begin, lane.phases[1].end);
         let switches = (end.switches.voluntary - begin.switches.voluntary) * SWITCH;
-        let spent = lane.ios * (BEFORE + looks) + switches;
+        let spent = lane.ios * (STEPS + looks) + switches;
         assert_eq!(end.cpu_ns - begin.cpu_ns, spent);
     }
 }
@@ -58,7 +58,7 @@ fn the_next_submission_comes_a_think_time_after_the_reaping() {
 #[test]
 fn a_lane_without_samples_thinks() {
     let lane = thinking(Wait::Poll, THINK, &[120], 0);
-    assert_eq!(lane.ios, ios_in(120, BEFORE - TURNAROUND + 100_000 + THINK));
+    assert_eq!(lane.ios, ios_in(120, STEPS - TURNAROUND + 100_000 + THINK));
 }
 
 /// The think time of 50 ms continues over phases of 20 ms: there are I/Os at 0, 50 and 100 ms.
@@ -67,7 +67,7 @@ fn a_think_time_goes_on_in_the_next_phase() {
     let lane = thinking(Wait::Poll, 50 * MS, &[20; 6], 100);
     let ios: Vec<u64> = lane.phases.iter().map(|phase| phase.ios).collect();
     assert_eq!(ios, [1, 0, 1, 0, 0, 1]);
-    gaps_become(&lane, 50 * MS);
+    assert_gaps(&lane, 50 * MS);
 }
 
 /// A sleeping lane checks every 50 ms if it is stopped, and the sampler every 20 ms; otherwise the
@@ -79,7 +79,7 @@ fn a_think_time_ends_when_the_run_is_stopped() {
         ..job("sim:100us", vec![Activity::Start(Wait::Poll)])
     };
     let stop = Arc::new(AtomicBool::new(false));
-    let plan = plan(&[60_000], vec![thinks, raises(&stop, 230)]);
+    let plan = plan(&[60_000], vec![thinks, raising_job(&stop, 230)]);
     let data = q2c_engine::run(plan, &mut |_| {}, &stop).expect("a run");
     assert!(data.stopped && data.lanes[0].ios == 1);
     let end_ns = data.lanes[0].phases[0].end.t_ns - data.start_ns;

@@ -21,8 +21,8 @@ use std::thread::scope;
 use thread::{ThreadSetup, join_all, spawn_named, submit};
 
 /// Time from the moment when all threads are ready to the schedule's start, ns.
-const LEAD_NS: u64 = 20_000_000;
-/// Shortest window, ns; also the first length if the length of the replay is unknown.
+const START_DELAY_NS: u64 = 20_000_000;
+/// Shortest window, ns; also the initial window if the length of the replay is unknown.
 const MIN_WINDOW_NS: u64 = 1_000_000;
 
 /// Where the recording of a replay goes.
@@ -98,8 +98,8 @@ pub fn replay(
         let (trace, shared) = (&trace, &shared);
         let reading = spawn_named(scope, "reader", move || {
             avoid_submitter_cpus(plan);
-            let ends = [shared.stop, &shared.failed];
-            let fed = feed::feed(plan, facts, trace, recorded_windows, &senders, ends, read);
+            let flags = [shared.stop, &shared.failed];
+            let fed = feed::feed(plan, facts, trace, recorded_windows, &senders, flags, read);
             shared.note_failure(fed)
         })?;
         let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
@@ -110,7 +110,7 @@ pub fn replay(
         });
         let recording = recording.transpose()?;
         match starter.wait_for_all() {
-            Some(_) => starter.start_at(clock.now() + LEAD_NS),
+            Some(_) => starter.start_at(clock.now() + START_DELAY_NS),
             None => drop(starter),
         }
         let submitted = join_all(submitting);
@@ -152,25 +152,25 @@ fn window_ns(plan: &ReplayPlan, facts: &ReplayFacts) -> u64 {
     }
 }
 
-/// Counts requests in flight on all targets, and measures the time without any.
+/// Counts requests in flight on all targets, and measures the time with nothing in flight.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightCounter {
     in_flight: AtomicU32,
-    since_ns: AtomicU64,
+    idle_since_ns: AtomicU64,
     idle_ns: AtomicU64,
 }
 
 impl InFlightCounter {
     pub(crate) fn begin(&self, now_ns: u64) {
         if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 {
-            let since_ns = self.since_ns.load(Ordering::Acquire);
+            let idle_since_ns = self.idle_since_ns.load(Ordering::Acquire);
             self.idle_ns
-                .fetch_add(now_ns.saturating_sub(since_ns), Ordering::Relaxed);
+                .fetch_add(now_ns.saturating_sub(idle_since_ns), Ordering::Relaxed);
         }
     }
 
     pub(crate) fn end(&self, now_ns: u64) {
-        self.since_ns.fetch_max(now_ns, Ordering::AcqRel);
+        self.idle_since_ns.fetch_max(now_ns, Ordering::AcqRel);
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 
@@ -183,7 +183,7 @@ impl InFlightCounter {
 pub(crate) struct Shared<'a> {
     /// Number of requests submitted, by stream; stored after the submission has returned.
     pub progress: Vec<AtomicU64>,
-    pub devices: Vec<AtomicU32>,
+    pub device_in_flight: Vec<AtomicU32>,
     pub in_flight: InFlightCounter,
     /// Raised by the replay's caller: no thread submits any more.
     pub stop: &'a AtomicBool,
@@ -202,7 +202,7 @@ impl<'a> Shared<'a> {
         };
         Shared {
             progress: (0..streams).map(|_| AtomicU64::new(0)).collect(),
-            devices: facts.devices.iter().map(|_| Default::default()).collect(),
+            device_in_flight: facts.devices.iter().map(|_| Default::default()).collect(),
             stop,
             failed: AtomicBool::new(false),
             in_flight: InFlightCounter::default(),
@@ -210,7 +210,7 @@ impl<'a> Shared<'a> {
     }
 
     #[inline]
-    pub(crate) fn stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
@@ -228,19 +228,19 @@ fn conclude(
     recorder_cpu_ns: u64,
 ) -> ReplayOutcome {
     let profiled = facts.has_completions();
-    let done = std::mem::take(&mut counts.windows);
+    let replayed = std::mem::take(&mut counts.windows);
     let mut changed = fed.changed;
     if rows_lost > 0 {
         changed.insert(Change::Unrecorded, rows_lost);
     }
     ReplayOutcome {
-        complete: !shared.stopped(),
+        complete: !shared.is_stopped(),
         counts,
         profiled,
         changed,
         idle_ns: shared.in_flight.idle_ns(),
         reader_cpu_ns: fed.cpu_ns + recorder_cpu_ns,
         rows_lost,
-        windows: join_windows(done, fed.recorded, profiled),
+        windows: join_windows(replayed, fed.recorded, profiled),
     }
 }

@@ -69,19 +69,19 @@ pub(super) fn submit(setup: ThreadSetup<'_>) -> SubmitResult {
 pub fn has_spare_cpus(plan: &ReplayPlan) -> bool {
     let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
-    let room = named.is_empty() || named.len() >= threads;
-    room && threads < plan.room
+    let enough_named = named.is_empty() || named.len() >= threads;
+    enough_named && threads < plan.room
 }
 
 /// Moves the calling thread off the CPUs of the submitting threads, if it may run on others.
 pub fn avoid_submitter_cpus(plan: &ReplayPlan) {
     let submitter_cpus = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
-    let mut free = allowed;
-    free.retain(|cpu| !submitter_cpus.contains(cpu));
-    if !free.is_empty() {
+    let mut other_cpus = allowed;
+    other_cpus.retain(|cpu| !submitter_cpus.contains(cpu));
+    if !other_cpus.is_empty() {
         // If this is refused, the kernel chooses the CPU.
-        thread::allow(&free).ok();
+        thread::allow(&other_cpus).ok();
     }
 }
 

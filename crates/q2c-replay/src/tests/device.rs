@@ -84,17 +84,17 @@ impl Engine for VirtualDevice {
 
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         let now = self.time.get();
-        let over = self.in_flight.iter().position(|(at, _)| *at <= now);
-        Ok(over.map(|at| self.in_flight.remove(at).1))
+        let complete = self.in_flight.iter().position(|(due, _)| *due <= now);
+        Ok(complete.map(|index| self.in_flight.remove(index).1))
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         unreachable!("replays wait with an end")
     }
 
-    fn wait_until(&mut self, at: u64) -> Result<Option<RingCompletion>, EngineError> {
-        let next = self.in_flight.iter().map(|(at, _)| *at).min();
-        let until = next.unwrap_or(at).min(at);
+    fn wait_until(&mut self, deadline: u64) -> Result<Option<RingCompletion>, EngineError> {
+        let next = self.in_flight.iter().map(|(due, _)| *due).min();
+        let until = next.unwrap_or(deadline).min(deadline);
         self.time.set(until.max(self.time.get()));
         self.poll()
     }

@@ -73,13 +73,13 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
     let (plan, facts, stop) = (plan(mode), facts(trace), AtomicBool::new(false));
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
     let (sender, deliveries) = sync_channel(feed::MAX_QUEUED_BATCHES);
-    let (ends, read) = ([&stop; 2], AtomicU64::new(0));
-    feed::feed(&plan, &facts, &reader, None, &[sender], ends, &read).unwrap();
+    let (flags, read) = ([&stop; 2], AtomicU64::new(0));
+    feed::feed(&plan, &facts, &reader, None, &[sender], flags, &read).unwrap();
     let clock = VirtualClock::default();
     let device = VirtualDevice::new(&clock, service_ns, servers);
     let shared = Shared {
         progress: (0..64).map(|_| AtomicU64::new(0)).collect(),
-        devices: vec![AtomicU32::new(0)],
+        device_in_flight: vec![AtomicU32::new(0)],
         in_flight: InFlightCounter::default(),
         stop: &stop,
         failed: AtomicBool::new(false),
@@ -119,14 +119,14 @@ fn facts(trace: &Path) -> ReplayFacts {
 
 /// Replays in real time, and returns the outcome and the records of it.
 fn run(plan: &ReplayPlan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>) {
-    let mut back = Vec::new();
+    let mut records = Vec::new();
     let record_to = crate::RecordTo {
-        sink: &mut back,
+        sink: &mut records,
         memory: Bytes(1 << 24),
         folder: &std::env::temp_dir(),
     };
     let (clock, stop) = (q2c_sys::Clock::new(), AtomicBool::new(false));
     let read = AtomicU64::new(0);
     let done = crate::replay(plan, facts, clock, Some(record_to), &read, &stop);
-    (done.unwrap(), back)
+    (done.unwrap(), records)
 }

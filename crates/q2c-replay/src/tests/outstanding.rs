@@ -1,6 +1,6 @@
 //! Outstanding mode.
 
-use super::trace::{Traced, drawn, few_cases, in_folder, on_trace, queued, requests};
+use super::trace::{TestRequest, drawn, few_cases, in_folder, on_trace, queued, requests};
 use super::{facts, plan, replayed};
 use proptest::prelude::*;
 use q2c_model::replay::{Count, Idle, Mode};
@@ -13,9 +13,9 @@ const SQUEEZE: Mode = Mode::Outstanding {
 };
 
 /// Number of requests in flight just before each request, found by comparing all pairs.
-fn profile(requests: &[Traced]) -> Vec<usize> {
-    let over = |i: usize, j: usize| requests[j].end_ns() > requests[i].start_ns;
-    let before = |i| (0..i).filter(|&j| over(i, j)).count();
+fn profile(requests: &[TestRequest]) -> Vec<usize> {
+    let outlasts = |i: usize, j: usize| requests[j].end_ns() > requests[i].start_ns;
+    let before = |i| (0..i).filter(|&j| outlasts(i, j)).count();
     (0..requests.len()).map(before).collect()
 }
 
@@ -47,7 +47,7 @@ proptest! {
 /// Counted by hand: requests of 10 ns that overlap, on a device that takes 100 ns for each.
 #[test]
 fn outstanding_counted_by_hand() {
-    let at = |start_ns, block| Traced::new(start_ns, 10, block);
+    let at = |start_ns, block| TestRequest::new(start_ns, 10, block);
     let requests = [at(0, 0), at(5, 1), at(12, 2), at(1000, 3)];
     let [squeezed, kept] = [Idle::Squeeze, Idle::Keep].map(|idle| {
         let count = Count::Requests;
@@ -72,15 +72,15 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     let mut start = 0;
     let one = |_| {
         start += rng.below(40_000);
-        Traced::new(start, 60_000 + rng.below(40_000), rng.below(1 << 20))
+        TestRequest::new(start, 60_000 + rng.below(40_000), rng.below(1 << 20))
     };
-    let requests: Vec<Traced> = (0..20_000).map(one).collect();
+    let requests: Vec<TestRequest> = (0..20_000).map(one).collect();
     let service: Vec<u64> = (0..997).map(|n| 60_000 + n * 7919 % 40_000).collect();
     let done = in_folder(&requests, |trace| replayed(trace, SQUEEZE, service, 64));
     let allowed = profile(&requests);
     let pairs = done.log.iter().zip(&allowed);
-    let off = pairs.map(|((.., before), allowed)| before.abs_diff(*allowed));
-    let error = off.sum::<usize>() as f64 / allowed.iter().sum::<usize>() as f64;
+    let differences = pairs.map(|((.., before), allowed)| before.abs_diff(*allowed));
+    let error = differences.sum::<usize>() as f64 / allowed.iter().sum::<usize>() as f64;
     assert!(error < 0.05, "{error}");
     let counted = done.counts.in_flight_diff as f64 / done.counts.in_flight_recorded as f64;
     assert!((counted - error).abs() < 1e-12, "as the thread counts it");
@@ -112,8 +112,8 @@ fn blocks_are_counted_unless_requests_are_asked_for() {
 /// The thread looks for a millisecond, 20 us per look, then sleeps. All this counts as waiting.
 #[test]
 fn looking_ends_and_is_no_work() {
-    let at = |n: u64| Traced::new(n * 1000, 900, n);
-    let requests: Vec<Traced> = (0..10).map(at).collect();
+    let at = |n: u64| TestRequest::new(n * 1000, 900, n);
+    let requests: Vec<TestRequest> = (0..10).map(at).collect();
     in_folder(&requests, |trace| {
         let slow = replayed(trace, SQUEEZE, vec![5_000_000], 1);
         assert_eq!((slow.polls, slow.counts.end_ns), (500, 50_000_000));

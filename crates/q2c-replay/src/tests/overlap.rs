@@ -27,13 +27,13 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     assert!(done.complete && done.counts.inversions == 0);
     // Records do not have the trace's index: offset, length and operation identify a request.
     let key = |record: &IoRecord| (record.sector.0, record.bytes.0, record.op);
-    let mut left: HashMap<_, Vec<u64>> = HashMap::new();
+    let mut times_left: HashMap<_, Vec<u64>> = HashMap::new();
     for record in &back {
-        let times = left.entry(key(record)).or_default();
+        let times = times_left.entry(key(record)).or_default();
         times.push(record.submit_ns.unwrap().0);
     }
-    let first = |record: &IoRecord| left.get_mut(&key(record)).unwrap().remove(0);
-    let at: Vec<u64> = records.iter().map(first).collect();
+    let take_time = |record: &IoRecord| times_left.get_mut(&key(record)).unwrap().remove(0);
+    let at: Vec<u64> = records.iter().map(take_time).collect();
     let mut overlaps = 0;
     for (i, one) in records.iter().enumerate() {
         for (j, other) in records.iter().enumerate().skip(i + 1).take(400) {

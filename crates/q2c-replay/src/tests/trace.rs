@@ -7,16 +7,16 @@ use std::path::Path;
 
 /// A request of a trace; blocks are 4 KiB.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Traced {
+pub(crate) struct TestRequest {
     pub start_ns: u64,
     pub latency_ns: u64,
     pub block: u64,
     pub lane: u32,
 }
 
-impl Traced {
+impl TestRequest {
     pub(crate) fn new(start_ns: u64, latency_ns: u64, block: u64) -> Self {
-        Traced {
+        TestRequest {
             start_ns,
             latency_ns,
             block,
@@ -38,14 +38,14 @@ pub(crate) fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Byt
     }
 }
 
-/// Requests with these gaps and latencies.
-pub(crate) fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
+/// Requests with these gaps, latencies, blocks and lanes.
+pub(crate) fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<TestRequest> {
     let mut start = 0;
     let one = |&(gap, latency, block, lane): &(u64, u64, u64, u32)| {
         start += gap;
-        Traced {
+        TestRequest {
             lane,
-            ..Traced::new(start, latency, block)
+            ..TestRequest::new(start, latency, block)
         }
     };
     drawn.iter().map(one).collect()
@@ -65,8 +65,8 @@ pub(crate) fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
 }
 
 /// Writes the requests as a trace, and calls `work` on it.
-pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
-    let record = |(id, r): (u64, &Traced)| IoRecord {
+pub(crate) fn in_folder<T>(requests: &[TestRequest], work: impl FnOnce(&Path) -> T) -> T {
+    let record = |(id, r): (u64, &TestRequest)| IoRecord {
         complete_ns: Some(Nanos(r.end_ns())),
         lane: r.lane,
         ..queued(id, r.start_ns, Op::Read, Sectors(r.block * 8), Bytes(4096))

@@ -103,8 +103,8 @@ impl ThreadAccount {
     fn count_failed(&mut self, io: &TargetIo, result: i32) {
         let counts = &mut self.counts;
         counts.errors += 1;
-        let first = counts.first_error.as_ref();
-        if first.is_none_or(|(index, _)| io.index < *index) {
+        let first_error = counts.first_error.as_ref();
+        if first_error.is_none_or(|(index, _)| io.index < *index) {
             let outcome = match result {
                 0.. => format!("{result} bytes were moved"),
                 errno => std::io::Error::from_raw_os_error(-errno).to_string(),

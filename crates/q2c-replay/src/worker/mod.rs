@@ -33,7 +33,7 @@ const POLLING_NS: u64 = 1_000_000;
 /// Schedule, submitter and account belong to this thread alone and do not know each other; all
 /// threads share the counters in `shared`. The loop keeps them consistent:
 /// - A request that leaves the schedule joins the batch at once, and the batch is submitted before
-///   anything else happens. So every departed request is in flight when the next round begins.
+///   anything else happens. So every request that has left is in flight when the next round begins.
 /// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
 ///   looks for further work.
 /// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
@@ -53,13 +53,13 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     /// Replays until the trace has ended or the replay is to stop, and nothing is in flight.
     pub(crate) fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
-        while self.time.has_time_before_start() {
+        while self.time.wait_before_start() {
             self.schedule.take_ahead();
         }
         loop {
             self.reap()?;
             let taken = self.schedule.take();
-            let stopped = self.shared.stopped();
+            let stopped = self.shared.is_stopped();
             if !stopped && self.submit()? {
                 continue;
             }
@@ -97,7 +97,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
                 Precedence::Waits => break,
             }
             if let Some((request, flight)) = self.schedule.depart(stream, now_ns) {
-                self.add(&request, flight, now_ns);
+                self.add_to_batch(&request, flight, now_ns);
             }
         }
         if self.submitter.batch.is_empty() {
@@ -107,8 +107,8 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         Ok(true)
     }
 
-    fn add(&mut self, request: &ScheduledIo, flight: Flight, now_ns: u64) {
-        let device = &self.shared.devices[request.io.device as usize];
+    fn add_to_batch(&mut self, request: &ScheduledIo, flight: Flight, now_ns: u64) {
+        let device = &self.shared.device_in_flight[request.io.device as usize];
         let in_flight = device.fetch_add(1, Ordering::Relaxed);
         self.shared.in_flight.begin(now_ns);
         self.account.count_batched(request, in_flight, now_ns);
@@ -117,8 +117,8 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
 
     fn submit_batch(&mut self) -> Result<(), EngineError> {
         let call = self.submitter.submit(&self.time)?;
-        for at in 0..self.submitter.batch.len() {
-            let (flight, held_up) = self.submitter.note_submitted(at, call);
+        for index in 0..self.submitter.batch.len() {
+            let (flight, held_up) = self.submitter.note_submitted(index, call);
             self.schedule.note_submitted(flight.stream, call.begin_ns);
             self.account.count_issued(call, flight.intended_ns, held_up);
         }
@@ -134,7 +134,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         let flight = self.submitter.complete(done, now_ns);
         let (stream, weight) = (flight.stream, flight.weight);
         self.schedule.note_completed(stream, weight, now_ns);
-        self.shared.devices[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
+        self.shared.device_in_flight[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
         self.shared.in_flight.end(now_ns);
         let moved_all = self.account.count_completed(&flight, now_ns, done.result);
         if !moved_all && self.on_error == OnError::Stop {
@@ -148,8 +148,8 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         if self.submitter.has_in_flight() {
             self.account.begin_waiting(now_ns);
         }
-        // The reader may deliver a request of another stream that may go, so the thread soon checks
-        // for deliveries.
+        // The reader may deliver a request of another stream that may go at once, so the thread
+        // soon checks for deliveries.
         let expects_delivery = self.schedule.expects_delivery();
         // In timed mode the thread does not sleep while it waits for the reader, because the next
         // request may be due at once.

@@ -9,35 +9,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// In timed mode the thread takes deliveries, which costs time, only while fewer requests than this
-/// wait in its streams: enough for some time ahead.
+/// wait in its streams. That is enough for some time ahead.
 const MAX_QUEUED_TIMED: usize = 1 << 12;
 /// The same limit in the other modes, which choose among all requests.
 const MAX_QUEUED: usize = 1 << 18;
 
-/// Whether a request keeps the order of the requests that it overlaps.
+/// The order of a request and the earlier requests that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precedence {
     /// Every earlier request that it overlaps has been submitted.
     Kept,
-    /// One of them has not, but the request goes: an inversion.
+    /// One of them has not been submitted, but the request goes: an inversion.
     Inverted,
-    /// One of them has not, and the request waits for it.
+    /// One of them has not been submitted, and the request waits for it.
     Waits,
 }
 
 /// The streams of one submitting thread. It sorts the reader's deliveries into them, and says which
 /// request may go and when.
 ///
-/// The caller gets a stream whose first request may go by [`Schedule::due`], checks by
-/// [`Schedule::precedence`] if it may overtake, and takes it by [`Schedule::depart`]. It reports
-/// the request's submission and completion. Times are ns from the replay's start.
+/// The caller gets a stream whose first request may go by [`Schedule::due_stream`], checks by
+/// [`Schedule::precedence`] if the request may overtake others, and takes it by
+/// [`Schedule::depart`]. Then it reports submission and completion. Times are ns from the start.
 ///
 /// Invariants:
 /// - A stream belongs to one thread, and its requests are submitted in the order in which they
 ///   came.
 /// - `ready` holds a stream at most once ([`RequestStream::lined_up`]), and only while its first
 ///   request need not wait for a completion.
-/// - `waiting` is the number of requests in the queues of all streams.
+/// - `queued` is the number of requests in the queues of all streams.
 /// - A stream's counter in `progress` goes up when its submission has returned, not before. A
 ///   thread that waits for an overlapping request therefore submits after it.
 pub(crate) struct Schedule<'a> {
@@ -50,7 +50,7 @@ pub(crate) struct Schedule<'a> {
     indices: HashMap<u32, u32>,
     /// Time from which the first request of a ready stream may go, ns, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
-    waiting: usize,
+    queued: usize,
     /// Number of requests submitted by all threads: [`crate::Shared::progress`].
     progress: &'a [AtomicU64],
 }
@@ -70,7 +70,7 @@ impl<'a> Schedule<'a> {
             streams: Vec::new(),
             indices: HashMap::new(),
             ready: BinaryHeap::new(),
-            waiting: 0,
+            queued: 0,
             progress,
         }
     }
@@ -80,24 +80,24 @@ impl<'a> Schedule<'a> {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.ended && self.waiting == 0
+        self.ended && self.queued == 0
     }
 
     /// Takes available deliveries until enough requests wait for a timed replay.
     pub(crate) fn take_ahead(&mut self) {
-        while self.waiting < MAX_QUEUED_TIMED && self.take() {}
+        while self.queued < MAX_QUEUED_TIMED && self.take() {}
     }
 
     /// Takes one delivery into the streams, unless enough requests wait. True if it took one.
     pub(crate) fn take(&mut self) -> bool {
         let timed = self.is_timed();
         let limit = if timed { MAX_QUEUED_TIMED } else { MAX_QUEUED };
-        if self.ended || self.waiting >= limit {
+        if self.ended || self.queued >= limit {
             return false;
         }
         match self.deliveries.try_recv() {
             Ok(requests) => {
-                self.waiting += requests.len();
+                self.queued += requests.len();
                 requests.into_iter().for_each(|one| self.enqueue(one));
                 true
             }
@@ -109,9 +109,9 @@ impl<'a> Schedule<'a> {
     }
 
     fn enqueue(&mut self, request: ScheduledIo) {
-        let fresh = self.streams.len() as u32;
-        let index = *self.indices.entry(request.stream).or_insert(fresh);
-        if index == fresh {
+        let new_index = self.streams.len() as u32;
+        let index = *self.indices.entry(request.stream).or_insert(new_index);
+        if index == new_index {
             self.streams.push(RequestStream {
                 number: request.stream,
                 ..RequestStream::default()
@@ -124,10 +124,10 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Puts a stream into `ready`, unless it is in, or its first request waits for a completion.
+    /// Puts a stream into `ready`, unless it is there or its first request waits for a completion.
     fn line_up(&mut self, index: u32) {
         let stream = &mut self.streams[index as usize];
-        if stream.lined_up {
+        if stream.is_in_ready {
             return;
         }
         let ready_ns = match self.rule.ready(stream) {
@@ -135,7 +135,7 @@ impl<'a> Schedule<'a> {
             Some(StreamReadiness::Now) => 0,
             Some(StreamReadiness::Waits) | None => return,
         };
-        stream.lined_up = true;
+        stream.is_in_ready = true;
         self.ready.push(Reverse((ready_ns, index)));
     }
 
@@ -144,9 +144,9 @@ impl<'a> Schedule<'a> {
         self.ready.peek().map(|Reverse((ready_ns, _))| *ready_ns)
     }
 
-    /// True if the reader may soon deliver a request that may go before those waiting here.
+    /// True if the reader may soon deliver a request that may go before the queued ones.
     pub(crate) fn expects_delivery(&self) -> bool {
-        let may_take = !self.ended && self.waiting < MAX_QUEUED;
+        let may_take = !self.ended && self.queued < MAX_QUEUED;
         may_take && (self.ready.is_empty() || !self.is_timed())
     }
 
@@ -156,8 +156,8 @@ impl<'a> Schedule<'a> {
         (ready_ns <= now_ns).then_some(index)
     }
 
-    /// Whether a stream's first request may go before the earlier requests that it overlaps. Only
-    /// timed mode waits for these; in other modes it goes, which is an inversion.
+    /// Tells if a stream's first request would overtake earlier ones that it overlaps. Only timed
+    /// mode waits for these; in other modes the request goes, which is an inversion.
     pub(crate) fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
         let waits_for = request.and_then(|request| request.waits_for.as_deref());
@@ -171,19 +171,19 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Number of a stream's requests that were submitted; in this thread, that have departed.
+    /// Number of a stream's requests that were submitted, or, in this thread, have departed.
     fn submitted_count(&self, stream: u32) -> u64 {
         match self.indices.get(&stream) {
-            Some(index) => self.streams[*index as usize].count,
+            Some(index) => self.streams[*index as usize].submitted,
             None => self.progress[stream as usize % self.progress.len()].load(Ordering::Acquire),
         }
     }
 
-    /// Takes the first request of a stream. Returns it, and its form for the batch.
+    /// Takes the first request of a stream. Returns it, and the flight that the batch needs.
     pub(crate) fn depart(&mut self, index: u32, now_ns: u64) -> Option<(ScheduledIo, Flight)> {
         self.ready.pop();
         let stream = &mut self.streams[index as usize];
-        stream.lined_up = false;
+        stream.is_in_ready = false;
         let intended_ns = match self.rule.ready(stream) {
             Some(StreamReadiness::At(ns)) => ns,
             // The request could have gone since the stream's last submission or completion.
@@ -193,9 +193,9 @@ impl<'a> Schedule<'a> {
         let weight = self.count.weight_of(u64::from(request.io.length));
         stream.in_flight += 1;
         stream.load += weight;
-        stream.count += 1;
+        stream.submitted += 1;
         stream.submitted_ns = Some(now_ns);
-        self.waiting -= 1;
+        self.queued -= 1;
         self.line_up(index);
         let flight = Flight {
             io: request.io,
@@ -213,7 +213,7 @@ impl<'a> Schedule<'a> {
         let stream = &mut self.streams[index as usize];
         stream.submitted_ns = Some(submit_ns);
         self.progress[stream.number as usize % self.progress.len()]
-            .store(stream.count, Ordering::Release);
+            .store(stream.submitted, Ordering::Release);
     }
 
     pub(crate) fn note_completed(&mut self, index: u32, weight: u64, now_ns: u64) {

@@ -15,7 +15,7 @@ pub(crate) struct Flight {
     pub stream: u32,
     /// The weight of the request in its stream's load, in the unit of [`crate::Count`].
     pub weight: u64,
-    /// The time at which the mode wanted it submitted, ns.
+    /// The time at which the mode wanted the submission, ns.
     pub intended_ns: u64,
     /// Begin and end of its submission, ns.
     pub submit_ns: u64,
@@ -50,7 +50,7 @@ pub(crate) struct EngineSubmitter {
     pub(super) batch: Vec<Request>,
     /// True if a due request waits for a slot.
     pub(super) full: bool,
-    /// When `full` was cleared or a call's sleep ended, ns: what was due before was held up.
+    /// When `full` was cleared or a call's sleep ended, ns. Requests due before that are held up.
     held_up_until_ns: u64,
     /// Time of the last submission or completion, ns.
     pub(super) last_ns: u64,
@@ -86,7 +86,7 @@ impl EngineSubmitter {
         self.batch.len() < MAX_BATCH
     }
 
-    /// Notes that a due request found no free slot. True if it is the first since one was free.
+    /// Notes that a due request found no free slot. Returns true for the first in a row.
     pub(crate) fn mark_full(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
     }
@@ -105,13 +105,13 @@ impl EngineSubmitter {
 
     /// Submits the batch. All its requests get the same submission time.
     pub(crate) fn submit(&mut self, time: &impl ThreadClock) -> Result<Call, EngineError> {
-        let before = self.may_sleep.then(|| switches().voluntary);
+        let switches_before = self.may_sleep.then(|| switches().voluntary);
         let begin_ns = time.now_ns();
         self.engine.submit(&self.batch)?;
         let end_ns = time.now_ns();
         self.last_ns = end_ns;
-        let long = end_ns - begin_ns > MIN_SLEPT_CALL_NS;
-        let slept = before.is_some_and(|before| long && switches().voluntary > before);
+        let is_long = end_ns - begin_ns > MIN_SLEPT_CALL_NS;
+        let slept = switches_before.is_some_and(|n| is_long && switches().voluntary > n);
         Ok(Call {
             begin_ns,
             end_ns,
@@ -119,10 +119,10 @@ impl EngineSubmitter {
         })
     }
 
-    /// Notes the call that submitted request number `at` of the batch. Returns the request, and
-    /// whether the limit in flight, or an earlier call that slept, held it up.
-    pub(crate) fn note_submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
-        let slot = usize::from(self.batch[at].slot);
+    /// Notes the call that submitted request number `index` of the batch. Returns the request,
+    /// and true if the limit in flight, or an earlier call that slept, held it up.
+    pub(crate) fn note_submitted(&mut self, index: usize, call: Call) -> (&Flight, bool) {
+        let slot = usize::from(self.batch[index].slot);
         let flight = &mut self.flights[slot];
         (flight.submit_ns, flight.submit_end_ns) = (call.begin_ns, call.end_ns);
         (flight, flight.intended_ns < self.held_up_until_ns)

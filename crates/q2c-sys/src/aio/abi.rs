@@ -56,7 +56,7 @@ impl AioContext {
         let mut context = 0u64;
         // SAFETY: the kernel writes the context's id, eight bytes, to `context`.
         let rc = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
-        answer(rc).map(|_| AioContext(context))
+        check(rc).map(|_| AioContext(context))
     }
 
     /// The context's id, which is the address of its completion ring.
@@ -71,20 +71,20 @@ impl AioContext {
     /// `Iocb` names must stay valid until its event.
     #[inline]
     pub(crate) unsafe fn submit(&self, requests: &[*mut Iocb]) -> io::Result<usize> {
-        let (n, first) = (requests.len() as libc::c_long, requests.as_ptr());
-        // SAFETY: `first` points to `n` pointers; the caller guarantees what they name.
-        answer(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, first) })
+        let (n, pointers) = (requests.len() as libc::c_long, requests.as_ptr());
+        // SAFETY: `pointers` points to `n` pointers; the caller guarantees the entries they name.
+        check(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, pointers) })
     }
 
     /// Fetches up to `events.len()` events and waits for at least `min_events`; with 0 it never
-    /// sleeps. Returns how many.
+    /// sleeps. Returns the number of fetched events.
     #[inline]
     pub(crate) fn events(&self, min_events: usize, events: &mut [AioEvent]) -> io::Result<usize> {
         self.get_events(min_events, events, ptr::null())
     }
 
     /// Waits for at least one event, for at most `ns` nanoseconds, and fetches all that have
-    /// arrived: none when the time is over.
+    /// arrived; no event if the time is over first.
     #[inline]
     pub(crate) fn events_within(&self, ns: u64, events: &mut [AioEvent]) -> io::Result<usize> {
         let timeout = libc::timespec {
@@ -105,7 +105,7 @@ impl AioContext {
         let (buffer, call) = (events.as_mut_ptr(), libc::SYS_io_getevents);
         // SAFETY: the kernel writes at most `max_events` events to the slice, which has room for
         // them, and reads the time, which is null or belongs to the caller during the call.
-        answer(unsafe { libc::syscall(call, self.0, min_events, max_events, buffer, timeout) })
+        check(unsafe { libc::syscall(call, self.0, min_events, max_events, buffer, timeout) })
     }
 }
 
@@ -116,7 +116,7 @@ impl Drop for AioContext {
     }
 }
 
-fn answer(rc: libc::c_long) -> io::Result<usize> {
+fn check(rc: libc::c_long) -> io::Result<usize> {
     match rc {
         0.. => Ok(rc as usize),
         _ => Err(io::Error::last_os_error()),

@@ -5,7 +5,7 @@
 //! reads the completion ring that the kernel maps into the process. Where the caller asked for
 //! [`ReapFrom::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum
 //! of 0 instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions
-//! that are there as well.
+//! that have arrived, too.
 
 mod abi;
 
@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use thiserror::Error;
 
-/// Why kernel AIO could not be used.
+/// The reason why kernel AIO could not be used.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -58,9 +58,9 @@ pub enum ReapFrom {
 /// context, and dropping the context waits for the requests in flight, which use the buffers and
 /// the file.
 pub struct Aio {
-    /// The mapped ring, if looks read it. Before the context, because it must not be used after it.
+    /// The mapped ring, if looks read it. It is dropped before the context, which owns its memory.
     ring: Option<UserRing>,
-    /// Before the buffers, because dropping it waits for the requests in flight.
+    /// It is dropped before the buffers, because its drop waits for the requests in flight.
     context: AioContext,
     /// One control block per slot; the kernel reads it during the submission only.
     blocks: Box<[Iocb]>,
@@ -100,8 +100,8 @@ impl Aio {
         })
     }
 
-    /// Where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's layout is
-    /// not known.
+    /// The place where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's
+    /// layout is not known.
     pub fn reap(&self) -> ReapFrom {
         match self.ring {
             Some(_) => ReapFrom::Ring,
@@ -144,8 +144,8 @@ impl Aio {
                 ..common
             },
         };
-        // Taken from the pointer to the whole array, because earlier pointers into it are still
-        // queued: a reference to one entry would invalidate them.
+        // The pointer is derived from the one to the whole array: a reference to one entry would
+        // invalidate the earlier pointers, which are still queued.
         let block = self.blocks.as_mut_ptr().wrapping_add(slot);
         self.queued.push(block);
     }
@@ -154,18 +154,18 @@ impl Aio {
     /// error.
     #[inline]
     pub fn submit(&mut self) {
-        let mut from = 0;
-        while from < self.queued.len() {
+        let mut handled = 0;
+        while handled < self.queued.len() {
             // SAFETY: the pointers name entries of `blocks`, and those name slots of `buffers`,
             // checked to be large enough; both outlive the context, whose drop waits for every
             // request.
-            match unsafe { self.context.submit(&self.queued[from..]) } {
-                Ok(taken) if taken > 0 => from += taken,
+            match unsafe { self.context.submit(&self.queued[handled..]) } {
+                Ok(taken) if taken > 0 => handled += taken,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // The kernel stops at the first request that it refuses.
                 refused => {
-                    self.refuse_queued(from, refused.err());
-                    from += 1;
+                    self.refuse_queued(handled, refused.err());
+                    handled += 1;
                 }
             }
         }
@@ -173,14 +173,14 @@ impl Aio {
     }
 
     #[cold]
-    fn refuse_queued(&mut self, index: usize, why: Option<io::Error>) {
+    fn refuse_queued(&mut self, index: usize, error: Option<io::Error>) {
         let base = self.blocks.as_ptr() as usize;
         let slot = ((self.queued[index] as usize - base) / size_of::<Iocb>()) as u16;
-        let result = -why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
+        let result = -error.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
         self.refused.push(RingCompletion { slot, result });
     }
 
-    /// Looks once without sleeping, and returns whether a completion can be popped.
+    /// Looks once without sleeping. Returns true if a completion can be popped.
     #[inline]
     pub fn look(&mut self) -> Result<bool, AioError> {
         if self.has_completion() {

@@ -23,9 +23,9 @@ fn read(offset: u64, slot: u16) -> Transfer {
 }
 
 /// Submits, finds the only completion by looks or by waiting, and checks that there is no other.
-fn finish(aio: &mut Aio, look: bool) -> RingCompletion {
+fn finish(aio: &mut Aio, by_looks: bool) -> RingCompletion {
     aio.submit();
-    if look {
+    if by_looks {
         while !aio.look().unwrap() {}
     } else {
         aio.wait().unwrap();

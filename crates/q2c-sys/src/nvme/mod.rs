@@ -53,7 +53,7 @@ pub enum NvmeError {
 /// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes
 /// (include/uapi/linux/nvme_ioctl.h).
 pub(crate) const URING_CMD_IO: u32 = 0xc048_4e80;
-/// Most blocks that one command can name: its count is 16 bits wide, and 0 stands for one block.
+/// The most blocks that one command can name: its count has 16 bits, and 0 stands for one block.
 pub const MAX_BLOCKS: u32 = 1 << 16;
 
 /// Opcodes of the NVM command set.
@@ -72,10 +72,10 @@ pub(crate) fn rw_command(
     // A block's size is a power of two.
     let shift = namespace.block.trailing_zeros();
     let (start, blocks) = (transfer.offset >> shift, transfer.length >> shift);
-    let odd = u64::from(namespace.block) - 1;
-    let whole = (transfer.offset | u64::from(transfer.length)) & odd == 0;
-    let moves = !matches!(transfer.operation, Operation::Flush | Operation::Discard);
-    if !moves || !whole || blocks == 0 || blocks > MAX_BLOCKS {
+    let block_mask = u64::from(namespace.block) - 1;
+    let is_aligned = (transfer.offset | u64::from(transfer.length)) & block_mask == 0;
+    let moves_data = !matches!(transfer.operation, Operation::Flush | Operation::Discard);
+    if !moves_data || !is_aligned || blocks == 0 || blocks > MAX_BLOCKS {
         return None;
     }
     let mut command = [0; 80];
@@ -85,7 +85,7 @@ pub(crate) fn rw_command(
     put(4, &namespace.id.to_ne_bytes());
     put(24, &address.to_ne_bytes());
     put(36, &transfer.length.to_ne_bytes());
-    // Command dwords 10 and 11: starting block; 12: blocks, less one.
+    // Command dwords 10 and 11 hold the starting block, 12 the number of blocks less one.
     put(40, &(start as u32).to_ne_bytes());
     put(44, &((start >> 32) as u32).to_ne_bytes());
     let fua = u32::from(transfer.operation == Operation::Durable) << 30;
@@ -156,7 +156,7 @@ fn identify(file: &File, id: u32) -> io::Result<Box<IdentifyPage>> {
         nsid: id,
         addr: std::ptr::from_mut(&mut *page) as u64,
         data_len: 4096,
-        // CNS 0: the namespace.
+        // CNS 0 asks for the Identify Namespace structure.
         cdw10: 0,
         ..AdminCommand::default()
     };
@@ -176,10 +176,10 @@ fn identify(file: &File, id: u32) -> io::Result<Box<IdentifyPage>> {
 /// handle.
 fn parse_namespace(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
     let size = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
-    let (highest, in_use) = (page[25], page[26]);
-    // With more than 16 formats, bits 5 and 6 are the index's upper bits.
-    let high = if highest > 15 { in_use >> 5 & 3 } else { 0 };
-    let format = usize::from(in_use & 0xf | high << 4);
+    let (last_format, in_use) = (page[25], page[26]);
+    // With more than 16 formats, bits 5 and 6 are the upper bits of the index in use.
+    let upper_bits = if last_format > 15 { in_use >> 5 & 3 } else { 0 };
+    let format = usize::from(in_use & 0xf | upper_bits << 4);
     let entry = &page[128 + 4 * format..][..4];
     let (metadata, shift) = (u16::from_le_bytes([entry[0], entry[1]]), entry[2]);
     if size == 0 {
@@ -282,8 +282,8 @@ mod tests {
         let most = MAX_BLOCKS * 512;
         let longest = rw_command(NAMESPACE, transfer(false, 0, most), 0).unwrap();
         assert_eq!(longest[48..52], [0xff, 0xff, 0, 0]);
-        let actual = rw_command(NAMESPACE, transfer(false, 0, most + 512), 0);
-        assert_eq!(actual, None);
+        let too_long = rw_command(NAMESPACE, transfer(false, 0, most + 512), 0);
+        assert_eq!(too_long, None);
     }
 
     /// The structure of a namespace of 1000 blocks that uses format `n`, with `metadata` bytes and

@@ -45,8 +45,8 @@ where
     IoUring<S, C>: SetUp,
 {
     pub(crate) fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
-        // The helper thread gives an entry back only after it has handed it on. Before that the
-        // completion may be seen and its slot used again, so twice as many entries are needed.
+        // The helper thread frees an entry only after it has handed the request on. The completion
+        // may come before, and its slot be used again, so twice as many entries are needed.
         let entries = depth * (1 + u32::from(options.sqpoll.is_some()));
         let (ring, taskrun) = build::<IoUring<S, C>>(entries, &options)?;
         let (fd, fd_flag) = match register_ring(&ring) {
@@ -93,12 +93,12 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     #[inline]
     pub(crate) fn submit(&mut self) -> Result<(), RingError> {
         if self.options.sqpoll.is_some() {
-            return self.wake(0, 0);
+            return self.wake_helper(0, 0);
         }
         loop {
             let queued = self.ring.submission().len() as u32;
-            // The kernel may take fewer entries than offered; one that is left in the queue would
-            // never complete.
+            // The kernel may take fewer entries than offered; an entry that is left in the queue
+            // would never complete.
             if queued == 0 || self.enter(queued, 0, 0)? >= queued {
                 return Ok(());
             }
@@ -108,7 +108,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     /// For SQPOLL: calls the kernel only if the helper thread sleeps or `flags` ask for more than a
     /// wake-up.
     #[inline]
-    fn wake(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
+    fn wake_helper(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
         // `need_wakeup` reads the flag after a full barrier: either the helper sees the new
         // entries, or this thread sees that the helper sleeps.
         let sleeps = self.ring.submission().need_wakeup();
@@ -140,7 +140,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     pub(crate) fn wait(&mut self) -> Result<(), RingError> {
         match self.options.sqpoll {
             None => self.retry_interrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
-            Some(_) => self.retry_interrupted(|core| core.wake(1, GETEVENTS)),
+            Some(_) => self.retry_interrupted(|core| core.wake_helper(1, GETEVENTS)),
         }
     }
 
@@ -229,7 +229,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
         }
     }
 
-    /// Calls `io_uring_enter` and returns how many entries the kernel took.
+    /// Offers `submit` entries and waits for `want` completions. Returns how many were taken.
     #[inline]
     fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<u32, RingError> {
         self.enter_with(submit, want, flags, None)

@@ -15,9 +15,9 @@ pub trait RingEncoding {
     /// An entry of the completion queue.
     type Completion: cqueue::EntryMarker;
 
-    /// Whether [`RingEncoding::entry`] may refuse a transfer.
+    /// True if [`RingEncoding::entry`] may refuse a transfer.
     const REFUSES: bool;
-    /// Whether a wait with a deadline may sleep in the kernel; else it looks in a loop.
+    /// True if a wait with a deadline may sleep in the kernel; else it looks in a loop.
     const WAITS_TIMED: bool;
 
     /// The entry for a transfer whose data are at `address`, in the buffer with this index. `None`
@@ -39,9 +39,9 @@ pub struct EncodedRing<E: RingEncoding> {
     /// The first field, so that it is dropped first: its drop waits until nothing is in flight, and
     /// the memory and the file must live until then.
     pub(super) core: RingCore<E::Submission, E::Completion>,
-    /// The ring of transfers whose completion is to interrupt, where `core` polls the device.
-    /// Dropped before memory and file for the same reason.
-    interrupting: Option<RingCore<E::Submission, E::Completion>>,
+    /// The ring of transfers whose completion is to interrupt, if `core` polls the device.
+    /// Like `core`, it is dropped before the memory and the file.
+    interrupt_core: Option<RingCore<E::Submission, E::Completion>>,
     encoding: E,
     /// Transfers that no entry can express. They wait here to be popped with EINVAL.
     refused: Vec<RingCompletion>,
@@ -53,7 +53,7 @@ pub struct EncodedRing<E: RingEncoding> {
 /// The rings of one [`EncodedRing`], set up and with the file registered.
 pub(super) struct RingCores<E: RingEncoding> {
     pub core: RingCore<E::Submission, E::Completion>,
-    pub interrupting: Option<RingCore<E::Submission, E::Completion>>,
+    pub interrupt_core: Option<RingCore<E::Submission, E::Completion>>,
     pub file: OwnedFd,
 }
 
@@ -65,15 +65,15 @@ where
     pub(crate) fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
         let core = RingCore::new(depth, options)?;
         let second = options.interrupting();
-        let interrupting = second.map(|options| RingCore::new(depth, options));
-        let interrupting = interrupting.transpose()?;
+        let interrupt_core = second.map(|options| RingCore::new(depth, options));
+        let interrupt_core = interrupt_core.transpose()?;
         let file = OwnedFd::from(file);
-        for core in [Some(&core), interrupting.as_ref()].into_iter().flatten() {
+        for core in [Some(&core), interrupt_core.as_ref()].into_iter().flatten() {
             core.register_file(&file)?;
         }
         Ok(RingCores {
             core,
-            interrupting,
+            interrupt_core,
             file,
         })
     }
@@ -82,19 +82,19 @@ where
 impl<E: RingEncoding> RingCores<E> {
     /// Pins all buffers as the rings' fixed buffers.
     pub(crate) fn register_buffers(&self, buffers: &Buffers) -> Result<(), RingError> {
-        let cores = [Some(&self.core), self.interrupting.as_ref()];
+        let cores = [Some(&self.core), self.interrupt_core.as_ref()];
         let mut cores = cores.into_iter().flatten();
         cores.try_for_each(|core| register_buffers(&core.ring, buffers))
     }
 }
 
 impl<E: RingEncoding> EncodedRing<E> {
-    /// The ring of cores on which the buffers are registered, as far as `encoding` names them.
+    /// The ring of `cores`, on which the buffers are registered if `encoding` names them.
     pub(super) fn from_cores(cores: RingCores<E>, encoding: E, buffers: Buffers) -> Self {
         let capacity = if E::REFUSES { buffers.slots() } else { 0 };
         EncodedRing {
             core: cores.core,
-            interrupting: cores.interrupting,
+            interrupt_core: cores.interrupt_core,
             encoding,
             refused: Vec::with_capacity(capacity),
             buffers,
@@ -120,7 +120,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// The names of the flags of the second ring, whose completions interrupt; `None` when there is
     /// only one ring.
     pub fn interrupting_names(&self) -> Option<&'static str> {
-        let second = self.interrupting.as_ref();
+        let second = self.interrupt_core.as_ref();
         second.map(|core| core.options.names(core.taskrun))
     }
 
@@ -133,30 +133,30 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Transfers queued or submitted and not yet popped.
     #[cfg(test)]
     pub(crate) fn in_flight(&self) -> u32 {
-        let second_ring = self.interrupting.as_ref();
+        let second_ring = self.interrupt_core.as_ref();
         self.core.in_flight + second_ring.map_or(0, |core| core.in_flight)
     }
 
     /// The ring of transfers whose completion is found by `path`.
     #[inline]
     fn core_for(&mut self, path: CompletionPath) -> &mut RingCore<E::Submission, E::Completion> {
-        match (path, &mut self.interrupting) {
+        match (path, &mut self.interrupt_core) {
             (CompletionPath::Interrupt, Some(core)) => core,
             _ => &mut self.core,
         }
     }
 
-    /// The only ring that has transfers in flight; `None` when both have some. When none is in
-    /// flight it is the first ring.
+    /// The only ring that has transfers in flight: `None` if both have some, the first if neither
+    /// has any.
     #[inline]
     fn active_core(&mut self) -> Option<&mut RingCore<E::Submission, E::Completion>> {
-        match &mut self.interrupting {
+        match &mut self.interrupt_core {
             Some(core) if core.in_flight > 0 => (self.core.in_flight == 0).then_some(core),
             _ => Some(&mut self.core),
         }
     }
 
-    /// Whether a transfer that was refused waits to be popped.
+    /// True if a transfer that was refused waits to be popped.
     #[inline]
     fn has_refused(&self) -> bool {
         E::REFUSES && !self.refused.is_empty()
@@ -189,8 +189,8 @@ impl<E: RingEncoding> EncodedRing<E> {
         self.core_for(path).submit()
     }
 
-    /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
-    /// then returns whether a completion can be popped.
+    /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL.
+    /// Returns true if a completion can then be popped.
     #[inline]
     pub fn look(&mut self) -> Result<bool, RingError> {
         if self.has_refused() {
@@ -203,14 +203,14 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     fn look_at_both(&mut self) -> Result<bool, RingError> {
-        let second = self.interrupting.as_mut().map(RingCore::look);
+        let second = self.interrupt_core.as_mut().map(RingCore::look);
         Ok(self.core.look()? | second.unwrap_or(Ok(false))?)
     }
 
     /// Stays in the kernel until a completion can be popped: asleep, or polling with IOPOLL. The
     /// kernel's polling loop may end early, without a completion: the caller has to look again.
-    /// With transfers in flight in both rings it does not sleep, since nobody else would find the
-    /// completions of the polled ones: it looks at both rings in turn.
+    /// With transfers in flight in both rings it looks at both in turn and does not sleep, because
+    /// nothing would wake it for the completion of a polled transfer.
     #[inline]
     pub fn wait(&mut self) -> Result<(), RingError> {
         if self.has_refused() {
@@ -256,7 +256,7 @@ impl<E: RingEncoding> EncodedRing<E> {
             return Some(completion);
         }
         let polled = self.core.pop();
-        let completion = polled.or_else(|| self.interrupting.as_mut()?.pop());
+        let completion = polled.or_else(|| self.interrupt_core.as_mut()?.pop());
         completion.map(E::completion)
     }
 
@@ -266,7 +266,7 @@ impl<E: RingEncoding> EncodedRing<E> {
         if self.has_refused() {
             return Ok(());
         }
-        if self.interrupting.is_none() {
+        if self.interrupt_core.is_none() {
             return self.core.wait_until(deadline_ns, self.waits_timed());
         }
         while !self.look()? && monotonic_ns() < deadline_ns {
@@ -275,9 +275,9 @@ impl<E: RingEncoding> EncodedRing<E> {
         Ok(())
     }
 
-    /// Whether [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux
-    /// 5.11 and later where the ring does not poll in its calls. Else it looks again and again
-    /// until the deadline.
+    /// True if [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux
+    /// 5.11 and later if the ring does not poll in its calls. Else it looks again and again until
+    /// the deadline.
     pub(crate) fn waits_timed(&self) -> bool {
         E::WAITS_TIMED && self.core.waits_timed()
     }
@@ -287,7 +287,7 @@ impl<E: RingEncoding> EncodedRing<E> {
 /// [`rw_command`]) is refused.
 pub struct NvmeEncoding {
     namespace: Namespace,
-    /// Whether commands may name a registered buffer.
+    /// True if commands may name a registered buffer.
     fixed: bool,
 }
 
@@ -418,7 +418,7 @@ impl RingEncoding for FileEncoding {
         let data = entry.user_data();
         let result = match entry.result() {
             // A discard completes with 0: its length stands above the slot in the user data. For
-            // the others these bits are 0.
+            // other operations these bits are 0.
             0 => (data >> u16::BITS) as i32,
             result => result,
         };

@@ -66,7 +66,7 @@ impl Operation {
         if write { Self::Write } else { Self::Read }
     }
 
-    /// Whether the transfer carries data from the buffer to the file.
+    /// True if the transfer carries data from the buffer to the file.
     pub(crate) const fn writes(self) -> bool {
         matches!(self, Operation::Write | Operation::Durable)
     }
@@ -113,7 +113,7 @@ fn todo_hint(source: &io::Error) -> &'static str {
     }
 }
 
-/// Why a ring could not be made or used.
+/// The reason why a ring could not be made or used.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -134,7 +134,7 @@ pub enum RingError {
     Options {
         flags: &'static str,
         source: io::Error,
-        /// What these options need: kernel versions, and options that exclude each other.
+        /// The needs of these options: kernel versions, and options that exclude each other.
         todo: String,
     },
     #[error(
@@ -153,7 +153,7 @@ pub enum RingError {
     Enter(io::Error),
 }
 
-/// How often the thread is looked for, a millisecond apart. The thread is made with the ring, but
+/// The most looks for the thread, a millisecond apart. The thread is made with the ring, but
 /// the kernel shows its id only after it has run for the first time.
 const MAX_THREAD_LOOKS: u32 = 200;
 
@@ -177,7 +177,7 @@ fn parse_helper_id(fdinfo: &str) -> Option<u32> {
     id.trim().parse().ok()
 }
 
-/// Whether `tid` is an SQPOLL thread: before it has run once, the line names the thread that made
+/// True if `tid` is an SQPOLL thread: before that has run once, the line names the thread that made
 /// the ring.
 fn is_helper(tid: u32) -> bool {
     let name = read_to_string(format!("/proc/self/task/{tid}/comm"));

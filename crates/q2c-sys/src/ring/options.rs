@@ -48,7 +48,7 @@ impl TaskRun {
         }
     }
 
-    /// Whether a timed sleep lasts to its end although a request completes meanwhile.
+    /// True if a timed sleep lasts to its end although a request completes meanwhile.
     pub const fn sleeps_undisturbed(self) -> bool {
         matches!(self, TaskRun::Deferred)
     }
@@ -97,22 +97,22 @@ impl RingOptions {
 
     /// The bits for `io_uring_setup`: those of the options and of `taskrun`.
     pub(super) fn bits(&self, taskrun: TaskRun) -> u32 {
-        let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+        let flag = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
         let bound = self.sqpoll.is_some_and(|sqpoll| sqpoll.cpu.is_some());
         taskrun.bits()
-            | bit(self.iopoll, IOPOLL)
-            | bit(self.hybrid, HYBRID_IOPOLL)
-            | bit(self.sqpoll.is_some(), SQPOLL)
-            | bit(bound, SQ_AFF)
+            | flag(self.iopoll, IOPOLL)
+            | flag(self.hybrid, HYBRID_IOPOLL)
+            | flag(self.sqpoll.is_some(), SQPOLL)
+            | flag(bound, SQ_AFF)
     }
 
-    /// Whether a wait polls the device in the kernel, in the caller's own thread.
+    /// True if a wait polls the device in the kernel, in the caller's own thread.
     pub const fn polls_in_call(&self) -> bool {
         self.iopoll && self.sqpoll.is_none()
     }
 
-    /// The options of the second ring, whose completions interrupt; `None` where these options poll
-    /// nothing, sleep in the kernel, or have a helper.
+    /// The options of the second ring, whose completions interrupt; `None` if these options do not
+    /// poll, sleep in the kernel before they poll, or have a helper.
     pub(super) fn interrupting(&self) -> Option<RingOptions> {
         let iopoll = false;
         (self.polls_in_call() && !self.hybrid).then_some(RingOptions { iopoll, ..*self })

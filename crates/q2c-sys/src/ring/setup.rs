@@ -26,8 +26,8 @@ struct RingParams {
 
 const _: () = assert!(size_of::<RingParams>() == 120 && size_of::<Parameters>() == 120);
 
-/// A ring of `depth` entries with these setup flags; `cpu` is where the helper is bound if the
-/// flags contain SQ_AFF.
+/// A ring of `depth` entries with these setup flags. With SQ_AFF among them, its helper is bound to
+/// `cpu`.
 fn plain_ring(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
     let mut params = RingParams {
         flags,

@@ -34,7 +34,7 @@ fn reads_come_into_their_slot() {
 #[test]
 fn writes_reach_the_file() {
     let target = file(&[0; 4096]);
-    let mut back = target.try_clone().unwrap();
+    let mut reader = target.try_clone().unwrap();
     let mut buffers = Buffers::new(1, 4096).unwrap();
     buffers.slot_mut(0).fill(9);
     let mut ring = Ring::new(target, buffers).unwrap();
@@ -45,8 +45,8 @@ fn writes_reach_the_file() {
     ring.queue(write, CompletionPath::Options);
     assert_eq!(finish(&mut ring).result, 4096);
     let mut content = Vec::new();
-    back.rewind().unwrap();
-    back.read_to_end(&mut content).unwrap();
+    reader.rewind().unwrap();
+    reader.read_to_end(&mut content).unwrap();
     assert!(content.len() == 4096 && content.iter().all(|&b| b == 9));
 }
 
@@ -210,20 +210,20 @@ fn disk_ring(options: RingOptions) -> Ring {
     let mut named = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
     named.write_all(&[7; 8192]).unwrap();
     named.as_file().sync_all().unwrap();
-    let mut wanted = File::options();
-    wanted.read(true).custom_flags(libc::O_DIRECT);
-    let direct = wanted.open(named.path());
+    let mut direct_read = File::options();
+    direct_read.read(true).custom_flags(libc::O_DIRECT);
+    let direct = direct_read.open(named.path());
     let file = direct.or_else(|_| File::open(named.path())).unwrap();
     Ring::with(file, Buffers::new(2, 4096).unwrap(), options).unwrap()
 }
 
-/// The first of the transfers is polled and may fail for want of poll queues. The second one
+/// The first transfer is polled, and may fail because there are no poll queues. The second transfer
 /// interrupts, and succeeds everywhere.
 #[test]
 fn a_polling_ring_has_a_path_with_interrupts_beside() {
     let mut ring = disk_ring(polling());
-    let beside = ring.interrupting_names().expect("a second ring");
-    assert_eq!(format!("IOPOLL|{beside}"), ring.names());
+    let second = ring.interrupting_names().expect("a second ring");
+    assert_eq!(format!("IOPOLL|{second}"), ring.names());
     for _ in 0..20 {
         ring.queue(read(0), CompletionPath::Options);
         ring.submit(CompletionPath::Options).unwrap();
@@ -245,7 +245,7 @@ fn a_polling_ring_has_a_path_with_interrupts_beside() {
 }
 
 /// A wait for interrupts alone sleeps, which shows as a voluntary context switch. Disks may answer
-/// before the thread has left its CPU, so one such wait of many suffices; polling never leaves it.
+/// before the thread has left its CPU, so one wait that slept suffices; polling never leaves it.
 #[test]
 fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
     let mut ring = disk_ring(polling());

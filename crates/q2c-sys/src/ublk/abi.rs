@@ -60,28 +60,28 @@ const _: () = assert!(size_of::<Params>() == 64);
 const _: () = assert!(size_of::<Descriptor>() == 24);
 
 /// `_IOR('u', number, struct)` with a structure of `size` bytes.
-const fn read(number: u32, size: u32) -> u32 {
+const fn ior(number: u32, size: u32) -> u32 {
     (2 << 30) | (size << 16) | ((b'u' as u32) << 8) | number
 }
 
 /// `_IOWR('u', number, struct)`.
-const fn write(number: u32, size: u32) -> u32 {
-    read(number, size) | (1 << 30)
+const fn iowr(number: u32, size: u32) -> u32 {
+    ior(number, size) | (1 << 30)
 }
 
-pub(super) const GET_QUEUE_AFFINITY: u32 = read(0x01, 32);
-pub(super) const GET_DEV_INFO: u32 = read(0x02, 32);
-pub(super) const ADD_DEV: u32 = write(0x04, 32);
-pub(super) const DEL_DEV: u32 = write(0x05, 32);
-pub(super) const START_DEV: u32 = write(0x06, 32);
-pub(super) const STOP_DEV: u32 = write(0x07, 32);
-pub(super) const SET_PARAMS: u32 = write(0x08, 32);
-pub(super) const START_USER_RECOVERY: u32 = write(0x10, 32);
-pub(super) const END_USER_RECOVERY: u32 = write(0x11, 32);
-pub(super) const GET_FEATURES: u32 = read(0x13, 32);
-pub(super) const DEL_DEV_ASYNC: u32 = read(0x14, 32);
-pub(super) const FETCH_REQ: u32 = write(0x20, 16);
-pub(super) const COMMIT_AND_FETCH_REQ: u32 = write(0x21, 16);
+pub(super) const GET_QUEUE_AFFINITY: u32 = ior(0x01, 32);
+pub(super) const GET_DEV_INFO: u32 = ior(0x02, 32);
+pub(super) const ADD_DEV: u32 = iowr(0x04, 32);
+pub(super) const DEL_DEV: u32 = iowr(0x05, 32);
+pub(super) const START_DEV: u32 = iowr(0x06, 32);
+pub(super) const STOP_DEV: u32 = iowr(0x07, 32);
+pub(super) const SET_PARAMS: u32 = iowr(0x08, 32);
+pub(super) const START_USER_RECOVERY: u32 = iowr(0x10, 32);
+pub(super) const END_USER_RECOVERY: u32 = iowr(0x11, 32);
+pub(super) const GET_FEATURES: u32 = ior(0x13, 32);
+pub(super) const DEL_DEV_ASYNC: u32 = ior(0x14, 32);
+pub(super) const FETCH_REQ: u32 = iowr(0x20, 16);
+pub(super) const COMMIT_AND_FETCH_REQ: u32 = iowr(0x21, 16);
 
 pub(super) const USER_RECOVERY: u64 = 1 << 3;
 pub(super) const USER_RECOVERY_REISSUE: u64 = 1 << 4;
@@ -89,9 +89,9 @@ pub(super) const CMD_IOCTL_ENCODE: u64 = 1 << 6;
 pub(super) const USER_COPY: u64 = 1 << 7;
 
 /// Bytes between two queues' descriptors in the device's file: room for 4096 of 24 bytes.
-pub(super) const QUEUE_DESCRIPTORS: u64 = 4096 * 24;
+pub(super) const QUEUE_STRIDE_BYTES: u64 = 4096 * 24;
 /// Byte offset of the data of the request `tag` of the queue `queue` in the device's file.
-pub(super) const fn data_at(queue: u16, tag: u16) -> u64 {
+pub(super) const fn data_offset(queue: u16, tag: u16) -> u64 {
     0x8000_0000 + ((queue as u64) << 41) + ((tag as u64) << 25)
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 /// The control device's path.
 pub const CONTROL: &str = "/dev/ublk-control";
 
-/// The control device. Every thread that asks something opens one of its own.
+/// The control device. Every thread that sends commands opens its own.
 pub struct Control {
     ring: IoUring<squeue::Entry128, cqueue::Entry>,
     file: File,
@@ -36,9 +36,9 @@ pub struct DeviceInfo {
     pub queues: u16,
     /// Requests per hardware queue.
     pub depth: u16,
-    /// Whether a server takes its requests.
+    /// True if a server takes its requests.
     pub live: bool,
-    /// Whether requests wait for a new server, because the last one has ended.
+    /// True if requests wait for a new server, because the last one has ended.
     pub quiesced: bool,
     /// Process of the server; `None` where the kernel names none.
     pub server: Option<u32>,
@@ -65,7 +65,7 @@ impl Control {
     fn call(&mut self, op: u32, id: u32, data: u64, (addr, len): (u64, u16)) -> io::Result<()> {
         let mut bytes = [0_u8; 80];
         bytes[..4].copy_from_slice(&id.to_ne_bytes());
-        // No queue.
+        // The command is for no queue.
         bytes[4..6].copy_from_slice(&u16::MAX.to_ne_bytes());
         bytes[6..8].copy_from_slice(&len.to_ne_bytes());
         bytes[8..16].copy_from_slice(&addr.to_ne_bytes());
@@ -98,14 +98,14 @@ impl Control {
         answered.map_or(0, |()| features)
     }
 
-    /// Whether this kernel's ublk has what [`Control::add`] asks for: a server that copies data
-    /// itself, and recovery.
+    /// True if this kernel's ublk has the needed features: a server that copies data itself, and
+    /// recovery.
     pub fn has_needed_features(&mut self) -> bool {
         self.features() & NEEDED_FEATURES == NEEDED_FEATURES
     }
 
-    /// Adds the device `id`; `AlreadyExists` if the number is taken. Its requests wait for a server
-    /// when the one they have ends.
+    /// Adds the device `id`; `AlreadyExists` if the number is taken. When its server ends, its
+    /// requests wait for the next server.
     pub fn add(&mut self, id: u32, shape: &UblkShape) -> io::Result<()> {
         let mut info = Info {
             queues: shape.queues,

@@ -41,10 +41,10 @@ pub struct Queue {
     ring: IoUring,
     device: Arc<File>,
     descriptors: NonNull<Descriptor>,
-    mapped: usize,
+    map_length: usize,
     id: u16,
     depth: u16,
-    /// Commands that the kernel has.
+    /// Number of commands that the kernel has not answered.
     kernel_commands: u16,
 }
 
@@ -52,17 +52,17 @@ impl Queue {
     /// Opens the queue `id` of a device whose file is `device`, and fetches its first requests.
     pub fn open(device: &Arc<File>, id: u16, depth: u16) -> io::Result<Queue> {
         let ring = IoUring::builder().build(u32::from(depth).next_power_of_two())?;
-        let mapped = (usize::from(depth) * size_of::<Descriptor>()).next_multiple_of(4096);
-        let offset = u64::from(id) * abi::QUEUE_DESCRIPTORS;
+        let map_length = (usize::from(depth) * size_of::<Descriptor>()).next_multiple_of(4096);
+        let offset = u64::from(id) * abi::QUEUE_STRIDE_BYTES;
         let (address, read) = (std::ptr::null_mut(), ProtFlags::READ);
         let shared = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe { rustix::mm::mmap(address, mapped, read, shared, device, offset) }?;
+        let base = unsafe { rustix::mm::mmap(address, map_length, read, shared, device, offset) }?;
         let mut queue = Queue {
             ring,
             device: Arc::clone(device),
             descriptors: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
-            mapped,
+            map_length,
             id,
             depth,
             kernel_commands: 0,
@@ -88,16 +88,16 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until a request comes, or until `longest` is over. New requests are put into `new`.
+    /// Waits until a request comes, or until `timeout` is over. New requests are put into `new`.
     /// Returns false when the kernel has ended the queue and no command is left.
     pub fn wait(
         &mut self,
-        longest: Option<Duration>,
+        timeout: Option<Duration>,
         new: &mut Vec<UblkRequest>,
     ) -> io::Result<bool> {
-        let waited = match longest {
-            Some(longest) => {
-                let time = types::Timespec::from(longest);
+        let waited = match timeout {
+            Some(timeout) => {
+                let time = types::Timespec::from(timeout);
                 let args = types::SubmitArgs::new().timespec(&time);
                 self.ring.submitter().submit_with_args(1, &args)
             }
@@ -111,7 +111,7 @@ impl Queue {
         let completions: Vec<_> = completions.map(|d| (d.user_data(), d.result())).collect();
         for (tag, result) in completions {
             self.kernel_commands -= 1;
-            // Any other result says that the device goes: the tag is not fetched again.
+            // Any other result says that the device is being removed: the tag is not fetched again.
             if result == 0 {
                 new.push(self.request(tag as u16));
             }
@@ -144,12 +144,12 @@ impl Queue {
     #[must_use]
     pub fn serve(&self, request: &UblkRequest, memory: &UblkMemory) -> i32 {
         let (offset, len) = (request.offset, request.bytes as usize);
-        let data = abi::data_at(self.id, request.tag);
+        let data = abi::data_offset(self.id, request.tag);
         let result = match request.op {
             UblkOp::Read => memory.write_to(offset, len, &self.device, data),
             UblkOp::Write => memory.read_from(offset, len, &self.device, data),
             UblkOp::Clear => memory.clear(offset, len),
-            // A flush has neither place nor length: a write that is complete is stored.
+            // A flush has nothing to do: a write that is complete is stored.
             UblkOp::Flush => return 0,
             UblkOp::Other => return -libc::EOPNOTSUPP,
         };
@@ -169,7 +169,7 @@ impl Drop for Queue {
     fn drop(&mut self) {
         let base = self.descriptors.as_ptr().cast();
         // SAFETY: the mapping was made by `open`, and nobody else has its address.
-        let unmapped = unsafe { rustix::mm::munmap(base, self.mapped) };
+        let unmapped = unsafe { rustix::mm::munmap(base, self.map_length) };
         debug_assert!(unmapped.is_ok());
     }
 }
@@ -226,7 +226,7 @@ impl UblkMemory {
         check_complete(n, len)
     }
 
-    /// Makes `len` bytes at `at` zeros. Their memory stays taken.
+    /// Makes `len` bytes at `at` zeros. Their memory is not freed.
     pub(super) fn clear(&self, at: u64, len: usize) -> io::Result<()> {
         let address = self.address(at, len)?;
         // SAFETY: as in `read_from`; no reference to the bytes exists.

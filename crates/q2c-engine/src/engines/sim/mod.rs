@@ -1,10 +1,10 @@
-//! `sim:` is a simulated device of known truth. Service times come from a model, a queue feeds the
-//! servers, and time is that of the run. A request's latency is its wait in the queue plus its
-//! service time; what a thread sees beyond that is the thread's own lateness.
+//! `sim:` is a simulated device, so the truth about its times is known. Service times come from a
+//! model, a queue feeds the servers, and time is that of the run. A request's latency is its wait
+//! in the queue plus its service time; any further latency is lateness of the submitting thread.
 //!
-//! There is one device, whoever uses it: lanes, background jobs and a replay's submitting threads
-//! on one target share its servers ([`SimDevices`]). Each of them draws the service times of its
-//! own requests by its own seed. So with one submitter, the seed and the times of its submissions
+//! All users of a target share its device: lanes, background jobs and a replay's submitting threads
+//! queue for the same servers ([`SimDevices`]). Each submitter draws the service times of its own
+//! requests by its own seed. So with one submitter, the seed and the times of its submissions
 //! determine everything. With several, the seeds determine the service times, and the threads'
 //! timing the order in which requests reach the queue ([`q2c_service::Servers`] defines it).
 
@@ -34,7 +34,7 @@ pub(crate) struct Sim<T> {
 impl<T: Time> Sim<T> {
     /// Opens the device for up to `slots` requests in flight. `seed` draws the service times.
     pub(crate) fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
-        *lock(&device.open) += 1;
+        *lock(&device.open_engines) += 1;
         Sim {
             time,
             draws: Draws::new(device.times.clone(), seed),
@@ -44,9 +44,9 @@ impl<T: Time> Sim<T> {
     }
 
     fn start(&mut self, request: &Request, now: u64) {
-        let writes = request.operation != Operation::Read;
+        let is_write = request.operation != Operation::Read;
         let service = self.draws.next(Io {
-            direction: [Direction::Read, Direction::Write][usize::from(writes)],
+            direction: [Direction::Read, Direction::Write][usize::from(is_write)],
             bytes: request.length,
         });
         let end = self.device.servers.arrive(Nanos(now), service);
@@ -69,9 +69,9 @@ impl<T: Time> Sim<T> {
 /// nobody who opens the device later.
 impl<T> Drop for Sim<T> {
     fn drop(&mut self) {
-        let mut open = lock(&self.device.open);
-        *open -= 1;
-        if *open == 0 {
+        let mut open_engines = lock(&self.device.open_engines);
+        *open_engines -= 1;
+        if *open_engines == 0 {
             self.device.servers.clear();
         }
     }
@@ -96,8 +96,8 @@ impl<T: Time> Engine for Sim<T> {
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        let first = self.first_due();
-        let (i, due) = first.expect("a request is in flight, as the contract says");
+        let first_due = self.first_due();
+        let (i, due) = first_due.expect("a request is in flight, as the contract says");
         self.time.wait_for_completion(due);
         Ok(self.in_flight.swap_remove(i).1)
     }
@@ -148,8 +148,7 @@ pub type ReadTimes = fn(&RecordedTimes) -> Result<Empirical, Box<dyn Error + Sen
 pub struct SimDevice {
     times: ServiceTimes,
     servers: Servers,
-    /// Number of engines that have the device open.
-    open: Mutex<usize>,
+    open_engines: Mutex<usize>,
 }
 
 impl SimDevice {
@@ -203,7 +202,7 @@ impl SimDevices {
         let device = Arc::new(SimDevice {
             times,
             servers: Servers::new(spec.servers),
-            open: Mutex::default(),
+            open_engines: Mutex::default(),
         });
         devices.push((spec.clone(), Arc::clone(&device)));
         Ok(device)

@@ -1,5 +1,5 @@
-//! Tests of what submitters share. Times are those of CLOCK_MONOTONIC, so all bounds are one-sided:
-//! a device is never faster than its service times.
+//! Tests of a device that several submitters share. Times are those of CLOCK_MONOTONIC, so all
+//! bounds are one-sided: a device is never faster than its service times.
 
 use super::*;
 use crate::{EngineSpec, Real};
@@ -54,11 +54,11 @@ fn submitters_of_one_device_share_its_servers() {
     let (_first, due) = busy(&devices, "sim:100s");
     assert_eq!(busy(&devices, "sim:100s").1, due + 100 * SECOND);
     let before = monotonic_ns();
-    for alone in [
+    for unshared_due in [
         busy(&devices, "sim:99s").1,
         busy(&SimDevices::default(), "sim:100s").1,
     ] {
-        let since = alone - before;
+        let since = unshared_due - before;
         assert!((99 * SECOND..150 * SECOND).contains(&since), "{since}");
     }
     let (_first, due) = busy(&devices, "sim:100s,servers=2");
@@ -80,8 +80,8 @@ fn clones_share_their_devices_and_a_fault_around_an_engine_too() {
 fn a_device_that_nobody_has_open_is_idle() {
     let devices = SimDevices::default();
     let (first, due) = busy(&devices, "sim:100s");
-    let (second, behind) = busy(&devices, "sim:100s");
-    assert_eq!(behind, due + 100 * SECOND);
+    let (second, second_due) = busy(&devices, "sim:100s");
+    assert_eq!(second_due, due + 100 * SECOND);
     drop(first);
     assert_eq!(busy(&devices, "sim:100s").1, due + 200 * SECOND);
     drop(second);
@@ -109,8 +109,8 @@ fn recorded_times_are_read_once_and_drawn() {
         Ok(builder.finish()?)
     }
     let devices = SimDevices::new(read);
-    let asked = spec("sim:trace=x,servers=9");
-    let [device, again] = [0, 1].map(|_| devices.device_for(&asked).unwrap());
+    let requested = spec("sim:trace=x,servers=9");
+    let [device, again] = [0, 1].map(|_| devices.device_for(&requested).unwrap());
     assert!(Arc::ptr_eq(&device, &again));
     assert_eq!(
         device.recorded_times().unwrap().facts().measure,
@@ -120,10 +120,10 @@ fn recorded_times_are_read_once_and_drawn() {
     let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
     assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
     let refused = |devices: &SimDevices, text| devices.device_for(&spec(text)).unwrap_err();
-    let none = refused(&devices, "sim:trace=x,time=d2c").to_string();
-    assert!(none.contains("x: find D2C: there is none"), "{none}");
-    let none = refused(&SimDevices::default(), "sim:trace=x").to_string();
-    assert!(none.contains("can read recordings"), "{none}");
+    let message = refused(&devices, "sim:trace=x,time=d2c").to_string();
+    assert!(message.contains("x: find D2C: there is none"), "{message}");
+    let message = refused(&SimDevices::default(), "sim:trace=x").to_string();
+    assert!(message.contains("can read recordings"), "{message}");
 }
 
 /// A submitter draws the same times by the same seed, whatever other submitters draw.
@@ -133,12 +133,12 @@ fn a_seed_tells_a_submitters_times() {
         let devices = SimDevices::default();
         let text = "sim:lognormal(10s,0.5),servers=100";
         let [mut sim, mut other] = [seed, 99].map(|seed| open(&devices, text, 50, seed));
-        let submit_both = |n| {
+        let draw_beside_other = |n| {
             other.submit(&[request(n)]).unwrap();
             let (direction, bytes) = (Direction::Read, 4096);
             sim.draws.next(Io { direction, bytes }).0
         };
-        (0..50).map(submit_both).collect()
+        (0..50).map(draw_beside_other).collect()
     };
     assert_eq!(times(3), times(3));
     assert_ne!(times(3), times(4));

@@ -55,7 +55,7 @@ impl EngineSpec {
         }
     }
 
-    /// Interrupts, polling of memory, and sleep rules need no engine options.
+    /// The engine as it is: interrupts, polling of memory and sleep rules need no engine options.
     fn with_lane_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         Some((self.clone(), method.lane()?.clone()))
     }
@@ -170,7 +170,7 @@ fn pvsync2_refusal(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str>
     }
 }
 
-/// The reason for a ring that has HYBRID_IOPOLL but no helper.
+/// The reason why a ring with HYBRID_IOPOLL and without a helper cannot wait in this way.
 fn hybrid_ring_refusal(wait: &Wait) -> Option<&'static str> {
     match wait {
         Wait::Interrupt => Some(

@@ -25,8 +25,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
     /// A ring that polls the device if the device can be polled, and else looks at the ring.
-    /// [`EngineSpec::with_path`] turns it into one of the next two. Opened as it is, it looks at
-    /// the ring.
+    /// [`EngineSpec::with_path`] turns it into one of the next two variants. If it is opened
+    /// without that, it looks at the ring.
     ByDevice(RingKind),
     /// io_uring on a file or block device.
     IoUring(RingOptions),
@@ -104,7 +104,7 @@ impl EngineSpec {
         self.open_at(Real(Clock::BOOT), medium, memory, seed)
     }
 
-    /// As [`EngineSpec::open_in`], with `time` as the time of the run.
+    /// As [`EngineSpec::open_in`], in a run whose clock is `time`.
     pub(crate) fn open_at<'a, T: Time + 'a>(
         &self,
         time: T,
@@ -182,14 +182,14 @@ impl EngineSpec {
     /// has a CPU already.
     #[must_use]
     pub fn with_helper_on(mut self, cpu: u32) -> Self {
-        let mut at = &mut self;
-        while let EngineSpec::Fault { inner, .. } = at {
-            at = inner;
+        let mut engine = &mut self;
+        while let EngineSpec::Fault { inner, .. } = engine {
+            engine = inner;
         }
         if let EngineSpec::IoUring(RingOptions {
             sqpoll: Some(sqpoll @ SqPoll { cpu: None }),
             ..
-        }) = at
+        }) = engine
         {
             sqpoll.cpu = Some(cpu);
         }
@@ -201,7 +201,7 @@ impl EngineSpec {
         match self {
             EngineSpec::Fault { inner, .. } => inner.plain(),
             EngineSpec::ByDevice(kind) => kind.ring_engine(),
-            own => own,
+            plain => plain,
         }
     }
 }

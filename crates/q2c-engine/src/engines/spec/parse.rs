@@ -114,7 +114,7 @@ pub(super) fn fault(args: &str) -> EngineSpecResult {
     let kind = match kind.split_once('=') {
         None if kind == "eio" => FaultKind::Eio,
         None if kind == "short" => FaultKind::Short,
-        Some(("late", by)) => FaultKind::Late(duration(by)?),
+        Some(("late", delay)) => FaultKind::Late(duration(delay)?),
         _ => return Err(SHAPE.to_owned()),
     };
     let inner = inner.parse().map_err(|e: ParseEngineError| e.to_string())?;
@@ -130,16 +130,16 @@ impl Display for EngineSpec {
         match self {
             EngineSpec::ByDevice(RingKind::File) => f.write_str("io_uring"),
             EngineSpec::ByDevice(RingKind::Commands) => f.write_str("io_uring_cmd"),
-            EngineSpec::IoUring(options) => write_engine(f, "io_uring", &ring(options)),
+            EngineSpec::IoUring(options) => write_engine(f, "io_uring", &ring_names(options)),
             EngineSpec::IoUringCmd { iopoll } => {
                 let path = [(*iopoll, "iopoll"), (!*iopoll, "ring")];
                 write_engine(f, "io_uring_cmd", &enabled_names(&path))
             }
             EngineSpec::Libaio(reap) => {
-                let kernel = *reap == ReapFrom::Kernel;
-                write_engine(f, "libaio", &enabled_names(&[(kernel, "reap=kernel")]))
+                let by_kernel = *reap == ReapFrom::Kernel;
+                write_engine(f, "libaio", &enabled_names(&[(by_kernel, "reap=kernel")]))
             }
-            EngineSpec::Pvsync2(flags) => write_engine(f, "pvsync2", &call(*flags)),
+            EngineSpec::Pvsync2(flags) => write_engine(f, "pvsync2", &call_names(*flags)),
             EngineSpec::Null => f.write_str("null"),
             EngineSpec::Sim(spec) => sim::write(f, spec),
             EngineSpec::Fault { kind, nth, inner } => match kind {
@@ -159,15 +159,15 @@ fn write_engine(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::R
     }
 }
 
-fn enabled_names(all: &[(bool, &str)]) -> Vec<String> {
-    let on = all.iter().filter(|(on, _)| *on);
-    on.map(|(_, name)| (*name).to_owned()).collect()
+fn enabled_names(options: &[(bool, &str)]) -> Vec<String> {
+    let enabled = options.iter().filter(|(is_enabled, _)| *is_enabled);
+    enabled.map(|(_, name)| (*name).to_owned()).collect()
 }
 
-fn ring(options: &RingOptions) -> Vec<String> {
-    let chosen = *options != RingOptions::default();
+fn ring_names(options: &RingOptions) -> Vec<String> {
+    let has_options = *options != RingOptions::default();
     let mut flags = enabled_names(&[
-        (!chosen, "ring"),
+        (!has_options, "ring"),
         (options.iopoll, "iopoll"),
         (options.hybrid, "hybrid"),
         (options.sqpoll.is_some(), "sqpoll"),
@@ -183,7 +183,7 @@ fn ring(options: &RingOptions) -> Vec<String> {
     flags
 }
 
-fn call(mut flags: VectoredFlags) -> Vec<String> {
+fn call_names(mut flags: VectoredFlags) -> Vec<String> {
     let options = FLAGS.map(|(name, _, flag)| (*flag(&mut flags), name));
     enabled_names(&options)
 }

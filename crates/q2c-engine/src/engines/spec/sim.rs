@@ -30,28 +30,28 @@ pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
 
 /// Splits a text into service times and their options. A comma within brackets splits nothing.
 fn split(text: &str) -> (&str, &str) {
-    let bracket = text.find(')').map_or(0, |at| at + 1);
-    match text[bracket..].find(',') {
-        Some(comma) => (&text[..bracket + comma], &text[bracket + comma + 1..]),
+    let behind_bracket = text.find(')').map_or(0, |at| at + 1);
+    match text[behind_bracket..].split_once(',') {
+        Some((times, options)) => (&text[..behind_bracket + times.len()], options),
         None => (text, ""),
     }
 }
 
 fn parse_service(text: &str) -> Result<Service, String> {
-    let shape = |name: &str| {
-        let rest = text.strip_prefix(name)?;
-        rest.strip_prefix('(')?.strip_suffix(')')
+    let arguments = |model: &str| {
+        let in_brackets = text.strip_prefix(model)?;
+        in_brackets.strip_prefix('(')?.strip_suffix(')')
     };
     if let Some(path) = text.strip_prefix("trace=") {
         return recorded(path);
     }
-    if let Some(mean) = shape("exp").or_else(|| text.strip_prefix("exp=")) {
+    if let Some(mean) = arguments("exp").or_else(|| text.strip_prefix("exp=")) {
         return Ok(Service::Model(ServiceTimes::Exponential(duration(mean)?)));
     }
-    let times = match (shape("lognormal"), text.strip_prefix("lognormal=")) {
-        (Some(shape), _) => lognormal(shape.split_once(','))?,
-        (None, Some(shape)) => lognormal(shape.split_once('/'))?,
-        (None, None) => constant(shape("constant").unwrap_or(text))?,
+    let times = match (arguments("lognormal"), text.strip_prefix("lognormal=")) {
+        (Some(arguments), _) => lognormal(arguments.split_once(','))?,
+        (None, Some(arguments)) => lognormal(arguments.split_once('/'))?,
+        (None, None) => constant(arguments("constant").unwrap_or(text))?,
     };
     Ok(Service::Model(times))
 }
@@ -68,8 +68,8 @@ fn constant(text: &str) -> Result<ServiceTimes, String> {
     Ok(ServiceTimes::Constant(time))
 }
 
-fn lognormal(shape: Option<(&str, &str)>) -> Result<ServiceTimes, String> {
-    let (median, sigma) = shape.ok_or("expected lognormal(MEDIAN,SIGMA)")?;
+fn lognormal(arguments: Option<(&str, &str)>) -> Result<ServiceTimes, String> {
+    let (median, sigma) = arguments.ok_or("expected lognormal(MEDIAN,SIGMA)")?;
     let sigma: Option<f64> = sigma.parse().ok().filter(|s: &f64| (0.0..=5.0).contains(s));
     Ok(ServiceTimes::Lognormal {
         median: duration(median)?,

@@ -38,11 +38,11 @@ fn names_round_trip() {
     assert_eq!(spec("io_uring"), EngineSpec::IO_URING);
     assert_eq!(spec("io_uring:ring"), EngineSpec::RING);
     assert_eq!(spec("io_uring:ring,sqpoll"), spec("io_uring:sqpoll"));
-    let (one, other) = ("io_uring:sqpoll,iopoll", "io_uring:iopoll,sqpoll");
-    assert_eq!(spec(one), spec(other));
+    let (text, reordered) = ("io_uring:sqpoll,iopoll", "io_uring:iopoll,sqpoll");
+    assert_eq!(spec(text), spec(reordered));
 }
 
-/// Other texts of the same device.
+/// Each device, by another text and by the one that it is printed as.
 #[test]
 fn a_simulated_device_has_one_canonical_text() {
     for (text, canonical) in [
@@ -181,12 +181,12 @@ fn a_method_brings_its_options() {
         let engine = choice.map(|(engine, _)| engine.to_string());
         assert_eq!(engine.as_deref(), wanted, "{method} on {on}");
     }
-    let waits = |on: &str, method: &str| {
+    let lane_method = |on: &str, method: &str| {
         let choice = spec(on).for_method(&method.parse().unwrap());
         choice.expect("it has the method").1
     };
-    assert_eq!(waits("io_uring", "hybrid-uring"), LaneMethod::Poll);
-    assert_eq!(waits("pvsync2", "interrupt"), LaneMethod::Interrupt);
+    assert_eq!(lane_method("io_uring", "hybrid-uring"), LaneMethod::Poll);
+    assert_eq!(lane_method("pvsync2", "interrupt"), LaneMethod::Interrupt);
 }
 
 #[test]

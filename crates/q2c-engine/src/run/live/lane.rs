@@ -1,6 +1,6 @@
 use crate::run::crew::LaneWork;
 use crate::run::thread::{PhasesResult, WaitState, read_mark};
-use crate::time::rest_until;
+use crate::time::sleep_unless_stopped;
 use crate::{Activity, EngineFacts, EngineLane, JobPlan, Mark, PhaseData, Sample, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -21,7 +21,7 @@ pub(super) struct LaneChannels<'a> {
     pub slice_ns: u64,
     /// This channel has room for every existing buffer, so a lane never waits here.
     pub out: SyncSender<RawSlice>,
-    pub spare: Receiver<Vec<Sample>>,
+    pub empty_buffers: Receiver<Vec<Sample>>,
     pub board: &'a Board,
 }
 
@@ -39,35 +39,35 @@ impl LaneWork for LaneChannels<'_> {
         let facts = lane.engine.facts();
         let mut state = WaitState::default();
         let activities = job.activities.into_iter();
-        activities.for_each(|first| state.apply(first));
-        lane.carries = true;
-        rest_until(begin, lane.time, lane.stop);
+        activities.for_each(|activity| state.apply(activity));
+        lane.carries_requests = true;
+        sleep_unless_stopped(begin, lane.time, lane.stop);
         let (at, ios, order) = (read_mark(lane), 0, 0);
-        let mut open = SliceBegin { at, ios, order };
+        let mut current = SliceBegin { at, ios, order };
         while !lane.stop.load(Ordering::Relaxed) {
-            let number = self.number(lane, begin);
+            let number = self.slice_number(lane, begin);
             state.advance(lane, begin + (number + 1) * self.slice_ns)?;
             if lane.stop.load(Ordering::Relaxed) {
                 break;
             }
             // Without an empty buffer the slice continues.
-            let Ok(empty) = self.spare.try_recv() else {
+            let Ok(empty) = self.empty_buffers.try_recv() else {
                 continue;
             };
-            let next = self.number(lane, begin);
-            let order = self.board.take(self.lane, open.order, next);
+            let next_number = self.slice_number(lane, begin);
+            let order = self.board.take(self.lane, current.order, next_number);
             if !matches!(order, None | Some((_, Activity::Continue))) {
                 state.drain(lane)?;
             }
-            let now = SliceBegin {
+            let next = SliceBegin {
                 at: read_mark(lane),
                 ios: lane.recorder.ios,
-                order: order.as_ref().map_or(open.order, |&(number, _)| number),
+                order: order.as_ref().map_or(current.order, |&(number, _)| number),
             };
-            let full = lane.recorder.swap_samples(empty);
-            let slice = self.slice(&open, &now, begin, full, facts.clone());
+            let samples = lane.recorder.swap_samples(empty);
+            let slice = self.slice(&current, &next, begin, samples, facts.clone());
             lane.time.send(&self.out, slice);
-            open = now;
+            current = next;
             if let Some((_, activity)) = order {
                 state.apply(activity);
             }
@@ -78,8 +78,8 @@ impl LaneWork for LaneChannels<'_> {
 }
 
 impl LaneChannels<'_> {
-    /// Number of the slice at the present time, from 0.
-    fn number<T: Time>(&self, lane: &EngineLane<'_, T>, begin: u64) -> u64 {
+    /// Number of the slice of time that it is now, from 0.
+    fn slice_number<T: Time>(&self, lane: &EngineLane<'_, T>, begin: u64) -> u64 {
         lane.time.now().saturating_sub(begin) / self.slice_ns
     }
 
@@ -117,7 +117,7 @@ pub(super) struct Board {
 
 struct Orders {
     /// Number of the first slice for which the orders hold.
-    from: u64,
+    from_slice: u64,
     activities: Vec<Activity>,
 }
 
@@ -126,18 +126,18 @@ impl Board {
         Board {
             latest: AtomicU64::new(0),
             orders: Mutex::new(Orders {
-                from: 0,
+                from_slice: 0,
                 activities: (0..lanes).map(|_| Activity::Continue).collect(),
             }),
         }
     }
 
-    /// Posts one activity for each lane, valid from slice number `from`. Returns the order's
+    /// Posts one activity for each lane, valid from slice `from_slice` on. Returns the order's
     /// number, which counts from 1. An activity that a lane has not taken yet is replaced, unless
     /// the new one is [`Activity::Continue`].
-    pub(crate) fn post(&self, from: u64, activities: Vec<Activity>) -> u64 {
+    pub(crate) fn post(&self, from_slice: u64, activities: Vec<Activity>) -> u64 {
         let mut orders = self.lock();
-        orders.from = from;
+        orders.from_slice = from_slice;
         for (slot, new) in orders.activities.iter_mut().zip(activities) {
             if !matches!(new, Activity::Continue) {
                 *slot = new;
@@ -154,7 +154,7 @@ impl Board {
             return None;
         }
         let mut orders = self.lock();
-        if next < orders.from {
+        if next < orders.from_slice {
             return None;
         }
         let activity = std::mem::replace(&mut orders.activities[lane], Activity::Continue);

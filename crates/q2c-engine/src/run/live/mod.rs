@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// The plan of a run without a planned end.
 pub struct LivePlan {
-    /// The lanes. Each has exactly one activity, its first; its capacity is that of one slice.
+    /// The lanes. Each has one activity, with which it begins, and the capacity for one slice.
     pub jobs: Vec<JobPlan>,
     /// Length of a slice, above 0.
     pub slice: Nanos,
@@ -87,9 +87,9 @@ struct ListenerChannels<'a> {
     /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
     slice_ns: u64,
-    samples: bool,
+    wants_samples: bool,
     board: &'a Board,
-    empty: Vec<SyncSender<Vec<Sample>>>,
+    buffers: Vec<SyncSender<Vec<Sample>>>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 }
@@ -97,7 +97,7 @@ struct ListenerChannels<'a> {
 struct Listener<'a, F> {
     cpu: Option<CpuId>,
     channels: ListenerChannels<'a>,
-    full: Receiver<RawSlice>,
+    slices: Receiver<RawSlice>,
     listen: F,
 }
 
@@ -111,15 +111,15 @@ impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F>
             time.pin(cpu).ok();
         }
         let halt = self.channels.halt;
-        let heard = (self.listen)(&mut Live {
+        let result = (self.listen)(&mut Live {
             now: &|| time.now(),
-            receive: &|ns| time.receive(&self.full, ns),
+            receive: &|ns| time.receive(&self.slices, ns),
             start_ns,
             threads: threads.to_vec(),
             channels: self.channels,
         });
         halt.store(true, Ordering::Relaxed);
-        heard
+        result
     }
 }
 
@@ -147,13 +147,13 @@ pub fn live<T: Send>(
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
-    let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
+    let (out, slices) = sync_channel(plan.jobs.len() * BUFFERS);
     let (channels, lanes) = connect(&plan, &out, &board, stop, &halt)?;
     drop(out);
     let listener = Listener {
         cpu: plan.listener_cpu,
         channels,
-        full,
+        slices,
         listen,
     };
     let jobs = plan.jobs.into_iter().zip(lanes).collect();
@@ -175,9 +175,9 @@ fn connect<'a>(
     halt: &'a AtomicBool,
 ) -> Result<(ListenerChannels<'a>, Vec<LaneChannels<'a>>), RunError> {
     let slice_ns = plan.slice.0;
-    let mut empty = Vec::with_capacity(plan.jobs.len());
-    let mut wire = |(lane, job): (usize, &JobPlan)| {
-        let (buffers, spare) = sync_channel(BUFFERS);
+    let mut buffers = Vec::with_capacity(plan.jobs.len());
+    let mut connect_lane = |(lane, job): (usize, &JobPlan)| {
+        let (sender, receiver) = sync_channel(BUFFERS);
         for _ in 1..BUFFERS {
             let buffer = match plan.time {
                 TimeSource::Real(_) => prefaulted_samples(job.capacity),
@@ -187,27 +187,27 @@ fn connect<'a>(
                 lane: job.name.clone(),
                 source,
             })?;
-            let sent = buffers.try_send(buffer);
+            let sent = sender.try_send(buffer);
             sent.expect("there is room for every buffer");
         }
-        empty.push(buffers);
+        buffers.push(sender);
         Ok(LaneChannels {
             lane,
             slice_ns,
             out: out.clone(),
-            spare,
+            empty_buffers: receiver,
             board,
         })
     };
-    let lanes = plan.jobs.iter().enumerate().map(&mut wire);
+    let lanes = plan.jobs.iter().enumerate().map(&mut connect_lane);
     let lanes = lanes.collect::<Result<_, RunError>>()?;
     let lane_plan = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
     let channels = ListenerChannels {
         plan: plan.jobs.iter().map(lane_plan).collect(),
         slice_ns,
-        samples: plan.samples,
+        wants_samples: plan.samples,
         board,
-        empty,
+        buffers,
         stop,
         halt,
     };
@@ -239,18 +239,18 @@ impl Live<'_> {
             if channels.stop.load(Ordering::Relaxed) {
                 channels.halt.store(true, Ordering::Relaxed);
             }
-            let left = until.saturating_sub((self.now)());
-            match (self.receive)(left.min(MAX_LISTEN_NS)) {
-                Ok(raw) => return LiveAnswer::Slice(Box::new(self.digest(raw))),
+            let left_ns = until.saturating_sub((self.now)());
+            match (self.receive)(left_ns.min(MAX_LISTEN_NS)) {
+                Ok(raw) => return LiveAnswer::Slice(Box::new(self.to_live_slice(raw))),
                 Err(RecvTimeoutError::Disconnected) => return LiveAnswer::End,
-                Err(RecvTimeoutError::Timeout) if left == 0 => return LiveAnswer::Nothing,
+                Err(RecvTimeoutError::Timeout) if left_ns == 0 => return LiveAnswer::Nothing,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn digest(&self, raw: RawSlice) -> LiveSlice {
-        let samples = self.channels.samples.then(|| raw.samples.clone());
+    fn to_live_slice(&self, raw: RawSlice) -> LiveSlice {
+        let samples = self.channels.wants_samples.then(|| raw.samples.clone());
         let slice = LiveSlice {
             lane: raw.lane,
             number: raw.number,
@@ -261,13 +261,13 @@ impl Live<'_> {
             samples: samples.unwrap_or_default(),
         };
         // A lane that has ended does not take its buffer back.
-        self.channels.empty[raw.lane].try_send(raw.samples).ok();
+        self.channels.buffers[raw.lane].try_send(raw.samples).ok();
         slice
     }
 
     /// Orders a new activity for every lane, from the next cut that all lanes can reach. Returns
-    /// the number that slices under this order carry. The order replaces an earlier one that a lane
-    /// has not yet taken, unless it is [`Activity::Continue`].
+    /// the number that slices under this order carry. A new activity replaces an earlier one that
+    /// its lane has not yet taken, unless the new one is [`Activity::Continue`].
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
         if activities.len() != self.channels.plan.len() {
             return Err(invalid("order", "every lane needs an activity"));
@@ -277,7 +277,7 @@ impl Live<'_> {
             check_activity(name, engine, *depth, activity)
         })?;
         let earliest_ns = (self.now)() + ORDER_LEAD_NS;
-        let from = earliest_ns.saturating_sub(self.start_ns) / self.channels.slice_ns + 1;
-        Ok(self.channels.board.post(from, activities))
+        let from_slice = earliest_ns.saturating_sub(self.start_ns) / self.channels.slice_ns + 1;
+        Ok(self.channels.board.post(from_slice, activities))
     }
 }

@@ -7,7 +7,7 @@ use q2c_engine::engine::Waits;
 use q2c_engine::{Sample, Wait};
 use q2c_policy::method::Means;
 
-/// All asynchronous interfaces. One with a helper that spins needs a second CPU.
+/// All asynchronous interfaces. The one with a helper that spins needs a second CPU.
 fn asynchronous() -> Vec<String> {
     let mut engines = ["io_uring", "libaio", "libaio:reap=kernel"]
         .map(str::to_owned)
@@ -15,12 +15,12 @@ fn asynchronous() -> Vec<String> {
     if cpu(0) == cpu(1) {
         skip("one CPU alone: no room for a helper thread");
     } else {
-        engines.push(helped());
+        engines.push(engine_with_helper());
     }
     engines
 }
 
-fn helped() -> String {
+fn engine_with_helper() -> String {
     format!("io_uring:sqpoll,cpu={}", cpu(1).0)
 }
 
@@ -95,7 +95,7 @@ fn depth_is_kept_by_every_interface() {
 /// from the lane's.
 #[test]
 fn a_helpers_cpu_is_charged() {
-    let (lane, stats) = match on_disk(&helped(), 1, Wait::Interrupt) {
+    let (lane, stats) = match on_disk(&engine_with_helper(), 1, Wait::Interrupt) {
         Ok(done) => done,
         Err(reason) => return skip(&reason),
     };

@@ -2,7 +2,7 @@
 //! them.
 
 use super::{clock, job};
-use crate::live::{first, hear, live_plan, to_the_end};
+use crate::live::{hear, live_plan, starting, to_the_end};
 use crate::plan::{MS, hybrid};
 use q2c_engine::{Activity, JobPlan, Live, Medium, RunData, Wait, live};
 use std::fs::File;
@@ -27,7 +27,7 @@ fn listen<T: Send>(
 /// of the 400 ms. Every I/O is counted, but samples without room are not kept.
 #[test]
 fn who_does_not_listen_gets_longer_slices() {
-    let mut job = first("sim:100us", Wait::Poll);
+    let mut job = starting("sim:100us", Wait::Poll);
     job.capacity = 300;
     let (slices, _) = listen(job, &AtomicBool::new(false), |live| {
         let before = hear(live, 1);
@@ -49,7 +49,7 @@ fn who_does_not_listen_gets_longer_slices() {
 #[test]
 fn the_kernel_knows_the_lanes_and_another_thread_stops_them() {
     let stop = AtomicBool::new(false);
-    let (exists, data) = listen(first("sim:1ms", Wait::Interrupt), &stop, |live| {
+    let (exists, data) = listen(starting("sim:1ms", Wait::Interrupt), &stop, |live| {
         let exists = Path::new(&format!("/proc/self/task/{}", live.tids()[0])).exists();
         std::thread::scope(|scope| {
             scope.spawn(|| stop.store(true, Ordering::Relaxed));

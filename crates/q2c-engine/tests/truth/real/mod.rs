@@ -40,9 +40,9 @@ fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
 fn here(plan: RunPlan) -> RunPlan {
     let mut jobs = plan.jobs;
     // A CPU that no machine has is not changed.
-    let far = |job: &&mut JobPlan| job.cpu.0 < 1_000;
+    let exists = |job: &&mut JobPlan| job.cpu.0 < 1_000;
     jobs.iter_mut()
-        .filter(far)
+        .filter(exists)
         .for_each(|job| job.cpu = cpu(job.cpu.0 as usize));
     RunPlan {
         jobs,

@@ -2,7 +2,7 @@
 //! for it, and leave no thread behind.
 
 use super::{clock, cpu, here, job};
-use crate::ends::{bad_jobs, break_on_purpose, long, polling, with_bad};
+use crate::ends::{bad_jobs, break_on_purpose, minute_plan, polling, with_bad};
 use crate::plan::{plan, run, run_watched};
 use q2c_engine::engine::EngineError;
 use q2c_engine::{Activity, JobPlan, Medium, RunError, Wait};
@@ -33,7 +33,7 @@ fn another_thread_stops_a_run() {
         let stop = AtomicBool::new(false);
         let plan = q2c_engine::RunPlan {
             interval,
-            ..here(long())
+            ..here(minute_plan())
         };
         let data = thread::scope(|scope| {
             let run = scope.spawn(|| q2c_engine::run(plan, &mut |_| {}, &stop));
@@ -61,8 +61,8 @@ fn refused(bad: JobPlan) -> RunError {
     };
     named.spawn(body).expect("a thread");
     let refused = receiver.recv_timeout(Duration::from_secs(50));
-    let (error, left) = refused.expect("no hang");
-    assert!(left, "threads left behind");
+    let (error, is_alone) = refused.expect("no hang");
+    assert!(is_alone, "threads left behind");
     error.expect("an error")
 }
 
@@ -132,6 +132,6 @@ fn the_sampler_reads_the_cpu_time_of_the_lanes() {
         }
     }
     assert!(compared >= 2, "{:?}", lane.cpu_readings);
-    let [work, rest] = [0, 1].map(|n| lane.phases[n].end.cpu_ns - lane.phases[n].begin.cpu_ns);
-    assert!(rest < work / 2, "{rest} of {work} ns");
+    let [busy, idle] = [0, 1].map(|n| lane.phases[n].end.cpu_ns - lane.phases[n].begin.cpu_ns);
+    assert!(idle < busy / 2, "{idle} of {busy} ns");
 }
