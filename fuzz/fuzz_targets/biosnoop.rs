@@ -6,10 +6,11 @@ use q2c_model::{Bytes, Op};
 use q2c_trace::import::ImportOptions;
 
 libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| {
+    let (skip_bad, input) = data;
     let options = ImportOptions {
         assumed: Some((Op::Read, Bytes(4096))),
-        skip_bad: data.0,
+        skip_bad,
         ..ImportOptions::default()
     };
-    let _ = imported::imported("biosnoop", &options, data.1);
+    let _ = imported::import("biosnoop", &options, input);
 });

@@ -4,7 +4,7 @@
 
 mod imported;
 
-use imported::imported;
+use imported::import;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::Nanos;
 use q2c_trace::export::{self, Export, ExportOptions};
@@ -22,13 +22,13 @@ const FORMATS: [&str; 4] = [
 
 fuzz_target!(|data: (u8, bool, &[u8])| {
     let (format, skip_bad, input) = data;
-    let given = FORMATS[usize::from(format) % FORMATS.len()];
+    let format_text = FORMATS[usize::from(format) % FORMATS.len()];
     let options = ImportOptions {
-        blkparse_format: (!given.is_empty()).then(|| given.to_owned()),
+        blkparse_format: (!format_text.is_empty()).then(|| format_text.to_owned()),
         skip_bad,
         ..ImportOptions::default()
     };
-    let Some((records, meta)) = imported("blkparse", &options, input) else {
+    let Some((records, meta)) = import("blkparse", &options, input) else {
         return;
     };
     let starts = records.iter().map(|r| {

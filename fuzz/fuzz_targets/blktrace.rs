@@ -15,8 +15,8 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let files = files.map(|part| EventFile::new(Path::new("fuzz"), part, 0, skip_bad));
     let Ok(merge) = Merge::new(files) else { return };
     let mut spans: Vec<Span> = Vec::new();
-    let read = match_events(merge, usize::from(limit) + 1, |some, _| {
-        spans.extend_from_slice(some);
+    let read = match_events(merge, usize::from(limit) + 1, |batch, _| {
+        spans.extend_from_slice(batch);
         Ok::<(), q2c_model::Fault>(())
     });
     let Ok(read) = read else { return };

@@ -3,20 +3,20 @@
 #[path = "imported.rs"]
 mod imported;
 
-use imported::imported;
+use imported::import;
 use q2c_model::{Bytes, Nanos};
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
 /// Imports any bytes. No input may cause a panic. Accepted records are numbered and in the order of
 /// time from zero, and no request ends before it starts.
-pub fn check(format: &str, skip_bad: bool, input: &[u8]) {
+pub fn check(format: &str, (skip_bad, input): (bool, &[u8])) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
         offset_unit: Some(Bytes(512)),
         skip_bad,
         ..ImportOptions::default()
     };
-    let Some((records, _)) = imported(format, &options, input) else {
+    let Some((records, _)) = import(format, &options, input) else {
         return;
     };
     let starts: Vec<Option<Nanos>> = records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();

@@ -4,7 +4,7 @@
 
 mod imported;
 
-use imported::imported;
+use imported::import;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
@@ -30,7 +30,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         skip_bad,
         ..ImportOptions::default()
     };
-    if let Some((records, _)) = imported("csv", &options, input) {
+    if let Some((records, _)) = import("csv", &options, input) {
         let starts: Vec<Option<Nanos>> =
             records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();
         assert_eq!(starts.first(), Some(&Some(Nanos::ZERO)));

@@ -9,5 +9,5 @@ libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| {
         skip_bad: data.0,
         ..ImportOptions::default()
     };
-    let _ = imported::imported("ftrace", &options, data.1);
+    let _ = imported::import("ftrace", &options, data.1);
 });

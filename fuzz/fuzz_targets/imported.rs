@@ -6,7 +6,7 @@ use std::path::Path;
 
 type Imported = (Vec<IoRecord>, TraceMeta);
 
-pub fn imported(format: &str, options: &ImportOptions, mut input: &[u8]) -> Option<Imported> {
+pub fn import(format: &str, options: &ImportOptions, mut input: &[u8]) -> Option<Imported> {
     let format = by_name(format).expect("the format is registered");
     let _ = (format.sniff)(input);
     let mut records = Vec::new();

@@ -1,18 +1,16 @@
-//! Imports any bytes as a latency list. No input may cause a panic. Accepted records are a closed
-//! loop.
+//! Imports any bytes as a latency list. No input may cause a panic. Records form a closed loop.
 #![no_main]
 
 mod imported;
 
-use imported::imported;
+use imported::import;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::import::ImportOptions;
 
 fuzz_target!(|data: (u8, bool, &[u8])| {
     let (unit, skip_bad, input) = data;
-    let units = ["ns", "us", "ms", "s"];
-    let unit = units[usize::from(unit) % units.len()].parse();
+    let unit = ["ns", "us", "ms", "s"][usize::from(unit % 4)].parse();
     let options = ImportOptions {
         unit: Some(unit.expect("a unit")),
         op: Some(Op::Read),
@@ -20,7 +18,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         skip_bad,
         ..ImportOptions::default()
     };
-    if let Some((records, _)) = imported("latency-list", &options, input) {
+    if let Some((records, _)) = import("latency-list", &options, input) {
         let mut now = Nanos::ZERO;
         for (id, record) in records.iter().enumerate() {
             assert_eq!(record.id, id as u64);

@@ -2,4 +2,4 @@
 
 mod common;
 
-libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("tencent", data.0, data.1));
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("tencent", data));

@@ -1,5 +1,5 @@
-//! Measures what a rule costs per I/O: `decide` and `complete` together, with one lane, one I/O in
-//! flight and warm caches.
+//! Measures the cost of a rule per I/O: `decide` and `complete` together, in one of 64 lanes, with
+//! one I/O in flight and warm caches.
 //!
 //! Windows have the length of the rule's example. The clock moves 10 us per I/O, so the figure
 //! contains the closing of windows.
@@ -17,21 +17,21 @@ fn main() {
         let spec: PolicySpec = rule.example.parse().expect("examples are specifications");
         let mut lanes = spec.build(64);
         let best = (0..5)
-            .map(|n| pass(&mut *lanes[0], n * ROUNDS))
+            .map(|n| ns_per_io(&mut *lanes[0], n * ROUNDS))
             .fold(f64::INFINITY, f64::min);
         println!("{spec:<36} {best:6.2} ns per I/O, best of 5 passes");
     }
 }
 
-fn pass(lane: &mut dyn Lane, first: u64) -> f64 {
+fn ns_per_io(lane: &mut dyn Lane, first_io: u64) -> f64 {
     let io = Io::READ_4K;
     let start = Instant::now();
-    for i in first..first + ROUNDS {
+    for i in first_io..first_io + ROUNDS {
         let now = Nanos(i * 10_000);
         let (decision, token) = lane.decide(black_box(io), now);
-        let device = 9_000 + (i & 1023);
-        let missed = matches!(decision, Decision::Sleep(Nanos(s)) if s >= device);
-        let observed = Nanos(device);
+        let device_ns = 9_000 + (i & 1023);
+        let missed = matches!(decision, Decision::Sleep(Nanos(s)) if s >= device_ns);
+        let observed = Nanos(device_ns);
         lane.complete(io, token, black_box(Outcome { observed, missed }), now);
     }
     start.elapsed().as_nanos() as f64 / ROUNDS as f64

@@ -1,5 +1,5 @@
-//! The parts of rules for a simulator that advances many configurations and keeps their state: this
-//! crate does the arithmetic, the simulator gathers the statistics.
+//! The forms in which a simulator of many configurations uses the rules: this crate does the
+//! arithmetic, the simulator keeps the state and gathers the statistics.
 
 use crate::rules::share::Share;
 use crate::windowed::{BucketWindow, Gather, WindowRule};
@@ -8,7 +8,7 @@ use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, HEAT_UP, MIN_HEAT, MIN_SLEEP_NS, MIN_STEP, Sensitivity};
 
-/// What a rule with its parameters reduces to; see [`PolicySpec::form`](crate::PolicySpec::form).
+/// The arithmetic of a rule with its parameters; see [`PolicySpec::form`](crate::PolicySpec::form).
 pub enum Form {
     /// The sleep is always this long.
     Fixed(Nanos),
@@ -18,7 +18,7 @@ pub enum Form {
     Window(WindowRule),
     /// The sleep follows the feedback of `pas`, per bucket and lane.
     Pas(Sensitivity),
-    /// The rule has none of these forms and is used only through lanes, which this makes.
+    /// The rule has none of these forms. It is used only through lanes, which this function makes.
     Opaque(Box<dyn Fn() -> Box<dyn Lane>>),
 }
 

@@ -8,9 +8,9 @@
 //! A rule reads no clock, allocates nothing after [`PolicySpec::build`](crate::PolicySpec), and
 //! gives equal answers to equal sequences of calls.
 //!
-//! All times that a rule sees count from the moment the submission returned, as the kernel's count
-//! from the hand-over to the driver. `Outcome::observed` is the time that the caller saw, its own
-//! oversleep included; a rule never learns the device's own time.
+//! All times that a rule sees begin when the submission returns; the kernel's own begin at the
+//! hand-over to the driver. `Outcome::observed` is the time that the caller saw, its own oversleep
+//! included; a rule never learns the device's own time.
 //!
 //! # Example
 //! Half of the mean of the last window: the first window has no statistic yet, so the rule polls.
@@ -106,8 +106,8 @@ pub struct Outcome {
     /// Time from the submission's return to the moment at which the completion was seen.
     pub observed: Nanos,
     /// True if the first poll after the wake-up already found the completion; false without a
-    /// sleep. With several I/Os in flight: true if the first poll at or after the end of this I/O's
-    /// sleep, whichever I/O the thread slept for, or an earlier poll found it complete.
+    /// sleep. With several I/Os in flight: true if this I/O was found complete by the first poll at
+    /// or after the end of its own sleep or by an earlier poll, whichever I/O the thread slept for.
     pub missed: bool,
 }
 

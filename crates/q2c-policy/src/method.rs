@@ -51,7 +51,7 @@ pub enum Method {
     HybridKernel(KernelSleep),
 }
 
-/// Who decides how long the kernel sleeps: `queue/io_poll_delay`.
+/// The party that decides how long the kernel sleeps, by `queue/io_poll_delay`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelSleep {
     /// The kernel: half the mean of the last 100 ms (`io_poll_delay` is 0).
@@ -98,7 +98,7 @@ impl LaneMethod {
         }
     }
 
-    /// The same method with new counts of its rule's windows.
+    /// The same method, whose formula, if it has one, counts its results from 0.
     pub fn with_new_counts(&self) -> Self {
         match self {
             LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.with_new_counts()),
@@ -158,7 +158,7 @@ impl Method {
         }
     }
 
-    /// What follows the name after a colon: the rule, or the kernel's fixed sleep (`57us`).
+    /// The text behind the name and a colon: the rule, or the kernel's fixed sleep (`57us`).
     pub fn detail(&self) -> String {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
@@ -203,11 +203,11 @@ impl Method {
         }
     }
 
-    /// True if `text` begins with a method's name; in a list, other commas are parts of rules.
+    /// True if `text` begins with a method's name. In a list, any other item continues a rule.
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or_default();
-        let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
-        takes_more || find_named(text).is_some()
+        let is_hybrid = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
+        is_hybrid || find_named(text).is_some()
     }
 
     /// True if the thread or the kernel sleeps by a timer before it looks for the completion.

@@ -34,7 +34,7 @@ pub struct SleepRule {
     pub summary: &'static str,
     /// The threads that share a state of the rule.
     pub scope: Scope,
-    /// True if the sleep adapts to the device. Others are chosen only if no such rule is there.
+    /// True if the sleep adapts to the device. If there is such a rule, no other is chosen.
     pub follows_device: bool,
     /// True if the rule leaves some I/Os to the interrupt. Simulating it needs their cost.
     pub interrupts: bool,
@@ -59,7 +59,7 @@ pub enum Learning {
 }
 
 impl SleepRule {
-    /// Returns what the sleep depends on.
+    /// Returns the input that the sleep depends on.
     pub fn learning(&self) -> Learning {
         let has = |name: &str| self.params.iter().any(|p| p.name == name);
         let example: Option<PolicySpec> = self.example.parse().ok();
@@ -139,7 +139,7 @@ pub enum ParamKind {
     Size,
     /// `on` (1) or `off` (0).
     Switch,
-    /// A [`Formula`](crate::Formula), which takes the rest of the text and has no number.
+    /// A [`Formula`](crate::Formula): all the text up to the end, which is no number.
     Formula,
 }
 
@@ -186,7 +186,7 @@ impl ParamKind {
     }
 }
 
-/// Sizes and names of units, the largest first. Every number is whole in the last unit.
+/// Sizes and names of units, the largest first. The size of the last one is 1.
 type UnitSizes = [(u64, &'static str); 4];
 
 const TIME_UNITS: UnitSizes = [

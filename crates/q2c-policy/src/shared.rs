@@ -40,11 +40,11 @@ impl SharedLane {
         SharedLane(Arc::new(Mutex::new(SharedState { lane, now })))
     }
 
-    fn with_lane<T>(&self, now: Nanos, then: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
+    fn with_lane<T>(&self, now: Nanos, action: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.now = state.now.max(now);
         let now = state.now;
-        then(&mut *state.lane, now)
+        action(&mut *state.lane, now)
     }
 }
 
@@ -70,13 +70,13 @@ mod tests {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");
         let mut lanes = spec.build_on(&[CpuId(3), CpuId(0), CpuId(3)]);
         let io = Io::READ_4K;
-        let early = Outcome::new(50_000, false);
-        let mut asked = |lane: usize, now| {
+        let early_outcome = Outcome::new(50_000, false);
+        let mut run_io = |lane: usize, now| {
             let (decision, token) = lanes[lane].decide(io, Nanos(now));
-            lanes[lane].complete(io, token, early, Nanos(now + 1));
+            lanes[lane].complete(io, token, early_outcome, Nanos(now + 1));
             decision
         };
-        let got = [(0, 10), (2, 5), (1, 20), (0, 30)].map(|(lane, now)| asked(lane, now));
+        let got = [(0, 10), (2, 5), (1, 20), (0, 30)].map(|(lane, now)| run_io(lane, now));
         let expected = [101, 103, 101, 106].map(|ns| Decision::Sleep(Nanos(ns)));
         assert_eq!(got, expected);
     }

@@ -61,7 +61,7 @@ impl PolicySpec {
     fn with_window(
         rule: &'static SleepRule,
         formula: Formula,
-        window: &str,
+        length_param: &str,
         length: f64,
     ) -> Result<Self, SpecError> {
         let spec = PolicySpec {
@@ -69,7 +69,7 @@ impl PolicySpec {
             values: vec![NO_NUMBER; rule.params.len()],
             formula: Some(CountedFormula::new(formula)),
         };
-        spec.with(window, length)
+        spec.with(length_param, length)
     }
 
     /// Name and value of each numeric parameter: fractions, nanoseconds, bytes, switches as 0 or 1.
@@ -114,17 +114,17 @@ impl PolicySpec {
     /// One lane per submitting thread, each on a CPU of its own. A rule with scope per device
     /// shares its state among the lanes of one call, so call this once for each device.
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
-        let windowed = |rule: WindowRule| match self.rule.scope {
+        let windowed_lanes = |rule: WindowRule| match self.rule.scope {
             Scope::PerDevice => rule.build(lanes),
             _ => (0..lanes).flat_map(|_| rule.build(1)).collect(),
         };
-        let lanes_of = |new: &dyn Fn() -> Box<dyn Lane>| (0..lanes).map(|_| new()).collect();
+        let make_lanes = |new: &dyn Fn() -> Box<dyn Lane>| (0..lanes).map(|_| new()).collect();
         match self.form() {
-            Form::Fixed(sleep) => lanes_of(&|| Box::new(FixedSleep(sleep))),
-            Form::Pas(sensitivity) => lanes_of(&|| Box::new(Pas::new(sensitivity))),
-            Form::Opaque(new) => lanes_of(&*new),
-            Form::Windowed(form) => windowed(form.rule()),
-            Form::Window(rule) => windowed(rule),
+            Form::Fixed(sleep) => make_lanes(&|| Box::new(FixedSleep(sleep))),
+            Form::Pas(sensitivity) => make_lanes(&|| Box::new(Pas::new(sensitivity))),
+            Form::Opaque(new) => make_lanes(&*new),
+            Form::Windowed(form) => windowed_lanes(form.rule()),
+            Form::Window(rule) => windowed_lanes(rule),
         }
     }
 
@@ -139,8 +139,8 @@ impl PolicySpec {
     /// True if the sleep adapts to the device. False for a fixed sleep, for io_uring's estimate,
     /// which never rises again, and for a formula without a statistic.
     pub fn follows_the_device(&self) -> bool {
-        let reads = self.formula().map(|formula| formula.statistics());
-        self.rule.follows_device && reads.is_none_or(|statistics| !statistics.is_empty())
+        let statistics = self.formula().map(|formula| formula.statistics());
+        self.rule.follows_device && statistics.is_none_or(|read| !read.is_empty())
     }
 
     /// The shortest length of a window of time, after which the rule changes its sleep. `None` for
@@ -161,7 +161,7 @@ impl PolicySpec {
         formula.expect("a rule asks for a formula only when it declares one")
     }
 
-    /// The parts of the rule with these parameters, for an engine that keeps the state itself.
+    /// The arithmetic of the rule, for an engine that keeps the rule's state itself.
     pub fn form(&self) -> Form {
         (self.rule.form)(self)
     }

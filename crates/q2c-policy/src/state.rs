@@ -1,10 +1,10 @@
 //! The state of a rule as a list of numbers, so that it can move between machines. A reader may get
 //! any list, so it checks every number against what the rule can hold.
 
-/// Largest count, and largest sum of times in ns. It leaves room to go on counting.
+/// Largest number of I/Os, clock reading in ns or mean in ns. It leaves room to go on counting.
 pub(crate) const MAX_COUNT: u64 = 1 << 60;
 
-/// Largest time, and largest sum of a window's times, ns: 13 days.
+/// Largest time of an I/O, ns: 13 days. A window's counts and sums have the same limit.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 50;
 
 /// Takes numbers from the front of a list; `None` for a number that is missing or out of range.
@@ -32,7 +32,7 @@ impl StateReader<'_> {
         (min..=max).contains(&real).then_some(real)
     }
 
-    /// Checks that no number is left.
+    /// Returns `None` if a number has not been taken.
     pub(crate) fn finish(&self) -> Option<()> {
         self.0.is_empty().then_some(())
     }

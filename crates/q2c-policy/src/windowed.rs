@@ -20,7 +20,7 @@
 //! samples to a slot that only it writes. The lane that finds the window over claims it by
 //! compare-exchange, merges all slots and stores the decisions, one atomic word per bucket: a
 //! decision reads one of these words, so it never sees half a table. No lane waits for the merging
-//! one. The others go on with the old decisions, also when the merging lane loses its CPU, which
+//! one. Other lanes go on with the old decisions, also when the merging lane loses its CPU, which
 //! makes that window longer. A sample that races with the merge counts in the next window; no
 //! sample is lost or counted twice.
 
@@ -46,9 +46,9 @@ pub enum Gather {
     Quantiles,
 }
 
-/// [`DecisionBoard::end`] while no window is open: in the past, so each call takes the slow path.
+/// [`DecisionBoard::end`] while no window is open: in the past, so the next completion opens one.
 const IDLE: u64 = 0;
-/// [`DecisionBoard::end`] while a lane merges: in the future, so each call takes the fast path.
+/// [`DecisionBoard::end`] while a lane merges: in the future, so no other call closes the window.
 const CLOSING: u64 = u64::MAX;
 
 #[repr(align(128))]
@@ -99,20 +99,20 @@ impl WindowedDevice {
     /// Closes the window if it is over at `now`, opens one if none is open, and returns its end.
     #[cold]
     fn open_or_join(&self, now: u64, mut end: u64) -> u64 {
-        let next = now.saturating_add(self.rule.period.0).min(CLOSING - 1);
+        let next_end = now.saturating_add(self.rule.period.0).min(CLOSING - 1);
         loop {
             if end != IDLE && now < end {
                 return end;
             }
-            let claim = if end == IDLE { next } else { CLOSING };
-            let board = &self.board.end;
-            match board.compare_exchange(end, claim, Ordering::AcqRel, Ordering::Acquire) {
+            let replacement = if end == IDLE { next_end } else { CLOSING };
+            let end_word = &self.board.end;
+            match end_word.compare_exchange(end, replacement, Ordering::AcqRel, Ordering::Acquire) {
                 Err(current) => end = current,
-                Ok(IDLE) => return next,
+                Ok(IDLE) => return next_end,
                 Ok(closing) => {
                     self.publish(closing);
-                    board.store(next, Ordering::Release);
-                    return next;
+                    end_word.store(next_end, Ordering::Release);
+                    return next_end;
                 }
             }
         }
@@ -120,12 +120,9 @@ impl WindowedDevice {
 
     /// Claims the closing of the window; false if another lane was first.
     fn claim(&self, end: u64) -> bool {
-        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-        let claim = self
-            .board
-            .end
-            .compare_exchange(end, CLOSING, success, failure);
-        claim.is_ok()
+        let end_word = &self.board.end;
+        let exchange = end_word.compare_exchange(end, CLOSING, Ordering::AcqRel, Ordering::Relaxed);
+        exchange.is_ok()
     }
 
     /// Publishes the decisions. Only the lane that claimed the window ending at `end` may call it.
@@ -174,7 +171,7 @@ type Decide = dyn Fn(&BucketWindow<'_>) -> Decision + Send + Sync;
 pub struct WindowRule {
     /// Length of a window, at least 1 ns.
     pub period: Nanos,
-    /// What the windows gather.
+    /// The statistics that the windows gather.
     pub gather: Gather,
     /// I/Os of this many bytes or more are left to the interrupt, and their times not used.
     pub interrupts_from: Option<u64>,

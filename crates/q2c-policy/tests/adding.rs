@@ -24,13 +24,13 @@ fn named_file(line: &str) -> Option<&str> {
 }
 
 fn blocks(page: &str) -> Vec<Block> {
-    let (mut blocks, mut file, mut open) = (Vec::new(), String::new(), None::<Block>);
+    let (mut blocks, mut file, mut unfinished) = (Vec::new(), String::new(), None::<Block>);
     for line in page.lines() {
-        match (&mut open, line.strip_prefix("```")) {
-            (Some(_), Some("")) => blocks.extend(open.take()),
+        match (&mut unfinished, line.strip_prefix("```")) {
+            (Some(_), Some("")) => blocks.extend(unfinished.take()),
             (Some(block), _) => block.text += &format!("{line}\n"),
             (None, Some(kind)) => {
-                open = Some(Block {
+                unfinished = Some(Block {
                     kind: kind.to_owned(),
                     file: file.clone(),
                     text: String::new(),
@@ -42,14 +42,14 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Writes with the modification time of the original, so that cargo does not build it again.
-fn write(path: &Path, text: impl AsRef<[u8]>, made: SystemTime) {
+/// Writes with the modification time of the original, so that cargo does not build the file again.
+fn write(path: &Path, text: impl AsRef<[u8]>, modified_at: SystemTime) {
     fs::write(path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let file = File::options()
         .write(true)
         .open(path)
         .expect("just written");
-    file.set_modified(made).expect("an own file");
+    file.set_modified(modified_at).expect("an own file");
 }
 
 fn modified(path: &Path) -> SystemTime {
@@ -69,7 +69,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn workspace() -> PathBuf {
+fn copy_workspace() -> PathBuf {
     let copied = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     if copied.exists() {
         fs::remove_dir_all(&copied).expect("the last run's copy");
@@ -78,19 +78,19 @@ fn workspace() -> PathBuf {
     for part in ["Cargo.toml", "Cargo.lock", "clippy.toml", "crates", "xtask"] {
         copy(&root().join(part), &copied.join(part));
     }
-    rename_version(&copied.join("Cargo.toml"));
+    change_version(&copied.join("Cargo.toml"));
     copied
 }
 
-/// Another version is another package to cargo: what it builds of the copy does not replace what it
-/// built of the original in the same folder.
-fn rename_version(manifest: &Path) {
-    let made = modified(manifest);
+/// Gives the copy another version, which makes it another package to cargo: its build then replaces
+/// nothing that cargo built of the original in the same target folder.
+fn change_version(manifest: &Path) {
+    let modified_at = modified(manifest);
     let text = fs::read_to_string(manifest).expect("the manifest");
     let line = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n");
     let other = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "-adding\"\n");
     assert_eq!(text.matches(line).count(), 1, "{}", manifest.display());
-    write(manifest, text.replace(line, other), made);
+    write(manifest, text.replace(line, other), modified_at);
 }
 
 /// `list` with `line` in its alphabetical place among the names in the braces of `rules!`.
@@ -118,26 +118,26 @@ fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
             write(&path, with_line(&list, block.text.trim_end()), newest);
             String::new()
         }
-        "sh" => run(&block.text, workspace, cargo),
+        "sh" => run_cargo(&block.text, workspace, cargo),
         kind => panic!("a block that nobody follows: {kind}"),
     }
 }
 
-fn run(command: &str, workspace: &Path, cargo: &Path) -> String {
+fn run_cargo(command: &str, workspace: &Path, cargo: &Path) -> String {
     let mut arguments = command.split_whitespace();
     assert_eq!(arguments.next(), Some("cargo"), "{command}");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let output = Command::new(cargo)
+    let done = Command::new(cargo)
         .args(arguments)
         .current_dir(workspace)
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")
         .output()
         .expect("cargo runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command}: {said}\n{errors}");
-    said
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{command}: {output}\n{errors}");
+    output
 }
 
 #[test]
@@ -151,17 +151,17 @@ fn the_page_followed_to_the_letter_gives_a_rule() {
     let page = fs::read_to_string(root().join(PAGE)).expect("the page");
     let blocks = blocks(&page);
     let kinds: Vec<&str> = blocks.iter().map(|block| block.kind.as_str()).collect();
-    // One file, one line, one command.
+    // The page's blocks are a rule's file, its line in the list, and a command.
     assert_eq!(kinds, ["rust", "text", "sh"]);
-    let workspace = workspace();
+    let workspace = copy_workspace();
     let follow = |block| follow(block, &workspace, Path::new(&cargo));
-    let said: String = blocks.iter().map(follow).collect();
+    let output: String = blocks.iter().map(follow).collect();
     // The rule's own test ran, and so did the contract tests.
     for line in [
         "test rules::midrange::tests::sleeps_a_share_of_the_middle ... ok",
         "test nothing_is_allocated_after_build ... ok",
     ] {
-        assert!(said.contains(line), "{line} is not in\n{said}");
+        assert!(output.contains(line), "{line} is not in\n{output}");
     }
 }
 
@@ -197,6 +197,6 @@ fn rules_are_formatted() {
     let Ok(check) = check else {
         return q2c_testkit::skip("rules_are_formatted", "there is no rustfmt");
     };
-    let said = String::from_utf8_lossy(&check.stdout);
-    assert!(check.status.success(), "run rustfmt on\n{said}");
+    let output = String::from_utf8_lossy(&check.stdout);
+    assert!(check.status.success(), "run rustfmt on\n{output}");
 }

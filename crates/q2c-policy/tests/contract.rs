@@ -37,8 +37,8 @@ struct SubmittedIo {
     lane: usize,
     io: Io,
     token: Token,
-    submitted: u64,
-    slept: u64,
+    submitted_at: u64,
+    asked: u64,
 }
 
 const DEPTH: usize = 16;
@@ -66,40 +66,40 @@ impl Storm {
         Io { direction, bytes }
     }
 
-    /// Completes the I/O in a random place, or submits one there and returns its decision.
+    /// Completes the I/O of a random slot, or submits one there and returns its decision.
     fn step(&mut self, lanes: &mut [Box<dyn Lane>]) -> Option<Decision> {
-        let place = self.rng.below(DEPTH as u64) as usize;
-        match self.flights[place].take() {
+        let slot = self.rng.below(DEPTH as u64) as usize;
+        match self.flights[slot].take() {
             Some(flight) => {
                 self.complete(flight, lanes);
                 None
             }
-            None => Some(self.submit(place, lanes)),
+            None => Some(self.submit(slot, lanes)),
         }
     }
 
-    fn submit(&mut self, place: usize, lanes: &mut [Box<dyn Lane>]) -> Decision {
+    fn submit(&mut self, slot: usize, lanes: &mut [Box<dyn Lane>]) -> Decision {
         let (io, lane) = (self.io(), self.rng.below(lanes.len() as u64) as usize);
         self.now += self.rng.below(1000);
         let (decision, token) = lanes[lane].decide(io, Nanos(self.now));
-        let slept = match decision {
+        let asked = match decision {
             Decision::Sleep(Nanos(ns)) => ns,
             Decision::Poll | Decision::Interrupt => 0,
         };
-        self.flights[place] = Some(SubmittedIo {
+        self.flights[slot] = Some(SubmittedIo {
             lane,
             io,
             token,
-            submitted: self.now,
-            slept,
+            submitted_at: self.now,
+            asked,
         });
         decision
     }
 
     fn complete(&mut self, flight: SubmittedIo, lanes: &mut [Box<dyn Lane>]) {
         let device = 10u64.pow(self.rng.below(12) as u32);
-        self.now = self.now.max(flight.submitted + device.max(flight.slept));
-        let outcome = Outcome::new(self.now - flight.submitted, flight.slept >= device);
+        self.now = self.now.max(flight.submitted_at + device.max(flight.asked));
+        let outcome = Outcome::new(self.now - flight.submitted_at, flight.asked >= device);
         let lane = &mut lanes[flight.lane];
         lane.complete(flight.io, flight.token, outcome, Nanos(self.now));
     }
@@ -146,7 +146,7 @@ fn every_rule_sleeps_in_the_storm() {
     for rule in RULES {
         let spec: PolicySpec = rule.example.parse().expect(rule.example);
         let decisions = storm(&spec, 1, 1);
-        // If a rule only polled here, other tests would prove nothing about it.
+        // If a rule only polled here, the other tests would prove nothing about its sleeps.
         let sleeps = |d: &Decision| matches!(d, Decision::Sleep(_));
         assert!(decisions.iter().any(sleeps), "{spec}");
     }
@@ -156,8 +156,8 @@ fn every_rule_sleeps_in_the_storm() {
 fn cpus_of_their_own_change_nothing() {
     for spec in specs() {
         let mut lanes = spec.build_on(&[4, 2, 9].map(CpuId));
-        let mut calm = Storm::new(5);
-        let steps = (0..20_000).filter_map(|_| calm.step(&mut lanes));
+        let mut unshared = Storm::new(5);
+        let steps = (0..20_000).filter_map(|_| unshared.step(&mut lanes));
         assert!(steps.eq(storm(&spec, 3, 5)), "{spec}");
     }
 }
@@ -196,13 +196,13 @@ fn builds_any_number_of_lanes() {
 #[test]
 fn outcomes_that_cannot_be_are_survived() {
     let io = Io::READ_4K;
-    let lie = Outcome::new(u64::MAX, false);
+    let impossible = Outcome::new(u64::MAX, false);
     for spec in specs() {
         let mut lanes = spec.build(1);
         for now in [0, 0, u64::MAX, u64::MAX, u64::MAX] {
             let (_, token) = lanes[0].decide(io, Nanos(now));
-            lanes[0].complete(io, token, lie, Nanos(now));
-            lanes[0].complete(io, Token(u64::MAX), lie, Nanos(now));
+            lanes[0].complete(io, token, impossible, Nanos(now));
+            lanes[0].complete(io, Token(u64::MAX), impossible, Nanos(now));
         }
     }
 }

@@ -17,15 +17,15 @@ fn learning_rules() -> Vec<PolicySpec> {
         .collect()
 }
 
-struct Ios {
+struct IoSource {
     rng: Rng,
     now: u64,
 }
 
-impl Ios {
+impl IoSource {
     fn new(seed: u64) -> Self {
         let rng = Rng::new(seed);
-        Ios { rng, now: 0 }
+        IoSource { rng, now: 0 }
     }
 
     fn next(&mut self, lane: &mut dyn Lane) -> Decision {
@@ -59,20 +59,20 @@ fn seven_rules_learn_from_every_io() {
 #[test]
 fn another_lane_goes_on() {
     for spec in learning_rules() {
-        let (mut ios, mut again) = (Ios::new(3), Ios::new(3));
-        let mut whole = spec.build(1).remove(0);
-        let mut part = spec.build(1).remove(0);
+        let (mut ios, mut same_ios) = (IoSource::new(3), IoSource::new(3));
+        let mut original = spec.build(1).remove(0);
+        let mut moved = spec.build(1).remove(0);
         for n in 0..20_000 {
             if n % 17 == 0 {
-                let state = part.state().expect("a rule that learns");
-                part = spec.build(1).remove(0);
-                assert!(part.restore(&state).is_some(), "{spec}");
-                assert_eq!(part.state().as_deref(), Some(&state[..]), "{spec}");
+                let state = moved.state().expect("a rule that learns");
+                moved = spec.build(1).remove(0);
+                assert!(moved.restore(&state).is_some(), "{spec}");
+                assert_eq!(moved.state().as_deref(), Some(&state[..]), "{spec}");
             }
-            let (expected, resumed) = (ios.next(&mut *whole), again.next(&mut *part));
+            let (expected, resumed) = (ios.next(&mut *original), same_ios.next(&mut *moved));
             assert_eq!(resumed, expected, "{spec}, I/O {n}");
         }
-        assert_eq!(part.state(), whole.state(), "{spec}");
+        assert_eq!(moved.state(), original.state(), "{spec}");
     }
 }
 
@@ -98,13 +98,13 @@ proptest! {
     ) {
         for spec in learning_rules() {
             let mut lane = spec.build(1).remove(0);
-            let mut storm = Ios::new(seed);
+            let mut ios_source = IoSource::new(seed);
             (0..ios).for_each(|_| {
-                storm.next(&mut *lane);
+                ios_source.next(&mut *lane);
             });
             let mut numbers = lane.state().expect("a rule that learns");
-            let part = &numbers[..cut.index(numbers.len())];
-            prop_assert!(spec.build(1)[0].restore(part).is_none(), "{}", spec);
+            let truncated = &numbers[..cut.index(numbers.len())];
+            prop_assert!(spec.build(1)[0].restore(truncated).is_none(), "{}", spec);
             for (place, number) in &changes {
                 let place = place.index(numbers.len());
                 numbers[place] = *number;
@@ -112,7 +112,7 @@ proptest! {
             let mut other = spec.build(1).remove(0);
             if other.restore(&numbers).is_some() {
                 (0..100).for_each(|_| {
-                    storm.next(&mut *other);
+                    ios_source.next(&mut *other);
                 });
             }
         }
@@ -120,11 +120,11 @@ proptest! {
 
     #[test]
     fn other_windows_do_not_panic(
-        numbers in prop::collection::vec(0..64u32, 9..13),
-        low in any::<u64>(),
+        shifts in prop::collection::vec(0..64u32, 9..13),
+        bits in any::<u64>(),
         mean in 0u64..90_000,
     ) {
-        let numbers: Vec<u64> = numbers.iter().map(|bits| low >> bits).collect();
+        let numbers: Vec<u64> = shifts.iter().map(|shift| bits >> shift).collect();
         for rule in RULES {
             let spec: PolicySpec = rule.example.parse().expect(rule.example);
             let Some(rule) = spec.form().window_rule() else {
@@ -150,17 +150,17 @@ proptest! {
         mean in 0u64..90_000,
     ) {
         let gather = if quantiles { Gather::Quantiles } else { Gather::Totals };
-        let (mut whole, mut part) = (OpenWindow::new(gather), OpenWindow::new(gather));
+        let (mut original, mut moved) = (OpenWindow::new(gather), OpenWindow::new(gather));
         for (n, (ns, missed)) in times.iter().enumerate() {
             let outcome = Outcome::new(*ns, *missed);
             let now = Nanos(1_000 * n as u64);
-            part = OpenWindow::from_numbers(gather, &part.to_numbers()).expect("its own numbers");
-            whole.add(outcome, now, Nanos(mean));
-            part.add(outcome, now, Nanos(mean));
+            moved = OpenWindow::from_numbers(gather, &moved.to_numbers()).expect("its own numbers");
+            original.add(outcome, now, Nanos(mean));
+            moved.add(outcome, now, Nanos(mean));
         }
         let text = |gathered: &OpenWindow| format!("{:?}", gathered.window(3, Nanos(mean)));
-        prop_assert_eq!(text(&part), text(&whole));
-        let numbers = whole.to_numbers();
+        prop_assert_eq!(text(&moved), text(&original));
+        let numbers = original.to_numbers();
         prop_assert!(OpenWindow::from_numbers(gather, &numbers[1..]).is_none() || quantiles);
         prop_assert!(OpenWindow::from_numbers(gather, &numbers[..8]).is_none());
     }

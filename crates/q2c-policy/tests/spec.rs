@@ -118,8 +118,8 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
         };
         let error = text.parse::<PolicySpec>().expect_err(text).to_string();
         let message = message.replace("{rules}", &rules);
-        let whole = format!("parse sleep rule `{text}` at character {place}: {message}");
-        assert_eq!(error, whole);
+        let expected = format!("parse sleep rule `{text}` at character {place}: {message}");
+        assert_eq!(error, expected);
     }
 }
 
@@ -154,21 +154,21 @@ fn a_formula_is_no_number() {
 #[test]
 fn a_formula_and_a_period_make_a_rule() {
     let formula = || "0.7 * min".parse::<Formula>().expect("a formula");
-    let made = PolicySpec::from_formula(formula(), Nanos(20_000_000)).expect("20 ms");
-    assert_eq!(made, parse("rule:period=20ms,0.7 * min"));
+    let assembled = PolicySpec::from_formula(formula(), Nanos(20_000_000)).expect("20 ms");
+    assert_eq!(assembled, parse("rule:period=20ms,0.7 * min"));
     let error = PolicySpec::from_formula(formula(), Nanos(10)).expect_err("10 ns");
     let range = "period must be from 1us to 3600s";
     assert!(error.to_string().contains(range), "{error}");
 }
 
 fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
-    let any = param.min..=param.max;
+    let range = param.min..=param.max;
     let value = match param.kind {
         ParamKind::Formula => unreachable!("no number stands for it"),
         ParamKind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
-        ParamKind::Ratio | ParamKind::Number => any.boxed(),
+        ParamKind::Ratio | ParamKind::Number => range.boxed(),
         ParamKind::Duration | ParamKind::Count | ParamKind::Size => {
-            any.prop_map(f64::round).boxed()
+            range.prop_map(f64::round).boxed()
         }
     };
     value.prop_map(|v| (param.name, v)).boxed()

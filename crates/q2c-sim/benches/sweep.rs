@@ -2,8 +2,8 @@
 //! configurations.
 //!
 //! Run it with `cargo bench -p q2c-sim --bench sweep -- [ROUNDS] [CASE]`. The cases take turns,
-//! since machines drift; each line gives the median of its rounds and the range. The first case is
-//! run twice: the distance between the two shows how far the other figures can be trusted.
+//! since machines drift; each line gives the median and the range of a case. The first case is run
+//! twice: the distance between the two shows how far the other figures can be trusted.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -20,7 +20,7 @@ fn recording(buckets: u32) -> LaneRecording {
     let mut rng = Rng::new(7);
     let mut trace = LaneRecording::default();
     for _ in 0..IOS {
-        let even = 15_000.0 + 4_000.0 * rng.unit();
+        let uniform = 15_000.0 + 4_000.0 * rng.unit();
         let tail = -6_000.0 * (1.0 - rng.unit()).ln();
         let class = rng.below(u64::from(buckets)) as u32;
         let direction = [Direction::Read, Direction::Write][class as usize % 2];
@@ -29,7 +29,7 @@ fn recording(buckets: u32) -> LaneRecording {
         } else {
             512 << (class / 2)
         };
-        let wait = (even + tail).floor() as f32;
+        let wait = (uniform + tail).floor() as f32;
         trace.push(Io { direction, bytes }, 800.0, wait, 400.0);
     }
     trace
@@ -57,10 +57,10 @@ fn curve(x: &[f64], y: impl Fn(f64) -> f64) -> Curve {
 /// A cost model with as many corner points as `q2c calibrate` finds, about ten per curve.
 fn calibrated() -> CostModel {
     let sleeps = [1e3, 2e3, 5e3, 8e3, 12e3, 17e3, 25e3, 35e3, 50e3, 100e3];
-    let over = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
-    let about = [-28e3, -15e3, -6e3, -1e3, 8e3, 20e3, 46e3, 80e3];
-    let near =
-        |base: f64, rise: f64| curve(&about, |x| base + rise * (1.0 - x.abs() / 80e3).powi(4));
+    let by_sleep = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
+    let distances = [-28e3, -15e3, -6e3, -1e3, 8e3, 20e3, 46e3, 80e3];
+    let by_distance =
+        |base: f64, rise: f64| curve(&distances, |x| base + rise * (1.0 - x.abs() / 80e3).powi(4));
     let mut rng = Rng::new(3);
     let mut z = |n: usize| -> Vec<f64> {
         let sum = |rng: &mut Rng| (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
@@ -69,22 +69,22 @@ fn calibrated() -> CostModel {
     };
     CostModel {
         wake_clear: WakeDelay {
-            base_ns: over(2_000.0, 800.0),
-            spread_ns: over(150.0, 90.0),
-            least_ns: over(1_200.0, 200.0),
-            most_ns: over(7_000.0, 900.0),
+            base_ns: by_sleep(2_000.0, 800.0),
+            spread_ns: by_sleep(150.0, 90.0),
+            least_ns: by_sleep(1_200.0, 200.0),
+            most_ns: by_sleep(7_000.0, 900.0),
             z: z(3_000),
         },
         wake_hit: WakeDelay {
-            base_ns: near(2_500.0, 900.0),
-            spread_ns: near(200.0, 200.0),
-            least_ns: near(1_300.0, 100.0),
-            most_ns: near(8_000.0, 900.0),
+            base_ns: by_distance(2_500.0, 900.0),
+            spread_ns: by_distance(200.0, 200.0),
+            least_ns: by_distance(1_300.0, 100.0),
+            most_ns: by_distance(8_000.0, 900.0),
             z: z(2_000),
         },
         hit_lead_ns: 1_000.0,
-        sleep_cpu_clear_ns: over(1_500.0, 300.0),
-        sleep_cpu_hit_ns: over(1_700.0, 300.0),
+        sleep_cpu_clear_ns: by_sleep(1_500.0, 300.0),
+        sleep_cpu_hit_ns: by_sleep(1_700.0, 300.0),
         added_latency_ns: curve(&[5e3, 20e3], |x| 130.0 - x / 500.0),
         added_submit_ns: curve(&[5e3, 20e3], |x| 40.0 + x / 400.0),
         ..constant()
@@ -131,12 +131,12 @@ impl SweepCase<'_> {
         let size = (self.trace.len(), self.policies.len());
         assert_eq!(size, (IOS, CONFIGURATIONS));
         let drive = Drive::one_pass(1);
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut batch =
             Batch::new(self.policies, self.cost, drive, self.percentiles).expect("rules it holds");
         batch.feed(self.trace).expect("short times");
         let outcomes = batch.finish();
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         let miss_rates = outcomes.iter().map(|o| o.gives.rates.miss_rate);
         let misses = miss_rates.sum::<f64>();
         (seconds, misses / CONFIGURATIONS as f64)
@@ -144,10 +144,10 @@ impl SweepCase<'_> {
 }
 
 fn report(case: &SweepCase<'_>, runs: &[(f64, f64)]) {
-    let mut seconds: Vec<f64> = runs.iter().map(|run| run.0).collect();
+    let mut seconds: Vec<f64> = runs.iter().map(|(seconds, _)| *seconds).collect();
     seconds.sort_by(f64::total_cmp);
     let rate = |s: f64| (IOS * CONFIGURATIONS) as f64 / s / 1e9;
-    let (low, high) = (seconds[0], seconds[seconds.len() - 1]);
+    let ((low, high), (_, miss_rate)) = ((seconds[0], seconds[seconds.len() - 1]), runs[0]);
     let median = seconds[seconds.len() / 2];
     println!(
         "{:<44} {median:6.3} s  {:5.2} [{:.2}, {:.2}] e9 I/O x configurations/s, miss rate {:.3}",
@@ -155,7 +155,7 @@ fn report(case: &SweepCase<'_>, runs: &[(f64, f64)]) {
         rate(median),
         rate(high),
         rate(low),
-        runs[0].1,
+        miss_rate,
     );
 }
 

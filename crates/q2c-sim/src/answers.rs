@@ -29,15 +29,15 @@ pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<RobustChoice> {
         };
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let min = shares.iter().copied().fold(f64::INFINITY, f64::min);
-        let now = winners.get_or_insert(RobustChoice {
+        let current = winners.get_or_insert(RobustChoice {
             on_average: (c, mean),
             worst_case: (c, min),
         });
-        if mean > now.on_average.1 {
-            now.on_average = (c, mean);
+        if mean > current.on_average.1 {
+            current.on_average = (c, mean);
         }
-        if min > now.worst_case.1 {
-            now.worst_case = (c, min);
+        if min > current.worst_case.1 {
+            current.worst_case = (c, min);
         }
     }
     winners
@@ -62,10 +62,10 @@ pub fn sensitivity(
 ) -> Vec<GridNeighbour> {
     let params = policies[center].params();
     let mut neighbours = Vec::new();
-    for (k, &(param, value)) in params.iter().enumerate() {
+    for (index, &(param, value)) in params.iter().enumerate() {
         let others = policies.iter().enumerate();
-        let others = others.filter(|(_, other)| differs_only_in(&policies[center], other, k));
-        let valued: Vec<(usize, f64)> = others.map(|(i, p)| (i, p.params()[k].1)).collect();
+        let others = others.filter(|(_, other)| differs_only_in(&policies[center], other, index));
+        let valued: Vec<(usize, f64)> = others.map(|(i, p)| (i, p.params()[index].1)).collect();
         let by_value = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
         let lower = valued.iter().filter(|(_, v)| *v < value).max_by(by_value);
         let higher = valued.iter().filter(|(_, v)| *v > value).min_by(by_value);
@@ -77,17 +77,17 @@ pub fn sensitivity(
     neighbours
 }
 
-fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
-    let (x, y) = (a.params(), b.params());
+fn differs_only_in(a: &PolicySpec, b: &PolicySpec, index: usize) -> bool {
+    let (of_a, of_b) = (a.params(), b.params());
     a.rule().name == b.rule().name
-        && x.len() == y.len()
-        && (0..x.len()).all(|i| (x[i].1 == y[i].1) != (i == k))
+        && of_a.len() == of_b.len()
+        && (0..of_a.len()).all(|i| (of_a[i] == of_b[i]) != (i == index))
 }
 
 /// From this share of the latency on, `d / (1 - r)` counts as near the bound of [`Stability`].
 const NEAR_SHARE: f64 = 0.7;
 
-/// Whether a rule recovers once every I/O has overslept.
+/// The recovery of a rule once every I/O has overslept.
 ///
 /// A rule that sleeps `r` times a statistic of *observed* times learns from its own oversleep. Once
 /// every I/O of a window oversleeps, the next sleep is `r (s + d)`, with `s` the sleep and `d` the
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn one_step_each_way_and_no_diagonal() {
         let texts = [
-            "min:50%,10ms",  // 0: the one
+            "min:50%,10ms",  // 0: the center
             "min:45%,10ms",  // 1
             "min:40%,10ms",  // 2: two steps
             "min:55%,10ms",  // 3
@@ -167,9 +167,9 @@ mod tests {
         let policies: Vec<PolicySpec> = texts.iter().map(|t| t.parse().unwrap()).collect();
         let scores = [10.0, 9.0, 5.0, 8.0, 11.0, 1.0, 1.0];
         let neighbours = sensitivity(&policies, 0, |i| scores[i]);
-        let seen = neighbours.iter().map(|n| (n.param, n.cell, n.share));
+        let got = neighbours.iter().map(|n| (n.param, n.cell, n.share));
         let expected = [("ratio", 1, 0.9), ("ratio", 3, 0.8), ("period", 4, 1.1)];
-        assert_eq!(seen.collect::<Vec<_>>(), expected);
+        assert_eq!(got.collect::<Vec<_>>(), expected);
     }
 
     /// The published table for a delay of 2 us: 50 % fails up to 4 us, 75 % up to 8 us, 90 % up to
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn the_table() {
         for (ratio, limit) in [(0.5, 4.0), (0.75, 8.0), (0.9, 20.0)] {
-            let at = |latency: f64| stability(ratio, 2.0, latency);
-            assert!(matches!(at(limit * 0.99), Stability::Permanent { .. }));
-            assert!(matches!(at(limit * 1.01), Stability::Near { .. }));
-            assert_eq!(at(limit * 2.0), Stability::Safe);
+            let judge = |latency: f64| stability(ratio, 2.0, latency);
+            assert!(matches!(judge(limit * 0.99), Stability::Permanent { .. }));
+            assert!(matches!(judge(limit * 1.01), Stability::Near { .. }));
+            assert_eq!(judge(limit * 2.0), Stability::Safe);
         }
-        let whole = stability(1.0, 1.0, 1e9);
-        assert!(matches!(whole, Stability::Permanent { .. }));
+        let full_ratio = stability(1.0, 1.0, 1e9);
+        assert!(matches!(full_ratio, Stability::Permanent { .. }));
     }
 
     /// The device starts slowly, then has a constant latency. The simulated rule recovers exactly

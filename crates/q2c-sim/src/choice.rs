@@ -126,9 +126,9 @@ impl Limits {
     /// The largest ratio of a figure to its limit; at most 1 for a cell that keeps the limits.
     fn excess(&self, cell: &SimOutcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
-        let over = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |max| figure / max);
-        let p99 = over(gives.latencies.p99_ns, self.max_p99_ns);
-        let cpu = over(gives.rates.cpu_pct, self.max_cpu_pct);
+        let ratio = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |max| figure / max);
+        let p99 = ratio(gives.latencies.p99_ns, self.max_p99_ns);
+        let cpu = ratio(gives.rates.cpu_pct, self.max_cpu_pct);
         (floor_iops / gives.rates.iops).max(p99).max(cpu)
     }
 
@@ -171,26 +171,26 @@ pub fn choose(
 ) -> Choice {
     let (floor_iops, floor) = floor(cells, eligible, poll, limits);
     let keeps = |i: usize| eligible[i] && limits.allow(&cells[i], floor_iops);
-    let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
+    let allowed: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
     let score = |i: usize| score(&cells[i], objective);
     let iops = |i: usize| cells[i].gives.rates.iops;
-    let scores = kept.iter().map(|&i| score(i));
+    let scores = allowed.iter().map(|&i| score(i));
     let min_score = scores.fold(f64::NEG_INFINITY, f64::max) * (1.0 - EQUAL_SHARE);
-    let equal = kept.into_iter().filter(|&i| score(i) >= min_score);
+    let near_best = allowed.into_iter().filter(|&i| score(i) >= min_score);
     let misses = |i: usize| cells[i].gives.rates.miss_rate;
-    let fewer_misses = |&a: &usize, &b: &usize| {
-        let by_misses = misses(a).total_cmp(&misses(b));
-        let by_score = by_misses.then(score(b).total_cmp(&score(a)));
-        by_score.then(iops(b).total_cmp(&iops(a)))
+    let by_misses = |&a: &usize, &b: &usize| {
+        let misses_order = misses(a).total_cmp(&misses(b));
+        let score_order = misses_order.then(score(b).total_cmp(&score(a)));
+        score_order.then(iops(b).total_cmp(&iops(a)))
     };
     Choice {
-        best: equal.min_by(fewer_misses),
+        best: near_best.min_by(by_misses),
         floor_iops,
         floor,
     }
 }
 
-/// The eligible cell with the best score, limits or not; on a tie, fewest misses, then IOPS.
+/// The eligible cell with the best score, within the limits or not; ties go by misses, then IOPS.
 pub fn best_cell(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
     let rank_key = |&i: &usize| {
         let rates = &cells[i].gives.rates;
@@ -212,8 +212,8 @@ pub fn nearest_cell(
     floor_iops: f64,
 ) -> Option<usize> {
     let excess = |&i: &usize| limits.excess(&cells[i], floor_iops);
-    let may_be = (0..cells.len()).filter(|&i| eligible[i]);
-    may_be.min_by(|a, b| excess(a).total_cmp(&excess(b)))
+    let candidates = (0..cells.len()).filter(|&i| eligible[i]);
+    candidates.min_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
 
 /// The objective as a number: larger is better, never below 0. It stays finite for a rule that
@@ -228,8 +228,7 @@ pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
     }
 }
 
-/// The score of each eligible cell that keeps the limits, else `None`; `floor_iops` replaces
-/// `min_iops`.
+/// The score of each eligible cell within the limits, else `None`; `floor_iops` is the floor.
 pub fn scores(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -256,11 +255,11 @@ fn floor(
             format!("{}, as asked", asked.in_words()),
         );
     }
-    let clean = |(c, &e): (&SimOutcome, &bool)| {
+    let clean_iops = |(c, &e): (&SimOutcome, &bool)| {
         (e && c.gives.rates.miss_rate <= CLEAN_MISS && c.gives.rates.effective_sleep_ns > 0.0)
             .then_some(c.gives.rates.iops)
     };
-    let sleeping = cells.iter().zip(eligible).filter_map(clean);
+    let sleeping = cells.iter().zip(eligible).filter_map(clean_iops);
     let best = sleeping.fold(f64::NEG_INFINITY, f64::max);
     let share = FLOOR_SHARE * 100.0;
     let (iops, reference) = if best.is_finite() {
@@ -285,13 +284,13 @@ pub fn pareto_front_of(outcomes: &[SimOutcome]) -> Vec<usize> {
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| {
-        let by_cpu = points[a].1.total_cmp(&points[b].1);
-        by_cpu.then(points[b].0.total_cmp(&points[a].0))
+        let ((iops_a, cpu_a), (iops_b, cpu_b)) = (points[a], points[b]);
+        cpu_a.total_cmp(&cpu_b).then(iops_b.total_cmp(&iops_a))
     });
-    let mut best = f64::NEG_INFINITY;
+    let mut best_iops = f64::NEG_INFINITY;
     order.retain(|&i| {
-        let better = points[i].0 > best;
-        best = best.max(points[i].0);
+        let better = points[i].0 > best_iops;
+        best_iops = best_iops.max(points[i].0);
         better
     });
     order
@@ -322,7 +321,7 @@ mod tests {
         }
     }
 
-    fn best(
+    fn pick(
         cells: &[SimOutcome],
         poll: &SimOutcome,
         objective: Objective,
@@ -339,14 +338,14 @@ mod tests {
             cell(60.0, 10.0, 0.9),
         ];
         let poll = cell(101.0, 100.0, 0.0);
-        let choice = best(&cells, &poll, Objective::KiopsPerCore, &Limits::default());
+        let choice = pick(&cells, &poll, Objective::KiopsPerCore, &Limits::default());
         assert_eq!((choice.best, choice.floor_iops), (Some(1), 97.0));
     }
 
     #[test]
     fn of_equals_the_one_that_misses_less() {
         let cells = [cell(100.0, 40.0, 0.0009), cell(100.1, 40.0, 0.0001)];
-        let choice = best(&cells, &cells[0], Objective::Cpu, &Limits::default());
+        let choice = pick(&cells, &cells[0], Objective::Cpu, &Limits::default());
         assert_eq!(choice.best, Some(1));
     }
 
@@ -394,7 +393,7 @@ mod tests {
             ..Limits::default()
         };
         let poll = cell(101.0, 100.0, 0.0);
-        let choice = best(&[cell(100.0, 60.0, 0.5)], &poll, Objective::Iops, &limits);
+        let choice = pick(&[cell(100.0, 60.0, 0.5)], &poll, Objective::Iops, &limits);
         assert_eq!(choice.best, None);
         assert!(choice.floor.contains("classic polling"), "{}", choice.floor);
     }

@@ -19,10 +19,10 @@ enum Storage<T> {
 
 impl<T: Copy> IoColumn<T> {
     /// Removes all values except the last `keep` and returns the removed ones.
-    pub(crate) fn take(&mut self, keep: usize) -> Vec<T> {
+    pub(crate) fn take_except_last(&mut self, keep: usize) -> Vec<T> {
         let values = self.make_owned();
-        let rest = values.split_off(values.len().saturating_sub(keep));
-        std::mem::replace(values, rest)
+        let last_values = values.split_off(values.len().saturating_sub(keep));
+        std::mem::replace(values, last_values)
     }
 
     /// The values in memory of its own, to which they are copied first if needed.
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn taking_leaves_the_last() {
         let mut column = IoColumn::from(vec![1, 2, 3]);
-        assert_eq!(column.take(1), [1, 2]);
-        assert_eq!(column.take(1), Vec::<i32>::new());
-        assert_eq!((column.take(0), column.len()), (vec![3], 0));
+        assert_eq!(column.take_except_last(1), [1, 2]);
+        assert_eq!(column.take_except_last(1), Vec::<i32>::new());
+        assert_eq!((column.take_except_last(0), column.len()), (vec![3], 0));
     }
 }

@@ -5,7 +5,7 @@ use q2c_policy::Io;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// Whether requests were handed to a driver; the two groups never share a lane.
+/// Requests with and without a hand-over to a driver; the two groups never share a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RequestGroup {
     /// The requests have a D event.
@@ -26,11 +26,11 @@ pub(crate) struct DealtRequest {
     pub begin: u64,
     pub device_begin: u64,
     pub end: u64,
-    open_until: u64,
+    mergeable_until: u64,
 }
 
 impl DealtRequest {
-    /// `Err` says why it is left out. With `asked` of `None` the device time is D2C, else Q2C.
+    /// Returns the reason if it is left out. Without `asked` the device time is D2C, else Q2C.
     pub(crate) fn from_record(
         record: &IoRecord,
         asked: Option<DeviceTime>,
@@ -42,11 +42,11 @@ impl DealtRequest {
         if !matches!(record.op, Op::Read | Op::Write) {
             return Err(LeftOutReason::NeitherReadNorWrite);
         }
-        let (group, usual) = match record.issue_ns {
+        let (group, default_time) = match record.issue_ns {
             Some(_) => (RequestGroup::Driven, DeviceTime::D2c),
             None => (RequestGroup::Queued, DeviceTime::Q2c),
         };
-        let device_begin = asked.unwrap_or(usual).begin(record);
+        let device_begin = asked.unwrap_or(default_time).begin(record);
         let device_begin = device_begin.ok_or(LeftOutReason::NoBegin)?;
         let begin = first_time(record).ok_or(LeftOutReason::NoBegin)?;
         if record.is_untimed() || device_begin > end || begin > device_begin {
@@ -65,7 +65,7 @@ impl DealtRequest {
             begin: begin.0,
             device_begin: device_begin.0,
             end: end.0,
-            open_until: record.issue_ns.unwrap_or(begin).0,
+            mergeable_until: record.issue_ns.unwrap_or(begin).0,
         })
     }
 }
@@ -78,19 +78,19 @@ fn first_time(record: &IoRecord) -> Option<Nanos> {
 /// Requests in the order of their begins. Each is held until the trace has reached its hand-over
 /// time, after which no other I/O can be merged into it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OpenRequests {
+pub(crate) struct PendingRequests {
     pub requests: VecDeque<DealtRequest>,
-    last: u64,
+    newest_begin: u64,
     /// Id of the first request that begins before an earlier one in the trace.
     pub unsorted: Option<u64>,
 }
 
-impl OpenRequests {
+impl PendingRequests {
     pub(crate) fn push(&mut self, request: DealtRequest) {
-        if request.begin < self.last {
+        if request.begin < self.newest_begin {
             self.unsorted = self.unsorted.or(Some(request.id));
         }
-        self.last = self.last.max(request.begin);
+        self.newest_begin = self.newest_begin.max(request.begin);
         self.requests.push_back(request);
     }
 
@@ -104,8 +104,8 @@ impl OpenRequests {
 
     /// The next request into which no more I/Os can be merged; with `all`, any request.
     pub(crate) fn pop(&mut self, all: bool) -> Option<DealtRequest> {
-        let whole = |request: &&DealtRequest| all || request.open_until < self.last;
-        self.requests.front().filter(whole)?;
+        let is_final = |request: &&DealtRequest| all || request.mergeable_until < self.newest_begin;
+        self.requests.front().filter(is_final)?;
         self.requests.pop_front()
     }
 }
@@ -125,7 +125,7 @@ pub(crate) struct LaneOwner {
 }
 
 pub(crate) struct DealtLane {
-    /// Index of the lane; that of the lane to open if none was free.
+    /// Index of the lane; if none was free, of the lane to open.
     pub lane: usize,
     /// True if other requests of the thread or device were in flight.
     pub overlaps: bool,
@@ -141,8 +141,8 @@ impl Dealing {
         self.owners.entry((request.group, number)).or_default()
     }
 
-    /// Chooses a lane for `request`; `new` is the index of the lane to open if none is free.
-    pub(crate) fn deal(&mut self, request: &DealtRequest, new: usize) -> DealtLane {
+    /// Chooses a lane for `request`; `new_lane` is the index of the lane to open if none is free.
+    pub(crate) fn deal(&mut self, request: &DealtRequest, new_lane: usize) -> DealtLane {
         let owner = self.owner(request);
         while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {
             if end > request.begin {
@@ -152,7 +152,7 @@ impl Dealing {
             owner.free.push(Reverse(lane));
         }
         let overlaps = !owner.busy.is_empty();
-        let lane = owner.free.pop().map_or(new, |Reverse(lane)| lane);
+        let lane = owner.free.pop().map_or(new_lane, |Reverse(lane)| lane);
         owner.busy.push(Reverse((request.end, lane)));
         DealtLane { lane, overlaps }
     }

@@ -20,7 +20,7 @@ pub(crate) struct SimTally {
     latencies: Vec<f32>,
     /// All latencies in classes, once their number has reached [`MAX_EXACT`].
     classes: Option<Histogram>,
-    sum: f64,
+    latency_sum: f64,
     pub sums: OutcomeSums,
 }
 
@@ -70,8 +70,8 @@ impl OutcomeSums {
 }
 
 impl SimTally {
-    pub(crate) fn latency(&mut self, ns: f32) {
-        self.sum += f64::from(ns);
+    pub(crate) fn add_latency(&mut self, ns: f32) {
+        self.latency_sum += f64::from(ns);
         self.sums.ios += 1.0;
         match &mut self.classes {
             Some(classes) => classes.record(ns as u64),
@@ -90,19 +90,19 @@ impl SimTally {
     pub(crate) fn outcome(mut self, wall: f64, lanes: usize) -> SimOutcome {
         let sums = self.sums;
         sums.outcome(wall, lanes, |ios| {
-            Latencies::from_percentiles(self.sum / ios, |share| self.rank(share))
+            Latencies::from_percentiles(self.latency_sum / ios, |share| self.percentile(share))
         })
     }
 
     /// The nearest-rank percentile for the share `q`, ns, by selection instead of a full sort.
-    fn rank(&mut self, q: f64) -> f64 {
+    fn percentile(&mut self, q: f64) -> f64 {
         if let Some(classes) = &self.classes {
             return classes.percentile(q);
         }
         let rank = (q * self.latencies.len() as f64).ceil() as usize;
         let index = rank.clamp(1, self.latencies.len()) - 1;
-        let ranked = self.latencies.select_nth_unstable_by(index, f32::total_cmp);
-        f64::from(*ranked.1)
+        let (_, ranked, _) = self.latencies.select_nth_unstable_by(index, f32::total_cmp);
+        f64::from(*ranked)
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let n = 6_000_000_u64;
         let mut tally = SimTally::default();
         for io in 0..n {
-            tally.latency((1 + io * 104_729 % n) as f32);
+            tally.add_latency((1 + io * 104_729 % n) as f32);
         }
         let got = tally.outcome(1.0, 1);
         let latencies = got.gives.latencies;

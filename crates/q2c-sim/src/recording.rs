@@ -23,7 +23,7 @@ pub struct LaneRecording {
     /// Time before the lane's first submission, in each repetition of the recording.
     pub first_at: f64,
     /// The most CPU time that the thread takes in one think time; `None` if it runs all the time. A
-    /// trace of the block layer does not say, so the value is 0 there.
+    /// trace of the block layer does not say how much, so the value is 0 there.
     pub gap_cpu: Option<Nanos>,
 }
 
@@ -152,8 +152,8 @@ pub struct ReasonCounts(pub BTreeMap<LeftOutReason, u64>);
 impl fmt::Display for ReasonCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (reason, count)) in self.0.iter().enumerate() {
-            let before = if n == 0 { "" } else { ", " };
-            write!(f, "{before}{count} {}", reason.name())?;
+            let separator = if n == 0 { "" } else { ", " };
+            write!(f, "{separator}{count} {}", reason.name())?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl LaneRecording {
         self.wait.len()
     }
 
-    /// Whether the recording has no I/O.
+    /// True if the recording has no I/O.
     pub fn is_empty(&self) -> bool {
         self.wait.is_empty()
     }
@@ -209,12 +209,12 @@ impl LaneRecording {
         }
     }
 
-    pub(crate) fn take(&mut self, keep: usize) -> LaneRecording {
+    pub(crate) fn take_except_last(&mut self, keep: usize) -> LaneRecording {
         LaneRecording {
-            ios: self.ios.take(keep).into(),
-            submit: self.submit.take(keep).into(),
-            wait: self.wait.take(keep).into(),
-            gap: self.gap.take(keep).into(),
+            ios: self.ios.take_except_last(keep).into(),
+            submit: self.submit.take_except_last(keep).into(),
+            wait: self.wait.take_except_last(keep).into(),
+            gap: self.gap.take_except_last(keep).into(),
             first_at: self.first_at,
             gap_cpu: self.gap_cpu,
         }
@@ -278,16 +278,16 @@ mod tests {
         let whole = LaneRecording::from_records(&records).unwrap();
         let mut lanes = Recordings::default();
         let mut drained = vec![LaneRecording::default(); 3];
-        let mut to = |lane: usize, ios: &LaneRecording| {
+        let mut collect = |lane: usize, ios: &LaneRecording| {
             drained[lane].extend(ios);
             Ok::<(), ()>(())
         };
         for chunk in records.chunks(7) {
             lanes.take(chunk);
-            lanes.drain(false, &mut to).unwrap();
+            lanes.drain(false, &mut collect).unwrap();
         }
         assert_eq!(lanes.ios_in_memory(), 3);
-        lanes.drain(true, &mut to).unwrap();
+        lanes.drain(true, &mut collect).unwrap();
         assert_eq!((drained, lanes.ios_in_memory()), (whole, 0));
     }
 

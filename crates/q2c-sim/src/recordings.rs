@@ -4,19 +4,19 @@ mod selection;
 
 pub use selection::LaneSelection;
 
-use crate::dealing::{Dealing, DealtLane, DealtRequest, OpenRequests, RequestGroup};
+use crate::dealing::{Dealing, DealtLane, DealtRequest, PendingRequests, RequestGroup};
 use crate::recording::LaneRecording;
 use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOutReason, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Which part of a trace to take, and how to read it.
+/// The part of a trace to take, and how to read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TraceOptions {
     /// The interval of the block layer that is the device time. `None` means the wait of the user
     /// layer, else D2C, else Q2C.
     pub latency: Option<DeviceTime>,
-    /// What the lanes of a block-layer trace are formed by; `None` for its threads.
+    /// The owners of the lanes of a block-layer trace; `None` means its threads.
     pub lanes: Option<LanesBy>,
     /// The only device whose requests are taken; `None` for all devices.
     pub device: Option<DevId>,
@@ -39,7 +39,7 @@ pub struct Recordings {
     completed: u64,
     user: UserLanes,
     dealing: Dealing,
-    open: OpenRequests,
+    pending: PendingRequests,
     tallies: [GroupTally; 3],
     left_out: [BTreeMap<LeftOutReason, u64>; 2],
     other_times: BTreeSet<DeviceTime>,
@@ -50,8 +50,8 @@ struct UserLanes {
     /// Index of each lane by its number. Numbers may be any, so memory grows with those that occur.
     indices: HashMap<u32, usize>,
     last_lane: Option<(u32, usize)>,
-    slept: u64,
-    overlap: Option<u32>,
+    slept_ios: u64,
+    overlapping_lane: Option<u32>,
 }
 
 impl Recordings {
@@ -71,11 +71,11 @@ impl Recordings {
     pub fn take(&mut self, records: &[IoRecord]) {
         self.records += records.len() as u64;
         for record in records {
-            let whole = match record.layer {
+            let is_complete = match record.layer {
                 Layer::User => record.reap_ns.is_some() && record.submit_ns.is_some(),
                 Layer::Block => record.complete_ns.is_some(),
             };
-            self.completed += u64::from(whole);
+            self.completed += u64::from(is_complete);
             let taken = match (self.options.device, record.layer) {
                 (Some(only), _) if only != record.device => Err(LeftOutReason::OtherDevice),
                 (_, Layer::User) => self.take_user(record),
@@ -86,15 +86,15 @@ impl Recordings {
                 *left_out.entry(reason).or_default() += 1;
                 if reason == LeftOutReason::NoBegin {
                     let times = DeviceTime::BLOCK.into_iter();
-                    let others = times.filter(|time| time.begin(record).is_some());
-                    self.other_times.extend(others);
+                    let known = times.filter(|time| time.begin(record).is_some());
+                    self.other_times.extend(known);
                 }
             }
         }
     }
 
     fn take_user(&mut self, record: &IoRecord) -> Result<(), LeftOutReason> {
-        self.user.slept += u64::from(record.slept_ns.is_some());
+        self.user.slept_ios += u64::from(record.slept_ns.is_some());
         let times = record.submit_ns.zip(record.reap_ns);
         let (submit, reap) = times.ok_or(LeftOutReason::NoCompletion)?;
         if record.error.unwrap_or(0) != 0 {
@@ -103,13 +103,12 @@ impl Recordings {
         if record.is_untimed() {
             return Err(LeftOutReason::Disordered);
         }
-        // If the source has no end of the submission, the latency counts from the submission's
-        // start.
+        // Without the submission's end, the latency counts from the submission's start.
         let end = record.submit_end_ns.unwrap_or(submit);
         let index = self.user_lane(record.lane, submit.0);
         let lane = &mut self.lanes[index];
         if !lane.recording.is_empty() && submit.0 < lane.end {
-            self.user.overlap = self.user.overlap.or(Some(record.lane));
+            self.user.overlapping_lane = self.user.overlapping_lane.or(Some(record.lane));
         }
         let io = Io {
             direction: record.op.direction(),
@@ -117,7 +116,7 @@ impl Recordings {
         };
         lane.push(io, [submit.0, end.0, reap.0]);
         let tally = &mut self.tallies[LaneGroup::User.index()];
-        tally.submission += u128::from((end - submit).0);
+        tally.submission_ns += u128::from((end - submit).0);
         tally.add(io, record.device, submit.0, reap.0);
         Ok(())
     }
@@ -138,17 +137,17 @@ impl Recordings {
 
     fn take_block(&mut self, record: &IoRecord) -> Result<(), LeftOutReason> {
         if let Some(carrier) = record.merged_into {
-            self.open.merge(carrier, record.bytes.0);
+            self.pending.merge(carrier, record.bytes.0);
             return Err(LeftOutReason::Merged);
         }
-        self.open
+        self.pending
             .push(DealtRequest::from_record(record, self.options.latency)?);
         self.deal(false);
         Ok(())
     }
 
     fn deal(&mut self, all: bool) {
-        while let Some(request) = self.open.pop(all) {
+        while let Some(request) = self.pending.pop(all) {
             let group = LaneGroup::Block(request.group);
             let next = self.lanes.len();
             let DealtLane { lane, overlaps } = self.dealing.deal(&request, next);
@@ -160,18 +159,18 @@ impl Recordings {
             let tally = &mut self.tallies[group.index()];
             tally.overlapping += u64::from(overlaps);
             tally.polled += u64::from(request.polled);
-            tally.submission += u128::from(request.device_begin - request.begin);
+            tally.submission_ns += u128::from(request.device_begin - request.begin);
             tally.add(request.io, request.device, request.begin, request.end);
         }
     }
 
-    /// Number of I/Os held, all lanes together.
+    /// Number of I/Os in memory, all lanes together.
     pub fn ios_in_memory(&self) -> usize {
         let lanes = self.lanes.iter().map(|lane| lane.recording.len());
-        lanes.sum::<usize>() + self.open.requests.len()
+        lanes.sum::<usize>() + self.pending.requests.len()
     }
 
-    /// Passes the I/Os held to `to`, with the index of their lane. The last I/O of each lane stays,
+    /// Passes these I/Os to `to`, with the index of their lane. The last I/O of each lane stays,
     /// because its think time is not known before the next one; with `all` it is passed too.
     ///
     /// # Errors
@@ -182,7 +181,7 @@ impl Recordings {
         to: &mut dyn FnMut(usize, &LaneRecording) -> Result<(), E>,
     ) -> Result<(), E> {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
-            let ios = lane.recording.take(usize::from(!all));
+            let ios = lane.recording.take_except_last(usize::from(!all));
             if !ios.is_empty() {
                 to(index, &ios)?;
             }
@@ -253,14 +252,14 @@ struct GroupTally {
     pub ios: u64,
     pub overlapping: u64,
     pub polled: u64,
-    pub submission: u128,
+    pub submission_ns: u128,
     /// The begin of the first I/O and the end of the last, ns.
     pub span: Option<(u64, u64)>,
     pub sizes: BTreeSet<u32>,
     pub devices: BTreeMap<DevId, u64>,
-    /// The device of the last I/O, whose latest `lately` I/Os are not in `devices` yet.
-    pub device: DevId,
-    pub lately: u64,
+    /// The device of the last I/O; its `uncounted` newest I/Os are not in `devices` yet.
+    pub last_device: DevId,
+    pub uncounted: u64,
 }
 
 impl GroupTally {
@@ -269,17 +268,17 @@ impl GroupTally {
         let (first, last) = self.span.unwrap_or((begin, end));
         self.span = Some((first.min(begin), last.max(end)));
         self.sizes.insert(io.bytes);
-        if device != self.device {
+        if device != self.last_device {
             self.count_device();
-            self.device = device;
+            self.last_device = device;
         }
-        self.lately += 1;
+        self.uncounted += 1;
     }
 
     pub(crate) fn count_device(&mut self) {
-        if self.lately > 0 {
-            *self.devices.entry(self.device).or_default() += self.lately;
-            self.lately = 0;
+        if self.uncounted > 0 {
+            *self.devices.entry(self.last_device).or_default() += self.uncounted;
+            self.uncounted = 0;
         }
     }
 }

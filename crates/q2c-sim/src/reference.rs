@@ -94,7 +94,7 @@ pub fn simulate_with(
     };
     let mut turns = Turns::new(clocks.len(), f64::INFINITY);
     turns.fill(clocks.iter().map(|clock| clock.event));
-    let mut last = 0.0_f64;
+    let mut last_end = 0.0_f64;
     loop {
         let lane = turns.next();
         let clock = &mut clocks[lane];
@@ -110,10 +110,10 @@ pub fn simulate_with(
             clock.flight = Some(machine.simulate_io(clock, arrival));
         }
         // Another lane may have an event before the completion.
-        let waits = submits && lanes.len() > 1;
-        if let Some(flight) = clock.flight.take_if(|_| !waits) {
+        let completes_later = submits && lanes.len() > 1;
+        if let Some(flight) = clock.flight.take_if(|_| !completes_later) {
             machine.complete(clock, flight);
-            last = last.max(clock.event + flight.gap);
+            last_end = last_end.max(clock.event + flight.gap);
             clock.submit_next(flight.gap, arrival);
             if once && clock.io == 0 {
                 clock.event = f64::INFINITY;
@@ -122,7 +122,7 @@ pub fn simulate_with(
         turns.set(lane, clock.event);
     }
     let wall = if once {
-        last - drive.warm_up.0 as f64
+        last_end - drive.warm_up.0 as f64
     } else {
         drive.measure.0 as f64
     };
@@ -131,9 +131,9 @@ pub fn simulate_with(
 
 /// True if a lane with this recording would never reach the end of the simulated time.
 pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
-    let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
+    let all_zero = |times: &[f32]| times.iter().all(|&t| t == 0.0);
     let columns = [&recording.submit, &recording.wait, &recording.gap];
-    recording.first_at == 0.0 && columns.iter().all(|times| none(times))
+    recording.first_at == 0.0 && columns.iter().all(|times| all_zero(times))
 }
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
@@ -141,7 +141,7 @@ pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
 struct LaneClock<'a> {
     lane: usize,
     recording: RecordingColumns<'a>,
-    due: f64,
+    intended: f64,
     start: f64,
     /// The next event: the submission's return or, with an I/O in flight, the completion.
     event: f64,
@@ -154,7 +154,7 @@ struct LaneClock<'a> {
 struct IoInFlight {
     io: Io,
     token: Token,
-    seen: Outcome,
+    outcome: Outcome,
     gap: f64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> LaneClock<'a> {
             lane,
             recording,
             draw: WakeDraws::first_index(lane),
-            due: recording.first_at,
+            intended: recording.first_at,
             start: recording.first_at,
             event: recording.first_at + f64::from(recording.submit[0]),
             io: 0,
@@ -172,10 +172,9 @@ impl<'a> LaneClock<'a> {
         }
     }
 
-    fn submit_next(&mut self, gap: f64, arrival: Arrival) {
+    fn submit_next(&mut self, mut gap: f64, arrival: Arrival) {
         let recording = &self.recording;
         let busy = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]);
-        let mut gap = gap;
         self.io += 1;
         if self.io == recording.wait.len() {
             self.io = 0;
@@ -183,12 +182,12 @@ impl<'a> LaneClock<'a> {
         }
         match arrival {
             Arrival::Think => {
-                self.due = self.event + gap;
-                self.start = self.due;
+                self.intended = self.event + gap;
+                self.start = self.intended;
             }
             Arrival::Recorded => {
-                self.due += busy + gap;
-                self.start = self.due.max(self.event);
+                self.intended += busy + gap;
+                self.start = self.intended.max(self.event);
             }
         }
         self.event = self.start + f64::from(recording.submit[self.io]);
@@ -290,21 +289,21 @@ impl<'a> SimulatedMachine<'a> {
         };
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
-            let loops = match (arrival, recording.gap_cpu) {
+            let think_cpu = match (arrival, recording.gap_cpu) {
                 (Arrival::Recorded, _) => 0.0,
                 (Arrival::Think, None) => gap,
-                (Arrival::Think, Some(most)) => gap.min(most.0 as f64),
+                (Arrival::Think, Some(max)) => gap.min(max.0 as f64),
             };
-            let waited = (clock.start - clock.due).max(0.0);
+            let lateness = (clock.start - clock.intended).max(0.0);
             self.tally
-                .latency((submit + end.observed) as f32 + waited as f32);
-            self.count_io(end, submit, latency, loops);
+                .add_latency((submit + end.observed) as f32 + lateness as f32);
+            self.count_io(end, submit, latency, think_cpu);
         }
         clock.event = clock.start + submit + end.observed;
         IoInFlight {
             io,
             token,
-            seen: Outcome::new(end.observed as u64, end.missed),
+            outcome: Outcome::new(end.observed as u64, end.missed),
             gap,
         }
     }
@@ -312,16 +311,16 @@ impl<'a> SimulatedMachine<'a> {
     fn complete(&mut self, clock: &LaneClock<'_>, flight: IoInFlight) {
         if let Some(Wait::Hybrid(rule)) = self.waiting.lane_wait(clock.lane) {
             let now = Nanos(clock.event as u64);
-            rule.complete(flight.io, flight.token, flight.seen, now);
+            rule.complete(flight.io, flight.token, flight.outcome, now);
         }
     }
 
-    fn count_io(&mut self, end: IoEnd, submit: f64, latency: f64, gap: f64) {
+    fn count_io(&mut self, end: IoEnd, submit: f64, latency: f64, think_cpu: f64) {
         let sums = &mut self.tally.sums;
         sums.misses += f64::from(end.missed);
         sums.asked += end.asked;
         // A sleep too short to leave the CPU cannot cost more CPU than it lasts.
-        sums.cpu += submit + end.cpu.min(end.observed) + gap;
+        sums.cpu += submit + end.cpu.min(end.observed) + think_cpu;
         sums.other_cpu += end.other_cpu;
         sums.device += latency;
         sums.polled += end.polled;
@@ -410,7 +409,7 @@ fn poll_end(cost: &CostModel, latency: f64) -> IoEnd {
     }
 }
 
-/// In the model, the CPU of an interrupt-driven I/O includes the submission; the caller adds that.
+/// The model's CPU per interrupt includes the submission. The caller adds it, so it is taken off.
 fn interrupt_end(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
     IoEnd {
         observed: latency + cost.interrupt_latency_ns,
@@ -421,10 +420,10 @@ fn interrupt_end(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
 }
 
 fn sleep_end(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> IoEnd {
-    // The gain was measured on longer latencies; it must not turn a short one negative.
+    // A negative `added_latency`, measured on longer I/Os, must not turn a short latency negative.
     let latency = (latency + sleep.added_latency).max(0.0);
-    let (least, most) = sleep.bounds;
-    let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
+    let ((least, most), (clear_z, hit_z)) = (sleep.bounds, draw);
+    let wake = sleep.asked + (sleep.base + sleep.spread * clear_z).min(most).max(least);
     let end = IoEnd {
         asked: sleep.asked,
         other_cpu: cost.other_cpu_sleep_ns,
@@ -439,7 +438,7 @@ fn sleep_end(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64
             ..end
         };
     }
-    let wake = sleep.asked + cost.wake_hit.delay_at(sleep.asked - latency, draw.1);
+    let wake = sleep.asked + cost.wake_hit.delay_at(sleep.asked - latency, hit_z);
     let observed = wake.max(latency) + cost.reap_hit_ns;
     IoEnd {
         observed,
@@ -452,7 +451,7 @@ fn sleep_end(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64
 /// Wakes just before the completion if that saves CPU; polls otherwise.
 fn oracle_end(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     let mut asked = latency;
-    // Delay and length depend on each other: a few rounds are enough.
+    // The delay, by the draw of a clear wake-up, depends on the length: a few rounds are enough.
     for _ in 0..4 {
         asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.delay_at(asked.max(0.0), draw.0);
     }

@@ -87,16 +87,16 @@ impl<'a> Configuration<'a> {
 /// Simulates all policies; the outcomes are in their order and do not depend on the number of
 /// cores. In a closed loop, the [`Batch`] takes the policies if it can hold enough of them; else
 /// each runs alone, sixteen I/Os at a time. Times are then whole nanoseconds, percentiles the
-/// middles of classes 1.6 % wide. The reference simulator takes the rest.
+/// middles of classes 1.6 % wide. The reference simulator takes all others.
 pub fn sweep(policies: &[PolicySpec], configuration: &Configuration<'_>) -> Vec<SimOutcome> {
     let in_batch = configuration.fitting_batch(policies);
-    let chosen = |batch: bool| -> Vec<&PolicySpec> {
+    let select = |batch: bool| -> Vec<&PolicySpec> {
         let indices = (0..policies.len()).filter(|&i| in_batch[i] == batch);
         indices.map(|i| &policies[i]).collect()
     };
     let (batch, singles) = rayon::join(
-        || configuration.simulate_batch(&chosen(true)),
-        || configuration.simulate_singles(&chosen(false)),
+        || configuration.simulate_batch(&select(true)),
+        || configuration.simulate_singles(&select(false)),
     );
     let (mut batch, mut singles) = (batch.into_iter().flatten(), singles.into_iter().flatten());
     let next = |&in_batch: &bool| {
@@ -132,8 +132,8 @@ impl<'a> Configuration<'a> {
     }
 
     fn is_plain_loop(&self) -> bool {
-        let ends = !self.lanes.is_empty() && !self.lanes.iter().any(takes_no_time);
-        ends && self.arrival == Arrival::Think
+        let advances = !self.lanes.is_empty() && !self.lanes.iter().any(takes_no_time);
+        advances && self.arrival == Arrival::Think
     }
 
     /// Returns `None` if the recording has times that are too long for a batch.

@@ -3,7 +3,7 @@
 /// Lanes by their next event, as a tree of winners. Each node holds its earlier child; on a tie,
 /// the lower lane. A trace of the block layer can have hundreds of lanes.
 pub(crate) struct Turns<T> {
-    /// Node 1 is the root; the children of node `n` are `2 n` and `2 n + 1`; leaves are lanes.
+    /// Event and lane by node: 1 is the root, `2 n` and `2 n + 1` are below `n`, leaves are lanes.
     nodes: Vec<(T, u32)>,
     leaves: usize,
 }

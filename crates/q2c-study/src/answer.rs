@@ -12,7 +12,7 @@ use q2c_sim::{best_cell, choose, nearest_cell, pareto_front_of, score, scores};
 
 pub(super) struct SweepAnswers {
     pub answers: Vec<SweepAnswer>,
-    /// By trace and policy: the objective over the trace's best; `None` if it may not be chosen.
+    /// By trace and policy: the score over the trace's best; `None` if not eligible.
     pub shares: Vec<Vec<Option<f64>>>,
     pub best: Option<BestRule>,
     pub best_worst_case: Option<BestRule>,
@@ -32,11 +32,11 @@ pub(super) fn answer_sweep(
         choices.push(choice);
     }
     let eligible = eligible(study);
-    let scored = |(cells, choice): (&Vec<SimOutcome>, &Choice)| {
+    let trace_scores = |(cells, choice): (&Vec<SimOutcome>, &Choice)| {
         let (objective, limits) = (study.objective, &study.limits);
         scores(cells, &eligible, objective, limits, choice.floor_iops)
     };
-    let scores: Vec<_> = outcomes.iter().zip(&choices).map(scored).collect();
+    let scores: Vec<_> = outcomes.iter().zip(&choices).map(trace_scores).collect();
     let (best, best_worst_case) = match choices.as_slice() {
         [only] => (only.best.map(|c| best_policy(study, c, 1.0)), None),
         _ => best_overall(study, &scores),
@@ -91,17 +91,17 @@ fn answer_trace(
     let linux = study.simulate_linux(trace);
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
-    let base = input * study.policies.len();
+    let offset = input * study.policies.len();
     let best = choice.best;
     // A rule that never slept is classic polling under another name.
-    let slept = linux.gives.rates.effective_sleep_ns > 0.0;
-    let of_all = |objective| best_cell(cells, &eligible, objective).map(|i| base + i);
-    let near = nearest_cell(cells, &eligible, &study.limits, choice.floor_iops).map(|i| base + i);
+    let linux_slept = linux.gives.rates.effective_sleep_ns > 0.0;
+    let best_by = |objective| best_cell(cells, &eligible, objective).map(|i| offset + i);
+    let near = nearest_cell(cells, &eligible, &study.limits, choice.floor_iops).map(|i| offset + i);
     let note = best.map(|b| stability_note(study, trace, &study.policies[b]));
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
     let saved = |method: &SimOutcome| poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
     let oracle_saved = saved(&oracle);
-    let of_linux = best.filter(|_| slept).map(over_linux);
+    let best_over_linux = best.filter(|_| linux_slept).map(over_linux);
     let pareto = pareto_front_of(cells).into_iter();
     let interrupts = study.configuration_on(trace).interrupts();
     let answer = SweepAnswer {
@@ -110,17 +110,17 @@ fn answer_trace(
         linux: linux.gives,
         oracle: oracle.gives,
         interrupt: interrupts.map(|outcome| outcome.gives),
-        best: best.map(|b| base + b),
-        most_kiops_per_core: of_all(Objective::KiopsPerCore),
-        most_iops: of_all(Objective::Iops),
+        best: best.map(|b| offset + b),
+        most_kiops_per_core: best_by(Objective::KiopsPerCore),
+        most_iops: best_by(Objective::Iops),
         nearest: near.filter(|_| best.is_none()),
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
         of_oracle: best
             .filter(|_| oracle_saved > 0.0)
             .map(|b| saved(&cells[b]) / oracle_saved),
-        of_linux: of_linux.filter(|over| over.is_finite()),
-        pareto: pareto.map(|i| base + i).collect(),
+        of_linux: best_over_linux.filter(|over| over.is_finite()),
+        pareto: pareto.map(|i| offset + i).collect(),
         neighbours: best.map_or_else(Vec::new, |b| neighbours(study, cells, b, &choice)),
         stability: note.unwrap_or_default(),
         notes: notes(study, trace, cells),
@@ -171,10 +171,10 @@ pub(super) fn stability_note(study: &Study<'_>, trace: &SimTrace, policy: &Polic
     let Some(ratio) = param_value(policy, "ratio") else {
         return String::new();
     };
-    let latency = trace.input.latency_ns[1];
-    let delay = study.cost.wake_clear.base_ns.value_at(latency * ratio);
+    let [_, p10, ..] = trace.input.latency_ns;
+    let delay = study.cost.wake_clear.base_ns.value_at(p10 * ratio);
     let bound = "the wake-up delay / (1 - ratio) is";
-    match stability(ratio, delay, latency) {
+    match stability(ratio, delay, p10) {
         Stability::Safe => String::new(),
         Stability::Near { share } => format!(
             "{policy} is near its bound: {bound} {:.0} % of the latency's 10th percentile; a device a little faster and \

@@ -90,43 +90,43 @@ impl Costs {
         Some(costs.with_file_name(RESULT_FILE)).filter(|path| path.exists())
     }
 
-    /// What disturbed a run: the warnings in `text`, its result, which was read from `path`.
+    /// The disturbances of a run: warnings in `text`, the run's result, which was read from `path`.
     ///
     /// # Errors
     /// Returns a fault if the text is not the result of a run.
     pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, Fault> {
-        let bad = |e| {
+        let unreadable = |e| {
             let reason = format_args!(
                 "expected the result of a run with its warnings, found {e}; name the costs with --cost"
             );
             unusable(path, reason)
         };
-        let mut result: Value = serde_json::from_str(text).map_err(bad)?;
+        let mut result: Value = serde_json::from_str(text).map_err(unreadable)?;
         let warnings = result.get_mut("warnings").map(Value::take);
         let warnings = serde_json::from_value(warnings.unwrap_or_default());
-        let mut warnings: Vec<Warning> = warnings.map_err(bad)?;
+        let mut warnings: Vec<Warning> = warnings.map_err(unreadable)?;
         warnings.retain(Warning::marks_disturbance);
         Ok(warnings)
     }
 
     /// The costs if the user asked for none: those of `run`, the file that [`Costs::find_in_run`]
-    /// found, if they have the block size; else a fixed wake-up delay. `disturbed` is from
+    /// found, if they have the block size; else a fixed wake-up delay. `disturbances` is from
     /// [`Costs::disturbances`].
     pub fn or_assumed(
         run: Option<Costs>,
-        disturbed: &[Warning],
+        disturbances: &[Warning],
         bs: Option<Bytes>,
         sizes: &[Bytes],
     ) -> ChosenCosts {
-        let tried = run.map(|costs| costs.choose(bs, sizes));
-        if let Some(Ok(chosen)) = tried {
+        let choice = run.map(|costs| costs.choose(bs, sizes));
+        if let Some(Ok(chosen)) = choice {
             return ChosenCosts {
                 in_words: format!("{}, the run of the recording", chosen.in_words),
-                doubt: (!disturbed.is_empty()).then(|| disturbed_warning(disturbed)),
+                doubt: (!disturbances.is_empty()).then(|| disturbed_warning(disturbances)),
                 ..chosen
             };
         }
-        let unusable = tried.and_then(Result::err);
+        let unusable = choice.and_then(Result::err);
         let (cost, in_words) = delayed(Costs::WAKE_DELAY);
         ChosenCosts {
             doubt: Some(assumed_warning(&in_words, unusable.as_ref())),
@@ -143,19 +143,19 @@ fn delayed(delay: Nanos) -> (CostModel, String) {
 
 /// `unusable` is the reason why the costs of the recording's run are not used.
 fn assumed_warning(in_words: &str, unusable: Option<&Fault>) -> Warning {
-    let of_run = unusable.map_or_else(String::new, |reason| {
+    let run_remark = unusable.map_or_else(String::new, |reason| {
         format!("; those of the recording's run do not serve: {reason}")
     });
     Warning::new(
         "costs-assumed",
-        format!("no costs were named: {in_words}{of_run}"),
+        format!("no costs were named: {in_words}{run_remark}"),
         "costs decide the answer, and these were not measured: with those of your machine another rule may win, or polling",
         "name those of a run of q2c tune, --cost RUN/corrected.json (q2c runs lists the runs), or measure: q2c calibrate TARGET --json > costs.json, then --cost costs.json",
     )
 }
 
-fn disturbed_warning(disturbed: &[Warning]) -> Warning {
-    let findings = disturbed.iter().map(|w| &w.found).join("; ");
+fn disturbed_warning(disturbances: &[Warning]) -> Warning {
+    let findings = disturbances.iter().map(|w| &w.found).join("; ");
     Warning::new(
         "costs-disturbed",
         format!("the costs are of a run that was disturbed: {findings}"),
@@ -188,13 +188,13 @@ fn calibration(
         }
     };
     let Some(chosen) = calibrations.iter().find(|c| c.bs == bs) else {
-        let have = calibrations.iter().map(|c| c.bs).join(", ");
+        let available = calibrations.iter().map(|c| c.bs).join(", ");
         let reason =
-            format!("expected a calibration for {bs}, found {have}; name another with --bs");
+            format!("expected a calibration for {bs}, found {available}; name another with --bs");
         return Err(unusable(path, reason));
     };
-    let usable = chosen.cost.check();
-    usable.map_err(|reason| unusable(path, format!("take the costs for {bs}: {reason}")))?;
+    let check = chosen.cost.check();
+    check.map_err(|reason| unusable(path, format!("take the costs for {bs}: {reason}")))?;
     Ok(chosen.clone())
 }
 

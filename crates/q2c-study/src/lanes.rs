@@ -38,53 +38,54 @@ pub trait LaneFile {
     fn read(self: Box<Self>) -> io::Result<LaneRecording>;
 }
 
-/// The lanes read so far. With more than `max_ios` I/Os in memory these move to files, and in the
-/// end the rest follows: a trace is either in memory or in files.
+/// The lanes read so far. Once more than `max_ios` I/Os are in memory, they move to files, and in
+/// the end all others follow: a trace is either in memory or in files.
 pub(super) struct RecordedLanes {
-    read: Recordings,
+    recordings: Recordings,
     max_ios: usize,
     storage: LaneStorage,
     files: Vec<Option<Box<dyn LaneFile>>>,
-    spilled: u64,
+    spilled_bytes: u64,
 }
 
 impl RecordedLanes {
     pub(crate) fn new(storage: &LaneStorage, options: TraceOptions) -> Self {
         RecordedLanes {
-            read: Recordings::new(options),
+            recordings: Recordings::new(options),
             max_ios: usize::try_from(storage.memory.0 / IO_BYTES).unwrap_or(usize::MAX),
             storage: storage.clone(),
             files: Vec::new(),
-            spilled: 0,
+            spilled_bytes: 0,
         }
     }
 
     pub(crate) fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
-        self.read.take(records);
-        if self.read.ios_in_memory() > self.max_ios {
+        self.recordings.take(records);
+        if self.recordings.ios_in_memory() > self.max_ios {
             self.spill(false)
         } else {
             Ok(())
         }
     }
 
+    /// Moves I/Os to files. Without `all` the last one of each lane stays in memory.
     fn spill(&mut self, all: bool) -> io::Result<()> {
         let RecordedLanes {
-            read,
+            recordings,
             storage,
             files,
-            spilled,
+            spilled_bytes,
             ..
         } = self;
-        read.drain(all, &mut |lane, ios| {
+        recordings.drain(all, &mut |lane, ios| {
             if lane >= files.len() {
                 files.resize_with(lane + 1, || None);
             }
             let file = match &mut files[lane] {
                 Some(file) => file,
-                none => none.insert((storage.new_file)(&storage.folder)?),
+                missing => missing.insert((storage.new_file)(&storage.folder)?),
             };
-            *spilled += ios.len() as u64 * IO_BYTES;
+            *spilled_bytes += ios.len() as u64 * IO_BYTES;
             file.write(ios)
         })
     }
@@ -93,14 +94,14 @@ impl RecordedLanes {
         mut self,
     ) -> io::Result<Result<(Vec<LaneRecording>, LaneSelection), RecordingError>> {
         if self.files.is_empty() {
-            return Ok(self.read.finish());
+            return Ok(self.recordings.finish());
         }
-        let mut selection = match self.read.select_lanes() {
+        let mut selection = match self.recordings.select_lanes() {
             Ok(selection) => selection,
             Err(error) => return Ok(Err(error)),
         };
         self.spill(true)?;
-        selection.interpretation.in_files = Bytes(self.spilled);
+        selection.interpretation.in_files = Bytes(self.spilled_bytes);
         let mut lanes = Vec::with_capacity(selection.lanes.len());
         for (index, first_at) in selection.lanes.iter().zip(&selection.first_at) {
             let file = self.files[*index].take().expect("every lane has an I/O");

@@ -1,6 +1,5 @@
-//! Chooses a configuration on some patterns and scores it on others.
-//!
-//! Also contests between groups of rules: the loss of each group's best, on all or drawn sources.
+//! Chooses a configuration on some patterns and scores it on others; and holds contests between
+//! groups of rules, by the loss of each group's best on all sources or on drawn ones.
 
 use crate::poll_study::{Ranking, draw_sources};
 use crate::sweep::{CellProgress, SimulatedCells, Study};
@@ -83,10 +82,10 @@ impl PatternLosses {
         })
     }
 
-    fn choose(&self, among: &[usize], counts: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+    fn choose(&self, among: &[usize], keeps: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
         let chosen = (0..self.patterns()).map(|left_out| {
             let mut patterns: Vec<usize> = (0..self.patterns()).collect();
-            patterns.retain(|&pattern| counts(left_out, pattern));
+            patterns.retain(|&pattern| keeps(left_out, pattern));
             self.best(among, &patterns, LossAggregate::Mean)
         });
         chosen.collect()
@@ -105,7 +104,7 @@ pub struct Contest {
 pub struct GroupLoss {
     /// Mean loss of the group's configuration with the smallest loss in this set.
     pub on_average: f64,
-    /// Mean loss on each source by what was best on the others; `None` for a single source.
+    /// Mean loss on each source of the configuration best on the others; `None` for one source.
     pub left_out: Option<f64>,
 }
 
@@ -228,24 +227,24 @@ mod tests {
             let sources: Vec<usize> = (0..patterns).map(|p| p % 3).collect();
             let row = |rng: &mut Rng| (0..patterns).map(|_| rng.unit()).collect();
             let rows: Vec<Vec<f64>> = (0..count).map(|_| row(&mut rng)).collect();
-            let deleted = |left: &dyn Fn(usize) -> bool| -> usize {
+            let best_without = |deleted: &dyn Fn(usize) -> bool| -> usize {
                 let mean = |row: &Vec<f64>| {
-                    let mut rest = row.clone();
-                    let mut at = 0;
-                    rest.retain(|_| {
-                        at += 1;
-                        !left(at - 1)
+                    let mut losses = row.clone();
+                    let mut pattern = 0;
+                    losses.retain(|_| {
+                        pattern += 1;
+                        !deleted(pattern - 1)
                     });
-                    rest.iter().sum::<f64>() / rest.len() as f64
+                    losses.iter().sum::<f64>() / losses.len() as f64
                 };
                 let mut order: Vec<usize> = (0..count).collect();
                 order.sort_by(|&a, &b| mean(&rows[a]).total_cmp(&mean(&rows[b])));
                 order[0]
             };
             let outs = || 0..patterns;
-            let by_pattern = outs().map(|out| deleted(&|p| p == out)).collect();
+            let by_pattern = outs().map(|out| best_without(&|p| p == out)).collect();
             let by_source = outs()
-                .map(|out| deleted(&|p| sources[p] == sources[out]))
+                .map(|out| best_without(&|p| sources[p] == sources[out]))
                 .collect();
             let losses = PatternLosses::new(rows.clone(), sources.clone());
             let configurations: Vec<usize> = (0..count).collect();

@@ -16,27 +16,27 @@ const MAX_NOTES: usize = 3;
 const STUCK_MISS_RATE: f64 = 0.5;
 /// Miss rates that result from the constants of a feedback rule instead of from the device.
 const PINNED_MISS_RATES: std::ops::RangeInclusive<f64> = 0.15..=0.25;
-/// Share of a constant latency that io_uring's rule sleeps: half its estimate, which becomes half.
+/// Share of a constant latency that io_uring's rule sleeps: half its estimate, half the latency.
 const URING_SHARE: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -> Vec<String> {
     let configurations: Vec<(&PolicySpec, &SimOutcome)> =
         study.policies.iter().zip(cells).collect();
-    let of_kind = |note: &dyn Fn(&PolicySpec, &SimOutcome) -> Option<String>| -> Vec<String> {
+    let notes_of = |note: &dyn Fn(&PolicySpec, &SimOutcome) -> Option<String>| -> Vec<String> {
         let texts = configurations.iter().filter_map(|(p, o)| note(p, o));
         let mut texts: Vec<String> = texts.collect();
-        let more = texts.len().saturating_sub(MAX_NOTES);
+        let omitted = texts.len().saturating_sub(MAX_NOTES);
         texts.truncate(MAX_NOTES);
-        if more > 0 {
-            texts.push(format!("(the same of {more} more configurations)"));
+        if omitted > 0 {
+            texts.push(format!("(the same of {omitted} more configurations)"));
         }
         texts
     };
     [
-        of_kind(&|p, o| never_slept_note(study, trace, p, o)),
-        of_kind(&|p, o| stuck_note(study, trace, p, o)),
-        of_kind(&|p, o| pinned_note(p, o)),
-        of_kind(&|p, o| ratchet_note(trace, p, o)),
+        notes_of(&|p, o| never_slept_note(study, trace, p, o)),
+        notes_of(&|p, o| stuck_note(study, trace, p, o)),
+        notes_of(&|p, o| pinned_note(p, o)),
+        notes_of(&|p, o| ratchet_note(trace, p, o)),
     ]
     .concat()
 }
@@ -49,10 +49,10 @@ fn never_slept_note(
 ) -> Option<String> {
     let period = param_value(policy, "period")?;
     let drive = study.configuration_on(trace).drive;
-    let whole = drive.warm_up + drive.measure;
-    (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= whole.0 as f64).then(|| {
+    let total = drive.warm_up + drive.measure;
+    (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= total.0 as f64).then(|| {
         format!(
-            "{policy} never slept: {whole} were simulated, and its window is {}; no window closed, so there was no statistic yet",
+            "{policy} never slept: {total} were simulated, and its window is {}; no window closed, so there was no statistic yet",
             Nanos(period as u64)
         )
     })
@@ -90,9 +90,9 @@ fn pinned_note(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
 }
 
 fn ratchet_note(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
-    let share = outcome.gives.rates.effective_sleep_ns / trace.input.latency_ns[2];
+    let [fastest, _, p50, ..] = trace.input.latency_ns;
+    let share = outcome.gives.rates.effective_sleep_ns / p50;
     (policy.rule().name == "uring" && share < URING_SHARE * 1.1).then(|| {
-        let fastest = trace.input.latency_ns[0];
         format!(
             "{policy} slept {:.1} % of the median latency: its estimate only ever falls, to the least of runtime less sleep (fastest I/O: {}), \
              and half of it is slept; on constant latency that is a quarter",
@@ -109,37 +109,37 @@ const MAX_LEFT_OUT: f64 = 0.01;
 pub(crate) fn left_out_warnings(inputs: &[&SweepInput]) -> Vec<Warning> {
     let number_of = |reason: LeftOutReason| -> u64 {
         let inputs = inputs.iter();
-        let left_out = inputs.filter_map(|input| input.taken_as.left_out.get(&reason));
-        left_out.sum()
+        let counts = inputs.filter_map(|input| input.taken_as.left_out.get(&reason));
+        counts.sum()
     };
     let simulated: u64 = inputs.iter().map(|input| input.ios).sum();
-    let fall = number_of(LeftOutReason::Disordered);
-    let fall = (fall > 0).then(|| {
+    let falling = number_of(LeftOutReason::Disordered);
+    let falling = (falling > 0).then(|| {
         Warning::new(
             "times-fall",
-            format!("the times of {fall} requests fall; {simulated} were simulated"),
+            format!("the times of {falling} requests fall; {simulated} were simulated"),
             "a clock was set back, CPUs' clocks differ, or several recordings were joined: the think times \
              around the requests left out are too long",
             "record with one clock (blktrace -a, q2c trace record)",
         )
     });
-    let [open, begun] = [LeftOutReason::NoCompletion, LeftOutReason::NoBegin].map(number_of);
+    let [unended, unbegun] = [LeftOutReason::NoCompletion, LeftOutReason::NoBegin].map(number_of);
     let failed = number_of(LeftOutReason::Failed);
-    let unseen = open + begun + failed;
-    let many = unseen as f64 > MAX_LEFT_OUT * (unseen + simulated) as f64;
-    let unseen = many.then(|| {
+    let left_out = unended + unbegun + failed;
+    let many = left_out as f64 > MAX_LEFT_OUT * (left_out + simulated) as f64;
+    let left_out = many.then(|| {
         Warning::new(
             "left-out",
             format!(
-                "{unseen} of {} reads and writes were left out: {open} without a completion, {begun} without a begin, \
+                "{left_out} of {} reads and writes were left out: {unended} without a completion, {unbegun} without a begin, \
                  {failed} failed",
-                unseen + simulated
+                left_out + simulated
             ),
             "the slowest ones may be among them, and the think times around them are too long",
             "record until the device is idle, with larger buffers",
         )
     });
-    fall.into_iter().chain(unseen).collect()
+    falling.into_iter().chain(left_out).collect()
 }
 
 #[cfg(test)]

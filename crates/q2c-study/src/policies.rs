@@ -1,4 +1,4 @@
-//! The policies of a sweep, and an estimate from a sample whether the sweep is worth its time.
+//! The policies of a sweep, and an estimate of the sweep's time from a sample.
 
 use super::source::{SimTrace, span_of};
 use super::sweep::Study;
@@ -46,9 +46,9 @@ impl SweepPolicies<'_> {
         let sample: Result<Vec<_>, FamilyError> = samples.collect();
         let sample = sample.or_exit(Exit::Usage)?;
         let sample = self.or_standard(sample.concat());
-        let spelled: u64 = self.families.iter().map(Family::count).sum();
+        let in_families: u64 = self.families.iter().map(Family::count).sum();
         // Without rules, the sample is the whole standard grid.
-        let count = match spelled + self.own.len() as u64 {
+        let count = match in_families + self.own.len() as u64 {
             0 => sample.len() as u64,
             count => count,
         };
@@ -98,7 +98,7 @@ const SAMPLE_IOS: f64 = 20_000.0;
 
 impl Study<'_> {
     /// Expected time to simulate `count` policies, seconds, from a short simulation of `sample`;
-    /// `None` if it is short. It depends on the I/Os, so on policies, simulated time and lanes.
+    /// `None` if that is short. It depends on the I/Os, so on policies, simulated time and lanes.
     pub fn expected_s(&self, sample: &[PolicySpec], count: u64) -> Option<f64> {
         let total_ios = self.ios_of_a_policy() * count as f64;
         if total_ios < FEW_IOS || sample.is_empty() {
@@ -109,8 +109,8 @@ impl Study<'_> {
             let outcomes = sweep(sample, &self.sample_configuration(trace));
             outcomes.iter().map(|outcome| outcome.ios).sum::<u64>()
         });
-        let done: u64 = outcomes.sum();
-        (done > 0).then(|| started.elapsed().as_secs_f64() / done as f64 * total_ios)
+        let simulated: u64 = outcomes.sum();
+        (simulated > 0).then(|| started.elapsed().as_secs_f64() / simulated as f64 * total_ios)
     }
 
     /// Expected I/Os of one policy at the rate of the recording; a rule that wakes late has fewer.
@@ -123,15 +123,15 @@ impl Study<'_> {
     }
 
     fn sample_configuration<'t>(&'t self, trace: &'t SimTrace) -> Configuration<'t> {
-        let whole = self.configuration_on(trace);
+        let full = self.configuration_on(trace);
         let sample = Nanos((SAMPLE_IOS / ios_per_ns(trace)) as u64);
         Configuration {
             drive: Drive {
                 warm_up: Nanos(0),
-                measure: whole.drive.measure.min(sample),
-                ..whole.drive
+                measure: full.drive.measure.min(sample),
+                ..full.drive
             },
-            ..whole
+            ..full
         }
     }
 }

@@ -20,8 +20,8 @@ use q2c_sim::{Bounds, SimOutcome, choose, score, scores};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const PREFIX: &str = "pattern.";
-const SOURCE: &str = "source";
+const FACT_PREFIX: &str = "pattern.";
+const SOURCE_FACT: &str = "source";
 /// The loss on a pattern where a configuration breaks a limit.
 const LIMIT_LOSS: f64 = 1.0;
 
@@ -49,7 +49,7 @@ impl SimTrace {
 
     /// The trace's source as a pattern: the fact that names it, else the pattern's name.
     pub fn source(&self) -> String {
-        let stated = self.facts.get(&format!("{PREFIX}{SOURCE}"));
+        let stated = self.facts.get(&format!("{FACT_PREFIX}{SOURCE_FACT}"));
         stated.cloned().unwrap_or_else(|| self.name())
     }
 }
@@ -111,11 +111,11 @@ impl<'a> Ranking<'a> {
         }
         let mut counting: Vec<usize> = (0..patterns.len()).collect();
         counting.retain(|&p| patterns[p].own_best.is_some());
-        let counted = |row: &Vec<Option<f64>>| -> Vec<f64> {
+        let counted_losses = |row: &Vec<Option<f64>>| -> Vec<f64> {
             let losses = counting.iter().map(|&p| row[p].unwrap_or(LIMIT_LOSS));
             losses.collect()
         };
-        let rows = pattern_losses.iter().map(counted).collect();
+        let rows = pattern_losses.iter().map(counted_losses).collect();
         Ok(Ranking {
             losses: PatternLosses::new(rows, sources(&patterns, &counting)),
             study,
@@ -128,12 +128,12 @@ impl<'a> Ranking<'a> {
 
     /// The counting patterns as columns of the losses, grouped by source.
     pub(crate) fn by_source(&self) -> Vec<Vec<usize>> {
-        let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut columns: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (column, &pattern) in self.counting.iter().enumerate() {
             let source = self.patterns[pattern].source.as_str();
-            of_source.entry(source).or_default().push(column);
+            columns.entry(source).or_default().push(column);
         }
-        of_source.into_values().collect()
+        columns.into_values().collect()
     }
 
     pub(crate) fn policy(&self, configuration: usize) -> &PolicySpec {
@@ -143,12 +143,12 @@ impl<'a> Ranking<'a> {
     pub(crate) fn score(&self, configuration: usize) -> ScoredPolicy {
         let row = self.losses.row(configuration);
         let losses = &self.pattern_losses[configuration];
-        let kept = self.counting.iter().filter(|&&p| losses[p].is_some());
+        let within_limits = self.counting.iter().filter(|&&p| losses[p].is_some());
         ScoredPolicy {
             policy: self.policy(configuration).to_string(),
             mean_loss: q2c_model::stats::mean(row),
             worst_loss: greatest(row),
-            kept: kept.count(),
+            kept: within_limits.count(),
             losses: losses.clone(),
         }
     }
@@ -252,8 +252,8 @@ fn judge_pattern(
     let (objective, limits) = (study.objective, &study.limits);
     let choice = choose(outcomes, eligible, &bounds.poll, objective, limits);
     let scores = scores(outcomes, eligible, objective, limits, choice.floor_iops);
-    let reached = scores.iter().flatten().copied();
-    let max = reached.fold(f64::NEG_INFINITY, f64::max);
+    let allowed = scores.iter().flatten().copied();
+    let max = allowed.fold(f64::NEG_INFINITY, f64::max);
     let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / max)).collect();
     // `choose` prefers fewer misses among nearly equal ones; a loss counts from the true maximum.
     let best = scores.iter().position(|score| *score == Some(max));
@@ -263,7 +263,7 @@ fn judge_pattern(
         oracle_over: score(&bounds.oracle, objective) / max,
     });
     let facts = trace.facts.iter().filter_map(|(name, value)| {
-        let name = name.strip_prefix(PREFIX)?;
+        let name = name.strip_prefix(FACT_PREFIX)?;
         Some((name.to_owned(), value.clone()))
     });
     let pattern = StudiedPattern {

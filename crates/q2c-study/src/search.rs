@@ -1,5 +1,5 @@
-//! A search for a better rule. Families of rules are tried on some patterns, first anywhere, then
-//! near the best. Then the best rules run, once, on patterns of sources that were held out.
+//! A search for a better rule. Points of rule families are tried on some patterns, first at random,
+//! then near the best. Then the best rules run, once, on patterns of sources that were held out.
 
 mod families;
 mod held_out;
@@ -80,7 +80,7 @@ impl Search<'_> {
             self.try_points(&mut pool, points, progress)?;
         }
         let study = self.study_with(self.study.traces, &pool.policies);
-        let ranked = ranked(&study, &pool.cells)?;
+        let ranked = rank(&study, &pool.cells)?;
         let families = self.families(&pool, &ranked);
         let held_out = self.run_held_out(&ranked, &families, progress.stop)?;
         let searched = held_out::better_than_linux(&ranked, &pool.cells, false);
@@ -97,7 +97,7 @@ impl Search<'_> {
             rounds: self.rounds,
             configurations: ranked.policies.len(),
             searched: ranked.patterns,
-            both: [searched, held_out.both].concat(),
+            both: [searched, held_out.beaten_linux].concat(),
             families,
             contenders: held_out.contenders,
             seconds: pool.cells.seconds + held_out.seconds,
@@ -120,9 +120,9 @@ impl Search<'_> {
         policies: Vec<PolicySpec>,
         progress: &mut CellProgress<'_>,
     ) -> Result<(), Fault> {
-        let before = pool.policies.len() * self.study.traces.len();
+        let cells_before = pool.policies.len() * self.study.traces.len();
         let study = self.study_with(self.study.traces, &policies);
-        let report = &mut |done| (progress.report)(before + done);
+        let report = &mut |done| (progress.report)(cells_before + done);
         let cells = study.simulate(&mut CellProgress::new(progress.stop, report))?;
         pool.cells.add(cells);
         pool.policies.extend(policies);
@@ -169,14 +169,14 @@ impl Search<'_> {
         rng: &mut Rng,
     ) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
         let study = self.study_with(self.study.traces, &pool.policies);
-        let ranked = ranked(&study, &pool.cells)?;
+        let ranked = rank(&study, &pool.cells)?;
         let reach = REACH * REACH_FACTOR.powi(round as i32 - 1);
         let mut points = Vec::new();
         for (index, family) in FAMILIES.iter().enumerate() {
             let best = best_points(pool, &ranked, index);
             for n in 0..self.points {
-                let near = best.get(n % BEST_POINTS.min(best.len()).max(1));
-                points.extend(near.map(|&point| (index, family.point_near(point, reach, rng))));
+                let center = best.get(n % BEST_POINTS.min(best.len()).max(1));
+                points.extend(center.map(|&point| (index, family.point_near(point, reach, rng))));
             }
         }
         Ok(points)
@@ -208,8 +208,8 @@ impl Search<'_> {
         stop: &AtomicBool,
     ) -> Result<held_out::HeldOutResult, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
-        for (rank, family) in families.iter().enumerate() {
-            let role = if rank < self.finalists {
+        for (place, family) in families.iter().enumerate() {
+            let role = if place < self.finalists {
                 ContenderRole::Finalist
             } else {
                 ContenderRole::Other
@@ -224,7 +224,7 @@ impl Search<'_> {
         let policies: Vec<PolicySpec> = policies.collect();
         let study = self.study_with(self.held_out, &policies);
         let cells = study.simulate(&mut CellProgress::new(stop, &mut |_| {}))?;
-        let held_out = ranked(&study, &cells)?;
+        let held_out = rank(&study, &cells)?;
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
         let mut result = held_out::judge(&held_out, &roles, &cells);
         for contender in &mut result.contenders {
@@ -236,7 +236,7 @@ impl Search<'_> {
     }
 }
 
-fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranking<'s>, Fault> {
+fn rank<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranking<'s>, Fault> {
     let reasons = unranked_reasons(study, false);
     let eligible: Vec<bool> = reasons.iter().map(Option::is_none).collect();
     Ranking::from_losses(study, &eligible, cells)
@@ -260,7 +260,7 @@ fn best_points<'p>(pool: &'p Pool, ranked: &Ranking<'_>, family: usize) -> Vec<&
     let loss = |configuration| q2c_model::stats::mean(ranked.losses.row(configuration));
     let points = points_of(pool, ranked, family);
     let mut scored: Vec<_> = points.map(|(point, c)| (loss(c), point)).collect();
-    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    scored.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let best = scored.into_iter().take(BEST_POINTS);
     best.map(|(_, point)| point).collect()
 }

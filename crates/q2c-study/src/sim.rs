@@ -1,6 +1,5 @@
-//! A simulation of classic polling, the oracle and some rules on one trace.
-//!
-//! Also the simulated time, which is the same for one rule and for a sweep, so that both agree.
+//! A simulation of classic polling, the oracle and some rules on one trace; and the simulated
+//! time, which is the same for one rule and for a sweep, so that both agree.
 
 use super::notes::left_out_warnings;
 use super::sweep::nothing_counted;

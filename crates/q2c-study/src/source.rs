@@ -23,11 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct SourceOptions {
     /// Format of the source; `None` recognises it by its first bytes.
     pub format: Option<String>,
-    /// How to import the source. Facts that it does not state are by default reads of 4 KiB.
+    /// How to import the source. If it states no operation or length, I/Os are reads or 4 KiB long.
     pub import: ImportOptions,
-    /// What to take from the trace, and how to interpret it.
+    /// The part of the trace to take, and how to interpret it.
     pub trace: TraceOptions,
-    /// How much of the trace stays in memory, and where the rest goes.
+    /// The memory for the trace, and the folder for a trace that needs more.
     pub storage: LaneStorage,
 }
 
@@ -133,7 +133,7 @@ fn collect(
     format: Option<&str>,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError>,
 ) -> Result<SimTrace, Fault> {
-    let spilled = |source: io::Error| {
+    let spill_fault = |source: io::Error| {
         let text = format!(
             "put what --memory leaves no room for of {} into a file in {}: {source}; name another folder with --spill",
             path.display(),
@@ -142,11 +142,11 @@ fn collect(
         Fault::new(Exit::from_spill_error(&source), text).with_source(source)
     };
     let mut lanes = RecordedLanes::new(&options.storage, options.trace);
-    let mut full = None;
+    let mut spill_error = None;
     let mut sink = |records: &[IoRecord]| {
         TraceError::unless_stopped(stop, "read trace", path)?;
-        lanes.take(records).map_err(|no_room| {
-            full = Some(no_room);
+        lanes.take(records).map_err(|error| {
+            spill_error = Some(error);
             TraceError::Io {
                 doing: "read trace",
                 path: path.to_owned(),
@@ -155,8 +155,8 @@ fn collect(
         })
     };
     let read = feed(&mut sink);
-    if let Some(full) = full {
-        return Err(spilled(full));
+    if let Some(spill_error) = spill_error {
+        return Err(spill_fault(spill_error));
     }
     if stop.load(Ordering::Relaxed) {
         let path = path.display();
@@ -165,19 +165,19 @@ fn collect(
         )));
     }
     let meta = read?;
-    let lanes = lanes.finish().map_err(spilled)?;
+    let lanes = lanes.finish().map_err(spill_fault)?;
     let (mut lanes, selection) = lanes.map_err(|source| unfit_fault(path, &source))?;
     let imported = format.map(|_| &options.import);
     let is_imported = imported.is_some() || meta.facts.contains_key("imported_from");
     if let Some(cpu) = think_cpu(&meta).filter(|_| selection.interpretation.layer == Layer::User) {
         lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
     }
-    let think_as_cpu = is_imported.then(|| think_as_cpu(&lanes));
+    let mean_think_ns = is_imported.then(|| mean_think_ns(&lanes));
     let interpretation = selection.interpretation;
     let taken_as = Interpretation {
         polled: interpretation.polled.filter(|_| records_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &interpretation),
-        think_as_cpu_ns: think_as_cpu.unwrap_or_default(),
+        think_as_cpu_ns: mean_think_ns.unwrap_or_default(),
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
@@ -207,10 +207,10 @@ fn unfit_fault(path: &Path, error: &RecordingError) -> Fault {
 
 fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<AssumedValues> {
     let (op, bytes) = ASSUMED;
-    let taken = |fact| meta.facts.contains_key(fact);
+    let has_fact = |fact| meta.facts.contains_key(fact);
     let assumed = AssumedValues {
-        op: (stated.op.is_none() && taken(STATED_OP)).then_some(op),
-        bytes: (stated.bytes.is_none() && taken(STATED_BYTES)).then_some(bytes),
+        op: (stated.op.is_none() && has_fact(STATED_OP)).then_some(op),
+        bytes: (stated.bytes.is_none() && has_fact(STATED_BYTES)).then_some(bytes),
     };
     (assumed != AssumedValues::default()).then_some(assumed)
 }
@@ -226,7 +226,7 @@ fn records_polling(meta: &TraceMeta) -> bool {
     meta.facts.get("capture").is_some_and(|by| by == "bpf")
 }
 
-/// Whether block-layer times contain sleeps of the kernel's hybrid polling: there are polled
+/// True if block-layer times contain sleeps of the kernel's hybrid polling: there are polled
 /// requests, and `io_poll_delay` is 0 (half the mean) or more (a fixed sleep).
 fn kernel_slept(meta: &TraceMeta, taken_as: &Interpretation) -> Option<bool> {
     let polled = taken_as.polled.filter(|_| records_polling(meta))?;
@@ -248,7 +248,7 @@ pub(super) fn span_of(lane: &LaneRecording) -> f64 {
     lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
 }
 
-fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
+fn mean_think_ns(lanes: &[LaneRecording]) -> f64 {
     let lanes = lanes.iter().filter(|lane| lane.gap_cpu.is_none());
     let think = lanes.flat_map(|lane| lane.gap.iter());
     let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
@@ -313,7 +313,7 @@ mod tests {
     use q2c_service::{EmpiricalClass, Measure};
     use q2c_trace::TraceWriter;
 
-    fn thinking(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
+    fn gap_cpu(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
         let record = |n: u64| {
             let at = |us: u64| Some(Nanos((n * 300 + us) * 1_000));
             let (device, bytes) = (DevId::default(), ASSUMED.1);
@@ -344,9 +344,9 @@ mod tests {
     /// `q2c tune` records the cost of its think times; the block layer knows nothing of them.
     #[test]
     fn think_times_cost_what_the_trace_says() {
-        assert_eq!(thinking(Layer::User, None), None);
-        assert_eq!(thinking(Layer::User, Some("5300")), Some(Nanos(5_300)));
-        assert_eq!(thinking(Layer::Block, Some("5300")), Some(Nanos::ZERO));
+        assert_eq!(gap_cpu(Layer::User, None), None);
+        assert_eq!(gap_cpu(Layer::User, Some("5300")), Some(Nanos(5_300)));
+        assert_eq!(gap_cpu(Layer::Block, Some("5300")), Some(Nanos::ZERO));
     }
 
     /// Every error is a continuation of "failed to", and names the trace.

@@ -29,7 +29,7 @@ pub struct Study<'a> {
     pub cost_in_words: String,
     /// Simulated time, and the seed of the random numbers.
     pub timing: Timing,
-    /// When submissions come: after the recorded think time, or at the recorded times.
+    /// The time of submissions: after the recorded think time, or at the recorded times.
     pub arrival: Arrival,
     /// The figure by which the best policy is chosen.
     pub objective: Objective,
@@ -61,6 +61,7 @@ pub(super) fn nothing_counted(path: &str) -> Fault {
 
 #[derive(Debug, Default)]
 pub(super) struct SimulatedCells {
+    /// By trace, the outcome of each policy.
     pub outcomes: Vec<Vec<SimOutcome>>,
     pub bounds: Vec<Bounds>,
     pub seconds: f64,
@@ -165,8 +166,8 @@ impl Study<'_> {
             inputs.push(trace.input.clone());
             let floor = answer.answers[input].floor_iops;
             let shares = &answer.shares[input];
-            let simulated = self.policies.iter().zip(outcomes).zip(shares);
-            cells.extend(simulated.map(|((policy, outcome), share)| SimCell {
+            let policies = self.policies.iter().zip(outcomes).zip(shares);
+            cells.extend(policies.map(|((policy, outcome), share)| SimCell {
                 input,
                 rule: policy.rule().name.to_owned(),
                 policy: policy.to_string(),

@@ -61,18 +61,18 @@ pub fn choose_over(
     let swept: Vec<VolumeOutcomes> = states.iter().map(ResumableSweep::finish).collect();
     let refused =
         |reason: String| Fault::usage(format_args!("choose over volumes: expected {reason}"));
-    let none = || refused("one sweep or more, found none".to_owned());
-    let first = swept.first().ok_or_else(none)?;
+    let no_sweep = || refused("one sweep or more, found none".to_owned());
+    let first = swept.first().ok_or_else(no_sweep)?;
     let differs = |volume: &VolumeOutcomes| volume.policies != first.policies;
     if let Some(other) = swept.iter().position(differs) {
         return Err(refused(format!(
             "the configurations of the first sweep, found others in number {other}, counted from 0; sweep all volumes alike"
         )));
     }
-    if let Some(none) = swept.iter().find(|volume| volume.poll.ios == 0) {
+    if let Some(empty) = swept.iter().find(|volume| volume.poll.ios == 0) {
         return Err(refused(format!(
             "I/Os behind the warm-up on each, found none on {}; give a shorter warm-up",
-            none.volumes.join(", ")
+            empty.volumes.join(", ")
         )));
     }
     let policies = &first.policies;
@@ -81,7 +81,7 @@ pub fn choose_over(
     for (state, volume) in states.iter().zip(&swept) {
         let eligible = volume.outcomes.iter().map(Option::is_some);
         let eligible = eligible.zip(eligible_policies(policies, state.cost()));
-        let eligible: Vec<bool> = eligible.map(|(a, b)| a && b).collect();
+        let eligible: Vec<bool> = eligible.map(|(exact, may)| exact && may).collect();
         let cells = volume.outcomes.iter();
         let cells: Vec<_> = cells.map(|cell| cell.unwrap_or_default()).collect();
         let choice = choose(&cells, &eligible, &volume.poll, objective, limits);
@@ -95,7 +95,7 @@ pub fn choose_over(
         });
     }
     let winners = robust(&all_scores);
-    let over = |(c, share): (usize, f64)| OverallPolicy {
+    let overall = |(c, share): (usize, f64)| OverallPolicy {
         policy: policies[c].to_string(),
         share,
         regret: regret(&all_scores, c),
@@ -105,17 +105,17 @@ pub fn choose_over(
         objective: objective.to_string(),
         limits: limits.in_words(),
         best,
-        on_average: winners.map(|winners| over(winners.on_average)),
-        worst_case: winners.map(|winners| over(winners.worst_case)),
+        on_average: winners.map(|winners| overall(winners.on_average)),
+        worst_case: winners.map(|winners| overall(winners.worst_case)),
     })
 }
 
 fn regret(scores: &[Vec<Option<f64>>], configuration: usize) -> f64 {
-    let lost = |volume_scores: &Vec<Option<f64>>| {
+    let loss = |volume_scores: &Vec<Option<f64>>| {
         let best = volume_scores.iter().flatten().copied().fold(0.0, f64::max);
         volume_scores[configuration].map_or(1.0, |score| 1.0 - score / best)
     };
-    scores.iter().map(lost).fold(0.0, f64::max)
+    scores.iter().map(loss).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 const MAX_LIBRARY_BYTES: usize = 3 << 20;
 const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
 /// The Kolmogorov-Smirnov distance of latencies below which two patterns count as the same.
-const DISTANCE: f64 = 0.05;
+const MIN_DISTANCE: f64 = 0.05;
 
 fn library() -> Vec<SimTrace> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -74,7 +74,7 @@ fn no_two_patterns_are_the_same() {
     for (n, (name, a)) in named_waits.iter().enumerate() {
         for (other, b) in &named_waits[n + 1..] {
             let apart = distance(a, b);
-            assert!(apart > DISTANCE, "{name} and {other}: {apart}");
+            assert!(apart > MIN_DISTANCE, "{name} and {other}: {apart}");
         }
     }
 }

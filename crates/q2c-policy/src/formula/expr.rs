@@ -129,7 +129,7 @@ pub enum Statistic {
     Max,
     /// Observed time of the last completion.
     Last,
-    /// The observed time that this percentage of the observed times, 1 to 99, do not exceed.
+    /// The time that this percentage, 1 to 99, of the observed times do not exceed.
     Percentile(u8),
     /// Left mean deviation: how far times lie below the previous window's mean, averaged over all.
     Lmd,
@@ -137,9 +137,9 @@ pub enum Statistic {
     Misses,
 }
 
-pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
+pub(super) const STATISTIC_NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
 
-const NAMED: [(&str, Statistic); 7] = [
+const STATISTICS: [(&str, Statistic); 7] = [
     ("count", Statistic::Count),
     ("mean", Statistic::Mean),
     ("min", Statistic::Min),
@@ -151,9 +151,9 @@ const NAMED: [(&str, Statistic); 7] = [
 
 impl Statistic {
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        let named = NAMED.iter().find(|named| named.0 == name);
-        let named = named.map(|(_, statistic)| *statistic);
-        named.or_else(|| Some(Statistic::Percentile(percent(name)?)))
+        let entry = STATISTICS.iter().find(|(known, _)| *known == name);
+        let named = entry.map(|(_, statistic)| *statistic);
+        named.or_else(|| Some(Statistic::Percentile(percent_of_name(name)?)))
     }
 
     /// True if the statistic is a time, false if it is a count.
@@ -162,7 +162,7 @@ impl Statistic {
     }
 }
 
-fn percent(name: &str) -> Option<u8> {
+fn percent_of_name(name: &str) -> Option<u8> {
     let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
     let all_digits = digits.bytes().all(|b| b.is_ascii_digit());
     let percent = digits.parse().ok();
@@ -174,7 +174,7 @@ impl fmt::Display for Statistic {
         match self {
             Statistic::Percentile(percent) => write!(f, "p{percent:02}"),
             other => {
-                let known = NAMED.iter().find(|(_, statistic)| statistic == other);
+                let known = STATISTICS.iter().find(|(_, statistic)| statistic == other);
                 f.write_str(known.map_or("", |(name, _)| name))
             }
         }

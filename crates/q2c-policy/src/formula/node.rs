@@ -18,7 +18,7 @@ impl ValueKind {
     pub(super) const NUMBER: ValueKind = ValueKind::Power(0);
     pub(super) const TIME: ValueKind = ValueKind::Power(1);
 
-    pub(super) fn join(self, other: ValueKind) -> Result<ValueKind, String> {
+    pub(super) fn common_with(self, other: ValueKind) -> Result<ValueKind, String> {
         match (self, other) {
             (ValueKind::Zero, ValueKind::Power(_)) => Ok(other),
             (ValueKind::Power(_), ValueKind::Zero) => Ok(self),
@@ -199,7 +199,7 @@ fn common_kind<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKin
     for node in nodes {
         node.check(ValueKind::check_power)?;
         let before: ValueKind = kind.unwrap_or(node.kind);
-        kind = Some(node.check(|next| before.join(next))?);
+        kind = Some(node.check(|next| before.common_with(next))?);
     }
     Ok(kind.unwrap_or(ValueKind::Zero))
 }

@@ -2,7 +2,7 @@
 //! decides what must follow, so nothing is tried twice and a mistake is reported at its place.
 
 use super::Mistake;
-use super::expr::{FormulaExpr, FormulaOp, NAMES, Statistic};
+use super::expr::{FormulaExpr, FormulaOp, STATISTIC_NAMES, Statistic};
 use super::node::{FUNCTIONS, Node, ValueKind};
 use winnow::combinator::{Infix, alt, expression, opt, separated};
 use winnow::error::{ErrMode, ParserError};
@@ -13,7 +13,7 @@ use winnow::token::{one_of, take_while};
 type FormulaInput<'i> = LocatingSlice<&'i str>;
 type Parsed<T> = Result<T, ErrMode<Mistake>>;
 
-/// The longest formula, bytes. Together with [`MAX_DEPTH`], in levels, it bounds the stack.
+/// The longest formula, bytes. This and [`MAX_DEPTH`], the deepest nesting, bound the stack's use.
 const MAX_BYTES: usize = 1000;
 const MAX_DEPTH: usize = 32;
 
@@ -43,7 +43,7 @@ fn complete_formula(input: &mut FormulaInput<'_>) -> Parsed<Node> {
         Some(',') => {
             let example =
                 "parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min";
-            cut(
+            fail_here(
                 input,
                 format!("expected an operator or the end, found `,`; {example}"),
             )
@@ -93,11 +93,11 @@ fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Parsed<Node> {
     skip_blanks(input)?;
     let at = input.current_token_start();
     if depth > MAX_DEPTH {
-        return cut(input, format!("nested deeper than {MAX_DEPTH} levels"));
+        return fail_here(input, format!("nested deeper than {MAX_DEPTH} levels"));
     }
-    let first = input.chars().next();
+    let first_char = input.chars().next();
     opt(one_of(['-', '!', '('])).parse_next(input)?;
-    let node = match first {
+    let node = match first_char {
         Some('-') => Node::negative(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?,
         Some('!') => Node::not(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?,
         Some('(') => {
@@ -106,7 +106,7 @@ fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Parsed<Node> {
             Node { at, ..node }
         }
         Some('0'..='9' | '.') => number(input, at)?,
-        Some(c) if is_name(c) => name(input, at, depth)?,
+        Some(c) if is_name_char(c) => name(input, at, depth)?,
         _ => return unexpected(input, "a number, a name or `(`"),
     };
     skip_blanks(input)?;
@@ -127,7 +127,7 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Parsed<Node> {
         .take()
         .parse_next(input)?;
     let unit_at = input.current_token_start();
-    let unit = take_while(0.., |c: char| is_name(c) || c == '%').parse_next(input)?;
+    let unit = take_while(0.., |c: char| is_name_char(c) || c == '%').parse_next(input)?;
     let mistake = |at, error| ErrMode::Cut(Mistake { at, error });
     let (factor, kind) = match unit {
         "" | "%" => (1.0, ValueKind::NUMBER),
@@ -141,8 +141,8 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Parsed<Node> {
         }
     };
     // A percentage is divided by 100, because 0.01 has no exact binary form.
-    let share = if unit == "%" { 100.0 } else { 1.0 };
-    match text.parse::<f64>().map(|number| number * factor / share) {
+    let divisor = if unit == "%" { 100.0 } else { 1.0 };
+    match text.parse::<f64>().map(|number| number * factor / divisor) {
         Ok(number) if number.is_finite() => Ok(Node::number(number, kind, at)),
         _ => {
             let error = format!("expected a number such as 0.7 or 40us, found `{text}{unit}`");
@@ -152,7 +152,7 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Parsed<Node> {
 }
 
 fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Parsed<Node> {
-    let name = take_while(1.., is_name).parse_next(input)?;
+    let name = take_while(1.., is_name_char).parse_next(input)?;
     let unknown = |what: &str, expected: &str| {
         let error = format!("unknown {what} `{name}`, expected one of {expected}");
         ErrMode::Cut(Mistake { at, error })
@@ -170,11 +170,11 @@ fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Parsed<Node> {
     if name == "if" {
         return unexpected(input, "`(` behind if");
     }
-    let statistic = Statistic::from_name(name).ok_or_else(|| unknown("name", NAMES))?;
+    let statistic = Statistic::from_name(name).ok_or_else(|| unknown("name", STATISTIC_NAMES))?;
     Ok(Node::statistic(statistic, at))
 }
 
-fn is_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -184,20 +184,20 @@ fn skip_blanks(input: &mut FormulaInput<'_>) -> Parsed<()> {
         .parse_next(input)
 }
 
-fn cut<T>(input: &FormulaInput<'_>, error: String) -> Parsed<T> {
+fn fail_here<T>(input: &FormulaInput<'_>, error: String) -> Parsed<T> {
     let at = input.current_token_start();
     Err(ErrMode::Cut(Mistake { at, error }))
 }
 
 fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Parsed<T> {
-    cut(
+    fail_here(
         input,
         format!("expected {expected}, found {}", describe_next(input)),
     )
 }
 
 fn describe_next(input: &str) -> String {
-    let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
+    let word = input.find(|c| !is_name_char(c)).unwrap_or(input.len());
     let first_char = input.chars().next().map_or(0, char::len_utf8);
     match &input[..word.max(first_char)] {
         "" => "the end".to_owned(),

@@ -32,10 +32,10 @@ pub(super) const RULE: SleepRule = SleepRule {
             Some(1.0),
             0.1..=1e6,
         ),
-        ios("pas", "I/Os in pas before the next look", 100.0),
-        ios("poll", "I/Os in polling before pas again", 1_000.0),
-        ios("overload", "I/Os in overload before the next look", 100.0),
-        ios(
+        io_count("pas", "I/Os in pas before the next look", 100.0),
+        io_count("poll", "I/Os in polling before pas again", 1_000.0),
+        io_count("overload", "I/Os in overload before the next look", 100.0),
+        io_count(
             "interrupt",
             "I/Os by interrupt before overload again",
             10_000.0,
@@ -45,14 +45,14 @@ pub(super) const RULE: SleepRule = SleepRule {
     form,
 };
 
-const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
+const fn io_count(name: &'static str, summary: &'static str, default: f64) -> Param {
     Param::new(name, summary, ParamKind::Count, Some(default), 1.0..=1e9)
 }
 
 fn form(spec: &PolicySpec) -> Form {
     let limits = DpasLimits {
         theta_tenths: (spec.value("theta") * 10.0).round() as u64,
-        ios: ["pas", "poll", "overload", "interrupt"].map(|mode| spec.integer(mode)),
+        ios_per_mode: ["pas", "poll", "overload", "interrupt"].map(|mode| spec.integer(mode)),
     };
     Form::opaque(move || Dpas {
         limits,
@@ -71,15 +71,14 @@ enum DpasMode {
     Poll,
     /// The rule sleeps as PAS says, while overload is suspected.
     Overload,
-    /// The rule waits for interrupts.
     Interrupt,
 }
 
 #[derive(Clone, Copy)]
 struct DpasLimits {
     theta_tenths: u64,
-    /// Number of I/Os in each mode, in the order of [`DpasMode`].
-    ios: [u64; 4],
+    /// Number of I/Os that each mode lasts for, in the order of [`DpasMode`].
+    ios_per_mode: [u64; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +115,7 @@ struct Dpas {
     limits: DpasLimits,
     pas: Pas,
     mode: DpasMode,
+    /// Number of I/Os since the mode began.
     ios: u64,
     /// Sum over the I/Os that slept of the number asleep at their submission, themselves included.
     asleep_sum: u64,
@@ -127,18 +127,18 @@ const AWAKE: Token = Token(0);
 
 impl Dpas {
     fn switch_if_due(&mut self) {
-        if self.ios < self.limits.ios[self.mode as usize] {
+        if self.ios < self.limits.ios_per_mode[self.mode as usize] {
             return;
         }
         let figures = ModeFigures {
             depth_tenths: self.asleep_sum * 10 / self.ios,
-            failures: std::mem::take(&mut self.pas.failures),
+            failures: std::mem::take(&mut self.pas.timer_failures),
         };
         self.mode = self.mode.next(figures, &self.limits);
         (self.ios, self.asleep_sum) = (0, 0);
     }
 
-    fn sleep(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+    fn decide_by_pas(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let (decision, token) = self.pas.decide(io, now);
         if token != AWAKE {
             self.ios += 1;
@@ -153,7 +153,7 @@ impl Lane for Dpas {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         self.switch_if_due();
         let decision = match self.mode {
-            DpasMode::Pas | DpasMode::Overload => return self.sleep(io, now),
+            DpasMode::Pas | DpasMode::Overload => return self.decide_by_pas(io, now),
             DpasMode::Poll => Decision::Poll,
             DpasMode::Interrupt => Decision::Interrupt,
         };

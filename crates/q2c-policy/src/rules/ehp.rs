@@ -50,9 +50,9 @@ const fn cost(name: &'static str, summary: &'static str, default: f64) -> Param 
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let cost = 2 * spec.integer("ctx") + spec.integer("isr");
-    let interrupts_from = (spec.value("benefit") * cost as f64) as u64;
+    let interrupts_from_ns = (spec.value("benefit") * cost as f64) as u64;
     let rule = move |window: &BucketWindow<'_>| match window.min.0 {
-        shortest if shortest >= interrupts_from => Decision::Interrupt,
+        shortest if shortest >= interrupts_from_ns => Decision::Interrupt,
         shortest => Decision::from(Nanos(shortest.saturating_sub(cost))),
     };
     WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")))

@@ -1,7 +1,7 @@
 //! Sleeps a share of an exponentially weighted mean. Each completion moves the mean by `weight`
 //! times the difference between its time and the mean.
 //!
-//! TCP smooths its round trips in this way (RFC 6298; one eighth there and here). The rule needs no
+//! TCP smooths its round trips in this way (RFC 6298), with the same default weight. It needs no
 //! window, so it sleeps from the second I/O on and follows a change within some 1 / `weight` I/Os,
 //! however fast they come. Like every mean it contains the rule's own oversleep.
 

@@ -33,10 +33,10 @@ pub(super) const RULE: SleepRule = SleepRule {
     form: |spec| Form::Window(rule(spec)),
 };
 
-/// If log2 of the I/Os per miss, rounded down, is at most this, the sleep is half the mean.
-const MAX_LOG_OFTEN: u32 = 4;
-/// If it is at most this, the sleep is a quarter shorter.
-const MAX_LOG_AT_TIMES: u32 = 7;
+/// Largest log2 of the I/Os per miss, rounded down, at which the sleep is half the mean.
+const MAX_LOG2_FOR_HALF: u32 = 4;
+/// Largest such log2 at which the sleep is a quarter shorter.
+const MAX_LOG2_FOR_QUARTER_OFF: u32 = 7;
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let deviations = spec.integer("deviations");
@@ -47,16 +47,16 @@ fn rule(spec: &PolicySpec) -> WindowRule {
 fn sleep(window: &BucketWindow<'_>, deviations: u64) -> Nanos {
     let (mean, lmd) = (window.mean().0, window.lmd().0);
     let half = mean.div_ceil(2);
-    let below = mean.saturating_sub(lmd.saturating_mul(deviations));
+    let less_deviations = mean.saturating_sub(lmd.saturating_mul(deviations));
     let ios_per_miss = window
         .totals
         .samples
         .checked_div(window.totals.misses_below);
     let sleep = match ios_per_miss.map(u64::ilog2) {
         _ if lmd == 0 => half,
-        Some(0..=MAX_LOG_OFTEN) => half,
-        Some(0..=MAX_LOG_AT_TIMES) => below - below / 4,
-        _ => below,
+        Some(0..=MAX_LOG2_FOR_HALF) => half,
+        Some(0..=MAX_LOG2_FOR_QUARTER_OFF) => less_deviations - less_deviations / 4,
+        _ => less_deviations,
     };
     Nanos(sleep.max(half))
 }

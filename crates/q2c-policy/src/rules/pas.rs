@@ -61,9 +61,9 @@ pub(super) const RULE: SleepRule = SleepRule {
 pub(crate) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
-    /// How often a sleep was held at [`MIN_SLEEP_NS`] since `dpas` last looked: the timer is late
-    /// then.
-    pub(super) failures: u64,
+    /// How often a sleep was held at [`MIN_SLEEP_NS`] since `dpas` last took this count. Even the
+    /// shortest sleep then ends late.
+    pub(super) timer_failures: u64,
 }
 
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl Pas {
         Pas {
             sensitivity,
             buckets: Default::default(),
-            failures: 0,
+            timer_failures: 0,
         }
     }
 }
@@ -94,7 +94,7 @@ impl Lane for Pas {
         let bucket = &mut self.buckets[bucket];
         if !bucket.awaits {
             let is_long_enough = bucket.sleep.learn(bucket.late, &self.sensitivity);
-            self.failures += u64::from(!is_long_enough);
+            self.timer_failures += u64::from(!is_long_enough);
             bucket.generation += 1;
             bucket.awaits = true;
         }
@@ -113,8 +113,9 @@ impl Lane for Pas {
     }
 
     fn state(&self) -> Option<Vec<u64>> {
-        let mut numbers = vec![self.failures];
+        let mut numbers = vec![self.timer_failures];
         for bucket in &self.buckets {
+            // 2 stands for an outcome that is still to come.
             let outcome = if bucket.awaits { 2 } else { bucket.late.into() };
             numbers.extend([bucket.generation, outcome]);
             numbers.extend(bucket.sleep.state());
@@ -124,7 +125,7 @@ impl Lane for Pas {
 
     fn restore(&mut self, state: &[u64]) -> Option<()> {
         let mut numbers = StateReader(state);
-        self.failures = numbers.next_count()?;
+        self.timer_failures = numbers.next_count()?;
         for bucket in &mut self.buckets {
             let (generation, outcome) = (numbers.next_count()?, numbers.next_up_to(2)?);
             *bucket = BucketSleep {
@@ -157,7 +158,7 @@ pub struct Sensitivity {
     pub up: f64,
     /// Step down after a late wake-up, as a part of 1.
     pub down: f64,
-    /// Whether the steps shrink and grow with the outcomes.
+    /// True if the steps shrink and grow with the outcomes.
     pub adaptive: bool,
 }
 
@@ -175,7 +176,7 @@ struct PasSleep {
     step: f64,
     /// The present share of the full sensitivity; it scales up and down alike.
     heat: f64,
-    late: bool,
+    last_late: bool,
 }
 
 impl Default for PasSleep {
@@ -184,7 +185,7 @@ impl Default for PasSleep {
             ns: MIN_SLEEP_NS,
             step: 1.0,
             heat: 1.0,
-            late: true,
+            last_late: true,
         }
     }
 }
@@ -197,25 +198,26 @@ impl PasSleep {
         } else {
             sensitivity.up
         };
-        let from = if self.late == late { self.step } else { 1.0 };
-        let step = from + change * self.heat;
+        let repeated = self.last_late == late;
+        let base = if repeated { self.step } else { 1.0 };
+        let step = base + change * self.heat;
         self.step = if step <= MIN_STEP { 1.0 } else { step };
         let asked = self.ns * self.step;
         self.ns = asked.clamp(MIN_SLEEP_NS, MAX_SLEEP.0 as f64);
         if sensitivity.adaptive {
-            self.heat = if self.late == late {
+            self.heat = if repeated {
                 (self.heat * HEAT_UP).min(1.0)
             } else {
                 (self.heat * COOL_DOWN).max(MIN_HEAT)
             };
         }
-        self.late = late;
+        self.last_late = late;
         asked >= MIN_SLEEP_NS
     }
 
     fn state(&self) -> [u64; 4] {
         let [ns, step, heat] = [self.ns, self.step, self.heat].map(f64::to_bits);
-        [ns, step, heat, self.late.into()]
+        [ns, step, heat, self.last_late.into()]
     }
 
     fn read(numbers: &mut StateReader<'_>) -> Option<PasSleep> {
@@ -223,7 +225,7 @@ impl PasSleep {
             ns: numbers.next_real(MIN_SLEEP_NS, MAX_SLEEP.0 as f64)?,
             step: numbers.next_real(0.0, f64::MAX)?,
             heat: numbers.next_real(0.0, 1.0)?,
-            late: numbers.next_flag()?,
+            last_late: numbers.next_flag()?,
         })
     }
 
@@ -262,7 +264,7 @@ mod tests {
     fn ten_late_outcomes_use_the_step_up() {
         let mut sleep = PasSleep {
             ns: 1e9,
-            late: false,
+            last_late: false,
             ..PasSleep::default()
         };
         (0..10).for_each(|_| assert!(sleep.learn(true, &FIXED)));

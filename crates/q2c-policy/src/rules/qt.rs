@@ -8,7 +8,7 @@
 //! poll / (poll + late).
 //!
 //! Until a bucket's first miss the sleep grows by the factor [`STARTUP_FACTOR`] with every I/O:
-//! with a miss rate of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
+//! with a miss rate of 0.1 % those factors alone would need tens of thousands of I/Os from 0.1 us.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -50,27 +50,27 @@ const STARTUP_FACTOR: f64 = 1.1;
 
 fn form(spec: &PolicySpec) -> Form {
     let (miss, gain) = (spec.value("miss"), spec.value("gain"));
-    let (early, late) = ((gain * miss).exp(), (gain * (miss - 1.0)).exp());
+    let (early_factor, late_factor) = ((gain * miss).exp(), (gain * (miss - 1.0)).exp());
     Form::opaque(move || Qt {
-        early,
-        late,
+        early_factor,
+        late_factor,
         buckets: [TrackedSleep {
             ns: MIN_SLEEP_NS,
-            starting: true,
+            before_first_miss: true,
         }; BUCKETS],
     })
 }
 
 struct Qt {
-    early: f64,
-    late: f64,
+    early_factor: f64,
+    late_factor: f64,
     buckets: [TrackedSleep; BUCKETS],
 }
 
 #[derive(Clone, Copy)]
 struct TrackedSleep {
     ns: f64,
-    starting: bool,
+    before_first_miss: bool,
 }
 
 impl Lane for Qt {
@@ -84,19 +84,19 @@ impl Lane for Qt {
             return;
         };
         let bucket = &mut self.buckets[bucket];
-        bucket.starting &= !outcome.missed;
+        bucket.before_first_miss &= !outcome.missed;
         let factor = if outcome.missed {
-            self.late
-        } else if bucket.starting {
+            self.late_factor
+        } else if bucket.before_first_miss {
             STARTUP_FACTOR
         } else {
-            self.early
+            self.early_factor
         };
         bucket.ns = (bucket.ns * factor).clamp(MIN_SLEEP_NS, MAX_SLEEP.0 as f64);
     }
 
     fn state(&self) -> Option<Vec<u64>> {
-        let encode = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.starting.into()];
+        let encode = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.before_first_miss.into()];
         Some(self.buckets.iter().flat_map(encode).collect())
     }
 
@@ -104,7 +104,7 @@ impl Lane for Qt {
         let mut numbers = StateReader(state);
         for bucket in &mut self.buckets {
             bucket.ns = numbers.next_real(MIN_SLEEP_NS, MAX_SLEEP.0 as f64)?;
-            bucket.starting = numbers.next_flag()?;
+            bucket.before_first_miss = numbers.next_flag()?;
         }
         numbers.finish()
     }

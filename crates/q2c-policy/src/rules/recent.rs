@@ -41,14 +41,14 @@ pub(crate) const RULE: SleepRule = SleepRule {
 };
 
 fn form(spec: &PolicySpec) -> Form {
-    let ios = spec.integer(IOS.name) as usize;
+    let window_len = spec.integer(IOS.name) as usize;
     let counted = spec.counted_formula().clone();
     Form::opaque(move || Recent {
         counted: counted.clone(),
         buckets: std::array::from_fn(|_| LastIos {
-            ios,
-            ios_seen: VecDeque::with_capacity(2 * ios),
-            sorted: Vec::with_capacity(ios),
+            window_len,
+            history: VecDeque::with_capacity(2 * window_len),
+            sorted_window: Vec::with_capacity(window_len),
             sleep: Nanos::ZERO,
         }),
     })
@@ -60,68 +60,68 @@ struct Recent {
 }
 
 struct LastIos {
-    ios: usize,
-    /// Times, ns, and misses, newest last: the window, and before it as many older I/Os for `lmd`.
-    ios_seen: VecDeque<(u64, bool)>,
-    sorted: Vec<u64>,
+    window_len: usize,
+    /// Times, ns, and misses, newest last: the window, and as many I/Os before it for `lmd`.
+    history: VecDeque<(u64, bool)>,
+    sorted_window: Vec<u64>,
     sleep: Nanos,
 }
 
 impl LastIos {
     fn add(&mut self, ns: u64, missed: bool) {
-        if let Some(leaves) = self.ios_seen.len().checked_sub(self.ios) {
-            let (old, _) = self.ios_seen[leaves];
-            let index = self.sorted.partition_point(|time| *time < old);
-            self.sorted.remove(index);
+        if let Some(oldest) = self.history.len().checked_sub(self.window_len) {
+            let (old, _) = self.history[oldest];
+            let index = self.sorted_window.partition_point(|time| *time < old);
+            self.sorted_window.remove(index);
         }
-        if self.ios_seen.len() == 2 * self.ios {
-            self.ios_seen.pop_front();
+        if self.history.len() == 2 * self.window_len {
+            self.history.pop_front();
         }
-        self.ios_seen.push_back((ns, missed));
-        let index = self.sorted.partition_point(|time| *time < ns);
-        self.sorted.insert(index, ns);
+        self.history.push_back((ns, missed));
+        let index = self.sorted_window.partition_point(|time| *time < ns);
+        self.sorted_window.insert(index, ns);
     }
 
     fn value_of(&self, statistic: Statistic) -> f64 {
-        let window = self.ios_seen.range(self.ios_seen.len() - self.ios..);
+        let window = self.history.range(self.history.len() - self.window_len..);
         let time = match statistic {
-            Statistic::Count => self.ios as u64,
+            Statistic::Count => self.window_len as u64,
             Statistic::Misses => window.filter(|(_, missed)| *missed).count() as u64,
-            Statistic::Mean => self.sorted.iter().sum::<u64>() / self.ios as u64,
-            Statistic::Min => self.sorted[0],
-            Statistic::Max => self.sorted[self.ios - 1],
-            Statistic::Last => self.ios_seen[self.ios_seen.len() - 1].0,
+            Statistic::Mean => self.sorted_window.iter().sum::<u64>() / self.window_len as u64,
+            Statistic::Min => self.sorted_window[0],
+            Statistic::Max => self.sorted_window[self.window_len - 1],
+            Statistic::Last => self.history[self.history.len() - 1].0,
             Statistic::Percentile(percent) => {
-                let rank = (usize::from(percent) * self.ios).div_ceil(100);
-                self.sorted[rank.max(1) - 1]
+                let rank = (usize::from(percent) * self.window_len).div_ceil(100);
+                self.sorted_window[rank.max(1) - 1]
             }
             Statistic::Lmd => self.lmd(),
         };
         time as f64
     }
 
-    /// How far times lie on average below the mean of the `ios` before them, ns; 0 with too few.
+    /// How far times lie on average below the mean of the I/Os before the window, ns, or 0.
     fn lmd(&self) -> u64 {
-        if self.ios_seen.len() < 2 * self.ios {
+        if self.history.len() < 2 * self.window_len {
             return 0;
         }
-        let ios = self.ios as u64;
-        let before = self.ios_seen.range(..self.ios).map(|(ns, _)| ns);
-        let mean = before.sum::<u64>() / ios;
-        let below = self.sorted.iter().map(|ns| mean.saturating_sub(*ns));
-        below.sum::<u64>() / ios
+        let window_len = self.window_len as u64;
+        let before = self.history.range(..self.window_len).map(|(ns, _)| ns);
+        let mean = before.sum::<u64>() / window_len;
+        let below = self.sorted_window.iter().map(|ns| mean.saturating_sub(*ns));
+        below.sum::<u64>() / window_len
     }
 
     fn state(&self) -> impl Iterator<Item = u64> {
-        let head = [self.sleep.0, self.ios_seen.len() as u64];
-        let seen = self.ios_seen.iter();
-        let seen = seen.map(|(ns, missed)| (ns << 1) | u64::from(*missed));
-        head.into_iter().chain(seen)
+        let head = [self.sleep.0, self.history.len() as u64];
+        let ios = self.history.iter();
+        let ios = ios.map(|(ns, missed)| (ns << 1) | u64::from(*missed));
+        head.into_iter().chain(ios)
     }
 
     fn restore(&mut self, numbers: &mut StateReader<'_>) -> Option<()> {
         let sleep = Nanos(numbers.next_up_to(MAX_SLEEP.0)?);
-        for _ in 0..numbers.next_up_to(2 * self.ios as u64)? {
+        for _ in 0..numbers.next_up_to(2 * self.window_len as u64)? {
             let number = numbers.next_up_to(2 * MAX_TIME_NS + 1)?;
             self.add(number >> 1, number & 1 == 1);
         }
@@ -142,7 +142,7 @@ impl Lane for Recent {
         };
         let last = &mut self.buckets[bucket];
         last.add(outcome.observed.0.min(MAX_TIME_NS), outcome.missed);
-        if last.sorted.len() == last.ios {
+        if last.sorted_window.len() == last.window_len {
             let sleep = self.counted.sleep(|statistic| last.value_of(statistic));
             last.sleep = sleep.min(MAX_SLEEP);
         }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn every_statistic_is_of_the_last_ios() {
         let times = [9, 40, 60, 20, 30, 70];
-        for (formula, after) in [
+        for (formula, expected) in [
             ("count * 1us", 3),
             ("misses * 1us", 1),
             ("mean", 40),
@@ -207,7 +207,7 @@ mod tests {
             ("lmd", 7),
         ] {
             let got = sleeps(&format!("recent:ios=3,{formula}"), &times);
-            assert_eq!(got.last(), Some(&after), "{formula}: {got:?}");
+            assert_eq!(got.last(), Some(&expected), "{formula}: {got:?}");
         }
     }
 }

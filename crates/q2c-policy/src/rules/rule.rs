@@ -29,8 +29,8 @@ pub(crate) const RULE: SleepRule = SleepRule {
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let counted = spec.counted_formula().clone();
-    let reads = counted.formula.statistics();
-    let gather = if reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
+    let inputs = counted.formula.statistics();
+    let gather = if inputs.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
         Gather::Quantiles
     } else {
         Gather::Totals

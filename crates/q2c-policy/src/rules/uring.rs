@@ -3,8 +3,8 @@
 //! The state is one number per ring, here per lane, for all devices, sizes and directions: the
 //! shortest run time ever seen. Run time is the time from issue to completion minus the sleep
 //! asked. The rule sleeps half of the shortest one, which is infinite at first (no sleep) and never
-//! rises. On a device of constant time L it becomes L; then, since the sleep is subtracted, L / 2.
-//! So the steady sleep is L / 4.
+//! rises. On a device of constant time L the number becomes L; then, since the sleep is subtracted,
+//! L / 2. So the steady sleep is L / 4.
 //!
 //! This differs from the kernel in one point. The kernel updates the number after *every* poll
 //! call, finished or not, so a call that returns before the completion lowers it to the time
@@ -45,8 +45,8 @@ impl Lane for Uring {
         (Nanos(sleep).into(), Token(sleep))
     }
 
-    fn complete(&mut self, _: Io, Token(asked): Token, outcome: Outcome, _: Nanos) {
-        let run_time = outcome.observed.0.saturating_sub(asked);
+    fn complete(&mut self, _: Io, Token(sleep_asked): Token, outcome: Outcome, _: Nanos) {
+        let run_time = outcome.observed.0.saturating_sub(sleep_asked);
         self.shortest = self.shortest.min(run_time);
     }
 

@@ -7,15 +7,15 @@ use crate::registry::{LINUX, LINUX_NAME, ParamKind, RULES, SleepRule, find};
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let (name, params) = text.split_once(':').unwrap_or((text, ""));
     if name.trim().eq_ignore_ascii_case(LINUX_NAME) {
-        return linux(text, params);
+        return linux_spec(text, params);
     }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
     let mut draft = SpecDraft {
         rule,
         values: vec![None; rule.params.len()],
-        seen: 0,
-        named: false,
+        params_taken: 0,
+        has_named: false,
         formula: None,
     };
     let params_at = name.len() + 1;
@@ -26,8 +26,8 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     };
     let mut offset = params_at;
     for part in params.split(',').filter(|_| !params.is_empty()) {
-        let set = draft.take(part.trim());
-        set.map_err(|reason| SpecError::new(text, offset + leading_space(part), reason))?;
+        let taken = draft.take(part.trim());
+        taken.map_err(|reason| SpecError::new(text, offset + leading_space(part), reason))?;
         offset += part.len() + 1;
     }
     if let Some((at, formula)) = formula {
@@ -44,7 +44,7 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
         .map_err(|reason| SpecError::new(text, end, reason))
 }
 
-fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
+fn linux_spec(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     if params.trim().is_empty() {
         return spec(LINUX);
     }
@@ -53,7 +53,7 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     Err(SpecError::new(text, offset, reason))
 }
 
-/// Splits off the formula: returns the parameters before it, and the rest from the comma on.
+/// Returns the parameters before the formula, and the comma, if there is one, with the formula.
 /// Returns `None` without a formula.
 pub(super) fn split_off_formula<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
@@ -83,10 +83,11 @@ fn split_formula<'a>(params: &'a str, formula_name: &str) -> (&'a str, Option<(u
     (params, None)
 }
 
+/// Returns the name of `name=value` and the byte offset of the value; `==` compares.
 fn split_assignment(part: &str) -> Option<(&str, usize)> {
     let (name, value) = part.split_once('=')?;
-    let plain = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
-    (plain && !value.starts_with('=')).then(|| (name.trim(), name.len() + 1))
+    let is_word = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
+    (is_word && !value.starts_with('=')).then(|| (name.trim(), name.len() + 1))
 }
 
 fn leading_space(text: &str) -> usize {
@@ -120,8 +121,8 @@ fn expected_names(rule: &SleepRule) -> String {
 struct SpecDraft {
     rule: &'static SleepRule,
     values: Vec<Option<f64>>,
-    seen: usize,
-    named: bool,
+    params_taken: usize,
+    has_named: bool,
     formula: Option<CountedFormula>,
 }
 
@@ -129,16 +130,16 @@ impl SpecDraft {
     fn take(&mut self, part: &str) -> Result<(), String> {
         let (index, text) = match part.split_once('=') {
             Some((name, value)) => {
-                self.named = true;
+                self.has_named = true;
                 (param_index(self.rule, name.trim_end())?, value.trim_start())
             }
-            None if self.named => {
+            None if self.has_named => {
                 let hint = format!("give it a name too, as in name={part}");
                 return Err(format!("`{part}` stands after a named parameter, {hint}"));
             }
             None => (self.next_index()?, part),
         };
-        self.seen += 1;
+        self.params_taken += 1;
         let param = &self.rule.params[index];
         let value = param.kind.parse(text);
         let value = value.map_err(|reason| format!("{}: {reason}", param.name))?;
@@ -149,8 +150,8 @@ impl SpecDraft {
     }
 
     fn next_index(&self) -> Result<usize, String> {
-        if self.seen < self.rule.params.len() {
-            return Ok(self.seen);
+        if self.params_taken < self.rule.params.len() {
+            return Ok(self.params_taken);
         }
         let (rule, expected) = (self.rule.name, expected_names(self.rule));
         Err(format!(

@@ -2,8 +2,8 @@
 //!
 //! A value in a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric one
 //! `A..B*FACTOR`; both ends are included. Every combination is one configuration; the last
-//! parameter changes fastest. A formula without parentheses may be a list of formulas. One with
-//! parentheses is taken as it is, after a family of the other parameters.
+//! parameter changes fastest. A formula without parentheses may be a list of formulas. A
+//! formula with parentheses is one formula, and only the parameters before it may have many values.
 
 use super::PolicySpec;
 use super::SpecError;
@@ -27,7 +27,7 @@ pub const MAX_CONFIGURATIONS: u64 = 4_000_000;
 /// A family whose configurations are built on demand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    head: String,
+    prefix: String,
     parts: Vec<Alternatives>,
 }
 
@@ -42,7 +42,7 @@ impl Alternatives {
     fn count(&self) -> u64 {
         match self {
             Alternatives::Listed(all) => all.len() as u64,
-            Alternatives::Range { steps, .. } => steps.last + 1,
+            Alternatives::Range { steps, .. } => steps.last_index + 1,
         }
     }
 
@@ -60,7 +60,7 @@ struct Steps {
     step: f64,
     geometric: bool,
     unit: String,
-    last: u64,
+    last_index: u64,
 }
 
 impl Steps {
@@ -82,10 +82,10 @@ impl Family {
     /// Fails if a range is invalid, there are too many configurations, or the first one is no
     /// policy.
     pub fn parse(text: &str) -> Result<Self, FamilyError> {
-        let (head, parts) = match text.split_once(':') {
+        let (prefix, parts) = match text.split_once(':') {
             Some((name, params)) if is_family(before_formula(name, params)) => {
                 let (params, formula) = params.split_at(before_formula(name, params).len());
-                let parts = params.split(',').map(|part| alternatives(text, part));
+                let parts = params.split(',').map(|part| parse_alternatives(text, part));
                 let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
                 let formula = formula.strip_prefix(',');
                 let formula = formula.map(|f| Alternatives::Listed(vec![f.to_owned()]));
@@ -94,7 +94,7 @@ impl Family {
             }
             _ => (text.to_owned(), Vec::new()),
         };
-        let family = Family { head, parts };
+        let family = Family { prefix, parts };
         let count = family.count();
         if count > MAX_CONFIGURATIONS {
             return Err(FamilyError(format!(
@@ -137,7 +137,7 @@ impl Family {
             n /= length;
         }
         chosen.reverse();
-        Ok(format!("{}{}", self.head, chosen.join(",")).parse()?)
+        Ok(format!("{}{}", self.prefix, chosen.join(",")).parse()?)
     }
 }
 
@@ -159,7 +159,7 @@ fn is_family(params: &str) -> bool {
     !params.contains(['\'', '"', '(']) && (params.contains("..") || params.contains('|'))
 }
 
-fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
+fn parse_alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
     let (before, value) = match part.split_once('=') {
         Some((name, value)) => (format!("{name}="), value),
         None => (String::new(), part),
@@ -169,9 +169,9 @@ fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
         FamilyError(format!("understand `{part}` of `{text}`: {reason}; {how}"))
     };
     Ok(match value.split_once("..") {
-        Some((from, rest)) => Alternatives::Range {
+        Some((from, end)) => Alternatives::Range {
             before,
-            steps: range(from, rest).map_err(error)?,
+            steps: parse_steps(from, end).map_err(error)?,
         },
         None => {
             let values = value.split('|').map(|v| format!("{before}{}", v.trim()));
@@ -180,16 +180,15 @@ fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
     })
 }
 
-fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
-    let no_step = "it has no step";
-    let (to, step, geometric) = match (rest.split_once('/'), rest.split_once('*')) {
+fn parse_steps(from: &str, end: &str) -> Result<Steps, &'static str> {
+    let (to, step, geometric) = match (end.split_once('/'), end.split_once('*')) {
         (Some((to, step)), None) => (to, step, false),
         (None, Some((to, step))) => (to, step, true),
-        _ => return Err(no_step),
+        _ => return Err("it has no step"),
     };
-    let (mut from, mut unit) = number(from)?;
-    let (mut to, to_unit) = number(to)?;
-    let (mut step, step_unit) = number(step)?;
+    let (mut from, mut unit) = split_number(from)?;
+    let (mut to, to_unit) = split_number(to)?;
+    let (mut step, step_unit) = split_number(step)?;
     let same_units = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
     if !same_units {
         // Different units of time, as in `1us..200ms*2`, are all converted to nanoseconds.
@@ -201,7 +200,8 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
         }
         unit = "ns";
     }
-    if to < from || (geometric && (step <= 1.0 || from <= 0.0)) || (!geometric && step <= 0.0) {
+    let neutral_step = if geometric { 1.0 } else { 0.0 };
+    if to < from || step <= neutral_step || (geometric && from <= 0.0) {
         return Err("it never reaches its end");
     }
     let steps = if geometric {
@@ -217,8 +217,8 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
         step,
         geometric,
         unit: unit.to_owned(),
-        // The end is included even if rounding keeps the last step a little below it.
-        last: (steps + 1e-9).floor() as u64,
+        // The end is included even if the last step is computed a little below it.
+        last_index: (steps + 1e-9).floor() as u64,
     })
 }
 
@@ -233,7 +233,7 @@ fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-fn number(text: &str) -> Result<(f64, &str), &'static str> {
+fn split_number(text: &str) -> Result<(f64, &str), &'static str> {
     let text = text.trim();
     let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let end = unit.unwrap_or(text.len());

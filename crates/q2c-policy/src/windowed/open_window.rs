@@ -2,7 +2,7 @@
 //! an engine that keeps windows on one thread.
 
 use super::Gather;
-use super::times::Times;
+use super::times::BinCounts;
 use crate::Outcome;
 use crate::state::{MAX_TIME_NS, StateReader};
 use q2c_model::{Nanos, each_field};
@@ -24,7 +24,7 @@ pub struct WindowTotals<T = u64> {
 
 each_field! { WindowTotals, samples, sum, misses, shortfall, misses_below }
 
-/// What the open window of one bucket has gathered so far. Times in ns.
+/// The statistics that the open window of one bucket has gathered so far. Times are in ns.
 #[derive(Clone, Debug)]
 pub struct OpenWindow {
     /// Counts and sums; 0 completions at first.
@@ -35,7 +35,7 @@ pub struct OpenWindow {
     pub min: u64,
     /// Longest observed time.
     pub max: u64,
-    times: Option<Box<Times>>,
+    times: Option<Box<BinCounts>>,
 }
 
 impl OpenWindow {
@@ -68,7 +68,7 @@ impl OpenWindow {
         self.add_to_bins(outcome.observed);
     }
 
-    /// Adds a time to the bins only, for an engine that counts the rest itself.
+    /// Adds a time to the bins only, for an engine that keeps all other figures itself.
     #[inline]
     pub fn add_to_bins(&mut self, observed: Nanos) {
         if let Some(times) = &mut self.times {
@@ -114,7 +114,7 @@ impl OpenWindow {
         numbers
     }
 
-    /// Restores a window that gathers `gather`; `None` if completions cannot give these numbers.
+    /// Restores a window that gathers `gather`; `None` if no completions give these numbers.
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
         let mut numbers = StateReader(numbers);
         let mut window = OpenWindow {
@@ -131,13 +131,13 @@ impl OpenWindow {
             times: None,
         };
         let (totals, empty) = (&window.totals, window.totals.samples == 0);
-        let extremes = empty || window.min <= window.max.min(MAX_TIME_NS);
-        let counted = totals.misses <= totals.samples && totals.misses_below <= totals.misses;
+        let extremes_valid = empty || window.min <= window.max.min(MAX_TIME_NS);
+        let counts_valid = totals.misses <= totals.samples && totals.misses_below <= totals.misses;
         if gather == Gather::Quantiles {
-            window.times = Some(Box::new(Times::read(&mut numbers)?));
+            window.times = Some(Box::new(BinCounts::read(&mut numbers)?));
         }
         numbers.finish()?;
-        (extremes && counted).then_some(window)
+        (extremes_valid && counts_valid).then_some(window)
     }
 
     /// Empties the window for the next one.
@@ -156,7 +156,7 @@ impl OpenWindow {
 pub struct BucketWindow<'a> {
     /// The bucket, as [`bucket_of`](crate::bucket_of) numbers it.
     pub bucket: usize,
-    /// Counts and sums over at least 1 completion; they refer to [`BucketWindow::mean_before`].
+    /// Counts and sums over at least 1 completion, in part against [`BucketWindow::mean_before`].
     pub totals: WindowTotals,
     /// Shortest observed time.
     pub min: Nanos,
@@ -166,7 +166,7 @@ pub struct BucketWindow<'a> {
     pub last: Nanos,
     /// The mean of the bucket's previous window; 0 in the bucket's first window.
     pub mean_before: Nanos,
-    pub(super) times: Option<&'a Times>,
+    pub(super) times: Option<&'a BinCounts>,
 }
 
 impl BucketWindow<'_> {

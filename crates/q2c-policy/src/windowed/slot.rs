@@ -1,7 +1,7 @@
 //! The samples of lanes. Only the lane itself writes to its slot. The lane that closes a window
 //! reads and merges what all lanes have gathered since the last merge.
 
-use super::times::{TimeBins, Times};
+use super::times::{BinCounts, TimeBins};
 use super::{BucketWindow, CLOSING, Gather, WindowTotals};
 use crate::Outcome;
 use crate::bucket::BUCKETS;
@@ -10,18 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// Number of tries of a reader while the writer is active. If the writer lost its CPU, its samples
-/// are left for the next window.
+/// Number of times that a reader tries while the writer is active. After that the writer has
+/// probably lost its CPU; its samples are left for the next window.
 const TRIES: u32 = 100;
 
-/// Totals of one lane; they are never reset and wrap. This is a sequence lock: `version` is odd
+/// Totals of one lane, never reset; they wrap around. This is a sequence lock: `version` is odd
 /// while the writer is active. The alignment keeps two lanes from sharing a pair of cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct LaneSlot {
     version: AtomicU64,
     window_end: AtomicU64,
-    used: AtomicU64,
+    /// A bit for each bucket that ever had a sample.
+    sampled_buckets: AtomicU64,
     buckets: [BucketCounters; BUCKETS],
     times: Box<[TimeBins]>,
 }
@@ -29,7 +30,7 @@ pub(super) struct LaneSlot {
 #[derive(Default)]
 struct BucketCounters {
     totals: WindowTotals<AtomicU64>,
-    last: AtomicU64,
+    last_ns: AtomicU64,
     last_at: AtomicU64,
     min: AtomicU64,
     max: AtomicU64,
@@ -37,7 +38,7 @@ struct BucketCounters {
 
 pub(super) struct SlotReading {
     pub(super) totals: WindowTotals,
-    pub(super) last: (u64, u64),
+    pub(super) last_at_and_ns: (u64, u64),
     /// Shortest and longest time of the requested window, ns; `None` without a sample of it.
     pub(super) extremes: Option<(u64, u64)>,
 }
@@ -55,7 +56,7 @@ impl LaneSlot {
     pub(super) fn add(
         &self,
         bucket: usize,
-        end: u64,
+        window_end: u64,
         outcome: Outcome,
         now: Nanos,
         mean_before: u64,
@@ -65,10 +66,10 @@ impl LaneSlot {
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
         // During a merge the next end is unknown: extremes stay with the old window.
-        if end != CLOSING && end != self.window_end.load(Relaxed) {
-            self.restart_extremes(end);
+        if window_end != CLOSING && window_end != self.window_end.load(Relaxed) {
+            self.restart_extremes(window_end);
         }
-        self.mark_used(bucket);
+        self.mark_sampled(bucket);
         if let Some(times) = self.times.get(bucket) {
             times.add(outcome.observed.0);
         }
@@ -86,16 +87,16 @@ impl LaneSlot {
     }
 
     #[inline]
-    fn mark_used(&self, bucket: usize) {
-        let used = self.used.load(Relaxed);
-        let marked = used | 1 << bucket;
-        if marked != used {
-            self.used.store(marked, Relaxed);
+    fn mark_sampled(&self, bucket: usize) {
+        let before = self.sampled_buckets.load(Relaxed);
+        let marked = before | 1 << bucket;
+        if marked != before {
+            self.sampled_buckets.store(marked, Relaxed);
         }
     }
 
-    pub(super) fn is_used(&self, bucket: usize) -> bool {
-        self.used.load(Relaxed) & (1 << bucket) != 0
+    pub(super) fn has_samples(&self, bucket: usize) -> bool {
+        self.sampled_buckets.load(Relaxed) & (1 << bucket) != 0
     }
 
     /// Reads a bucket's totals; `None` if the writer was active in all tries.
@@ -135,7 +136,7 @@ impl BucketCounters {
             add_to(&totals.shortfall, mean_before - ns);
             add_to(&totals.misses_below, u64::from(outcome.missed));
         }
-        self.last.store(ns, Relaxed);
+        self.last_ns.store(ns, Relaxed);
         self.last_at.store(now.0, Relaxed);
         if ns < self.min.load(Relaxed) {
             self.min.store(ns, Relaxed);
@@ -149,7 +150,7 @@ impl BucketCounters {
         let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
         SlotReading {
             totals: self.totals.each_ref().map(|total| total.load(Relaxed)),
-            last: (self.last_at.load(Relaxed), self.last.load(Relaxed)),
+            last_at_and_ns: (self.last_at.load(Relaxed), self.last_ns.load(Relaxed)),
             extremes: (min <= max).then_some((min, max)),
         }
     }
@@ -178,7 +179,7 @@ struct NewSamples {
     totals: WindowTotals,
     /// Shortest and longest time, ns; `None` if no slot knows them.
     extremes: Option<(u64, u64)>,
-    last: (u64, u64),
+    last_at_and_ns: (u64, u64),
 }
 
 impl SlotMerger {
@@ -218,7 +219,7 @@ impl SlotMerger {
 
     fn take_new_samples(&self, bucket: usize, end: u64) -> NewSamples {
         let mut samples = NewSamples::default();
-        for lane in self.lanes.iter().filter(|l| l.slot.is_used(bucket)) {
+        for lane in self.lanes.iter().filter(|l| l.slot.has_samples(bucket)) {
             let Some(reading) = lane.slot.read(bucket, end) else {
                 continue;
             };
@@ -230,7 +231,7 @@ impl SlotMerger {
             });
             samples.totals = samples.totals.zip(added).map(|(a, b)| a.wrapping_add(b));
             if added.samples > 0 {
-                samples.last = samples.last.max(reading.last);
+                samples.last_at_and_ns = samples.last_at_and_ns.max(reading.last_at_and_ns);
             }
             if let Some((low, high)) = reading.extremes {
                 let (min, max) = samples.extremes.unwrap_or((low, high));
@@ -240,10 +241,10 @@ impl SlotMerger {
         samples
     }
 
-    fn take_times(&self, bucket: usize) -> Option<Times> {
-        let done = self.merged_times.get(bucket)?;
-        let tallies = self.lanes.iter().filter_map(|l| l.slot.times.get(bucket));
-        Some(Times::take(tallies, done))
+    fn take_times(&self, bucket: usize) -> Option<BinCounts> {
+        let merged = self.merged_times.get(bucket)?;
+        let lanes = self.lanes.iter().filter_map(|l| l.slot.times.get(bucket));
+        Some(BinCounts::take(lanes, merged))
     }
 }
 
@@ -252,7 +253,7 @@ impl NewSamples {
         self,
         bucket: usize,
         mean_before: Nanos,
-        times: Option<&'a Times>,
+        times: Option<&'a BinCounts>,
     ) -> BucketWindow<'a> {
         // The extremes of samples that raced with the last merge are unknown. The mean bounds them:
         // the shortest time is at most the mean, the longest at least.
@@ -263,7 +264,7 @@ impl NewSamples {
             totals: self.totals,
             min: Nanos(min.min(mean)),
             max: Nanos(max.max(mean)),
-            last: Nanos(self.last.1),
+            last: Nanos(self.last_at_and_ns.1),
             mean_before,
             times,
         }

@@ -42,6 +42,7 @@ fn middle_of(bin: usize) -> u64 {
 
 /// Counts of one bucket's times in one lane since its start. Only that lane writes; counts wrap.
 pub(super) struct TimeBins {
+    /// A bit for each group of bins that ever had a time.
     groups: AtomicU64,
     bins: [AtomicU32; BINS],
 }
@@ -65,19 +66,19 @@ impl TimeBins {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Times {
+pub(super) struct BinCounts {
     groups: u64,
     bins: [u32; BINS],
 }
 
-impl Default for Times {
+impl Default for BinCounts {
     fn default() -> Self {
         let bins = [0; BINS];
-        Times { groups: 0, bins }
+        BinCounts { groups: 0, bins }
     }
 }
 
-impl Times {
+impl BinCounts {
     #[inline]
     pub(super) fn add(&mut self, ns: u64) {
         let bin = bin_of(ns);
@@ -98,12 +99,12 @@ impl Times {
             .collect()
     }
 
-    pub(super) fn read(numbers: &mut StateReader<'_>) -> Option<Times> {
-        let mut times = Times::default();
-        while numbers.finish().is_none() {
+    pub(super) fn read(numbers: &mut StateReader<'_>) -> Option<BinCounts> {
+        let mut times = BinCounts::default();
+        while !numbers.0.is_empty() {
             let bin = numbers.next_up_to(BINS as u64 - 1)? as usize;
             times.groups |= 1 << (bin / GROUP_BINS);
-            // A bin may hold more than the number of I/Os in a window.
+            // The bins' sum may differ from the window's count, which an engine may keep elsewhere.
             times.bins[bin] = numbers.next_up_to(1 << 31)? as u32;
         }
         Some(times)
@@ -111,8 +112,8 @@ impl Times {
 
     /// The times added to `lanes` since the last call with this `merged`. It takes no lock: a
     /// sample that is just being added counts as a whole, in this window or the next.
-    pub(super) fn take<'a>(lanes: impl Iterator<Item = &'a TimeBins>, merged: &TimeBins) -> Times {
-        let mut times = Times::default();
+    pub(super) fn take<'a>(lanes: impl Iterator<Item = &'a TimeBins>, merged: &TimeBins) -> Self {
+        let mut times = BinCounts::default();
         for lane in lanes {
             times.groups |= lane.groups.load(Relaxed);
             for bin in bins_of(lane.groups.load(Relaxed)) {
@@ -132,12 +133,12 @@ impl Times {
         let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
         let total: u64 = counts().map(|(_, count)| count).sum();
         let rank = (u128::from(total) * u128::from(share)).div_ceil(1_000_000_000);
-        let mut left = u64::try_from(rank)
+        let mut rank_left = u64::try_from(rank)
             .unwrap_or(u64::MAX)
             .clamp(1, total.max(1));
         let at_rank = counts().find(|&(_, count)| {
-            let reached = count >= left;
-            left -= if reached { 0 } else { count };
+            let reached = count >= rank_left;
+            rank_left -= if reached { 0 } else { count };
             reached
         });
         at_rank.map(|(bin, _)| Nanos(middle_of(bin)))
@@ -156,10 +157,10 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::Ordering::{Acquire, Release};
 
-    fn times(all: &[u64]) -> Times {
+    fn counts_of(times: &[u64]) -> BinCounts {
         let lane = TimeBins::new();
-        all.iter().for_each(|&ns| lane.add(ns));
-        Times::take([&lane].into_iter(), &TimeBins::new())
+        times.iter().for_each(|&ns| lane.add(ns));
+        BinCounts::take([&lane].into_iter(), &TimeBins::new())
     }
 
     #[test]
@@ -175,55 +176,55 @@ mod tests {
     #[test]
     fn a_quantile_is_the_nearest_rank() {
         let ten: Vec<u64> = (1..=10).collect();
-        let at = |share: u64| times(&ten).quantile(share * 10_000_000).map(|t| t.0);
+        let quantile = |share: u64| counts_of(&ten).quantile(share * 10_000_000).map(|t| t.0);
         // 5 % of ten is half a sample, so the rank is the first; 31 % is 3.1, so it is the fourth.
         let expected = [1, 1, 1, 3, 4, 10].map(Some);
-        assert_eq!([0, 5, 10, 30, 31, 100].map(at), expected);
-        assert_eq!(times(&[]).quantile(500_000_000), None);
+        assert_eq!([0, 5, 10, 30, 31, 100].map(quantile), expected);
+        assert_eq!(counts_of(&[]).quantile(500_000_000), None);
     }
 
     #[test]
     fn what_was_taken_is_gone_and_counts_may_wrap() {
-        let (lane, done) = (TimeBins::new(), TimeBins::new());
+        let (lane, merged) = (TimeBins::new(), TimeBins::new());
         lane.bins[7].store(u32::MAX, Relaxed);
-        done.bins[7].store(u32::MAX, Relaxed);
+        merged.bins[7].store(u32::MAX, Relaxed);
         lane.add(7);
-        let first = Times::take([&lane].into_iter(), &done);
+        let first = BinCounts::take([&lane].into_iter(), &merged);
         assert_eq!(first.to_numbers(), [7, 1]);
         lane.add(50);
-        let second = Times::take([&lane].into_iter(), &done);
+        let second = BinCounts::take([&lane].into_iter(), &merged);
         assert_eq!(second.to_numbers(), [50, 1]);
     }
 
     /// Three threads write while times are taken. In each bin, as much comes out as went in.
     #[test]
     fn no_time_is_lost_or_counted_twice_between_threads() {
-        const EACH: u64 = 200_000;
-        let (lanes, done) = ([const { TimeBins::new() }; 3], TimeBins::new());
-        let left = AtomicU32::new(3);
-        let mut seen = [0u32; BINS];
+        const PER_LANE: u64 = 200_000;
+        let (lanes, merged) = ([const { TimeBins::new() }; 3], TimeBins::new());
+        let running = AtomicU32::new(3);
+        let mut taken = [0u32; BINS];
         let mut takes = 0;
         std::thread::scope(|scope| {
             for lane in &lanes {
-                let left = &left;
+                let running = &running;
                 scope.spawn(move || {
-                    (0..EACH).for_each(|i| lane.add(i * i % 99_991));
-                    left.fetch_sub(1, Release);
+                    (0..PER_LANE).for_each(|i| lane.add(i * i % 99_991));
+                    running.fetch_sub(1, Release);
                 });
             }
             loop {
-                let last = left.load(Acquire) == 0;
-                let times = Times::take(lanes.iter(), &done);
-                (0..BINS).for_each(|bin| seen[bin] += times.bins[bin]);
+                let writers_done = running.load(Acquire) == 0;
+                let times = BinCounts::take(lanes.iter(), &merged);
+                (0..BINS).for_each(|bin| taken[bin] += times.bins[bin]);
                 takes += 1;
-                if last {
+                if writers_done {
                     break;
                 }
             }
         });
         let mut put_in = [0u32; BINS];
-        (0..EACH).for_each(|i| put_in[bin_of(i * i % 99_991)] += 3);
-        assert!(seen == put_in && takes > 1, "{takes} takes");
+        (0..PER_LANE).for_each(|i| put_in[bin_of(i * i % 99_991)] += 3);
+        assert!(taken == put_in && takes > 1, "{takes} takes");
     }
 
     proptest! {
@@ -238,7 +239,7 @@ mod tests {
             mut all in prop::collection::vec(0u64..300_000, 1..200),
             percent in 1u64..100,
         ) {
-            let got = times(&all).quantile(percent * 10_000_000).expect("there are times");
+            let got = counts_of(&all).quantile(percent * 10_000_000).expect("there are times");
             all.sort_unstable();
             let rank = (all.len() as u64 * percent).div_ceil(100) as usize;
             let truth = all[rank - 1];

@@ -25,12 +25,12 @@ const SECOND: [(usize, Io, u64, bool); 4] = [
     (0, READ, 16, true),
 ];
 
-fn slept(formula: &str) -> (PolicySpec, [Decision; 2]) {
+fn run_formula(formula: &str) -> (PolicySpec, [Decision; 2]) {
     let text = format!("rule:period=1ms,{formula}");
     let spec: PolicySpec = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut lanes = spec.build(2);
-    for (begins, window) in [(0, FIRST), (2_000_000, SECOND)] {
-        for (now, (lane, io, us, missed)) in (begins..).step_by(1_000).zip(window) {
+    for (start, window) in [(0, FIRST), (2_000_000, SECOND)] {
+        for (now, (lane, io, us, missed)) in (start..).step_by(1_000).zip(window) {
             let observed = Nanos::from_micros(us);
             let outcome = Outcome { observed, missed };
             lanes[lane].complete(io, Token::default(), outcome, Nanos(now));
@@ -41,7 +41,7 @@ fn slept(formula: &str) -> (PolicySpec, [Decision; 2]) {
 }
 
 fn micros(formula: &str) -> f64 {
-    match slept(formula).1[0] {
+    match run_formula(formula).1[0] {
         Decision::Sleep(time) => time.as_micros_f64(),
         other => panic!("{formula}: {other:?}"),
     }
@@ -78,7 +78,7 @@ fn every_name_is_its_statistic() {
 
 #[test]
 fn buckets_are_apart() {
-    let (_, [read, write]) = slept("max");
+    let (_, [read, write]) = run_formula("max");
     assert_eq!(read, Decision::Sleep(Nanos(50_000)));
     assert_eq!(write, Decision::Sleep(Nanos(500_000)));
 }
@@ -93,12 +93,12 @@ fn what_is_no_time_polls_and_is_counted() {
         })
     };
     // For the write the formula is 500 us / 0 misses.
-    let (spec, [read, write]) = slept("mean / misses");
+    let (spec, [read, write]) = run_formula("mean / misses");
     assert!(matches!(read, Decision::Sleep(_)));
     assert_eq!(write, Decision::Poll);
     assert_eq!(spec.tally(), tally(3, 0, 1));
     // The windows give 30 - 40, 500 - 40 and 25 - 40 us.
-    let (spec, [read, write]) = slept("mean - 40us");
+    let (spec, [read, write]) = run_formula("mean - 40us");
     assert_eq!(read, Decision::Poll);
     assert_eq!(write, Decision::Sleep(Nanos(460_000)));
     assert_eq!(spec.tally(), tally(3, 2, 0));
@@ -110,7 +110,7 @@ fn what_is_no_time_polls_and_is_counted() {
 #[test]
 fn a_sleep_is_bounded() {
     let longest = Decision::Sleep(q2c_policy::MAX_SLEEP);
-    assert_eq!(slept("max * 1e9").1[0], longest);
-    assert_eq!(slept("0").1[0], Decision::Poll);
-    assert_eq!(slept("0.4ns").1[0], Decision::Poll);
+    assert_eq!(run_formula("max * 1e9").1[0], longest);
+    assert_eq!(run_formula("0").1[0], Decision::Poll);
+    assert_eq!(run_formula("0.4ns").1[0], Decision::Poll);
 }

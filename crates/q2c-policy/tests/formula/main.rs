@@ -6,7 +6,7 @@ mod value;
 
 use q2c_policy::{Formula, Statistic};
 
-fn window(statistic: Statistic) -> f64 {
+fn sample(statistic: Statistic) -> f64 {
     match statistic {
         Statistic::Count => 100.0,
         Statistic::Mean => 50_000.0,
@@ -19,6 +19,6 @@ fn window(statistic: Statistic) -> f64 {
     }
 }
 
-fn read(text: &str) -> Formula {
+fn parse(text: &str) -> Formula {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,6 +1,6 @@
 //! Formulas that are refused: the message, and the caret below the position.
 
-use super::read;
+use super::parse;
 use proptest::prelude::*;
 use q2c_policy::{Formula, PolicySpec, SpecError};
 
@@ -60,8 +60,8 @@ fn mistakes_are_named_with_their_place() {
             panic!("{line}");
         };
         let error = refuse(text);
-        let whole = format!("parse sleep rule `{text}` at character {place}: {message}");
-        assert_eq!(error.to_string(), whole);
+        let expected = format!("parse sleep rule `{text}` at character {place}: {message}");
+        assert_eq!(error.to_string(), expected);
         let (shown, place) = (text.replace('\u{7}', " "), place.parse().expect("a number"));
         assert_eq!(error.pointer(), format!("{shown}\n{:>place$}", '^'));
     }
@@ -85,14 +85,14 @@ fn a_place_in_a_specification_counts_from_its_beginning() {
 fn depth_and_length_are_bounded() {
     let nested = |depth: usize| format!("{}min{}", "(".repeat(depth), ")".repeat(depth));
     let message = |text: &str| refuse(text).to_string();
-    read(&nested(32));
+    parse(&nested(32));
     assert!(message(&nested(33)).contains("nested deeper than 32 levels"));
     for deep in ["-", "!", "max(min,", "if("] {
         let refused = message(&deep.repeat(100));
         assert!(refused.contains("nested deeper than 32"), "{deep}");
     }
     let chain = |terms: usize| format!("0{}", "+0".repeat(terms));
-    read(&chain(499));
+    parse(&chain(499));
     for long in [chain(500), "µ".repeat(501)] {
         assert!(message(&long).contains("longer than 1000 bytes"), "{long}");
     }
@@ -103,12 +103,12 @@ proptest! {
 
     #[test]
     fn any_pieces_are_answered(pieces in prop::collection::vec(prop::sample::select(&PIECES), 0..24)) {
-        answered(&pieces.concat())?;
+        check_answer(&pieces.concat())?;
     }
 
     #[test]
     fn any_text_is_answered(text in any::<String>()) {
-        answered(&text)?;
+        check_answer(&text)?;
     }
 
     #[test]
@@ -126,16 +126,16 @@ const PIECES: [&str; 40] = [
     "\n", "0", "1", "4us", "40us", "0.5", "70%", "1e9", "x", "µ", "=",
 ];
 
-fn answered(text: &str) -> Result<(), TestCaseError> {
+fn check_answer(text: &str) -> Result<(), TestCaseError> {
     match text.parse::<Formula>() {
         Err(error) => {
             let places = 1..=text.chars().count() + 1;
             prop_assert!(places.contains(&error.position), "{}", text);
         }
         Ok(formula) => {
-            let again = read(&formula.to_string());
+            let again = parse(&formula.to_string());
             prop_assert_eq!(&again, &formula);
-            prop_assert_eq!(again.answer(super::window), formula.answer(super::window));
+            prop_assert_eq!(again.answer(super::sample), formula.answer(super::sample));
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! Values of formulas, compared with values by hand or with plain arithmetic.
 
-use super::{read, window};
+use super::{parse, sample};
 use proptest::prelude::*;
 use q2c_model::Nanos;
 use q2c_policy::{FormulaResult, Statistic};
 
 fn ns(text: &str) -> u64 {
-    match read(text).answer(window) {
+    match parse(text).answer(sample) {
         FormulaResult::Sleep(Nanos(ns)) => ns,
         other => panic!("{text} gives {other:?}"),
     }
@@ -73,7 +73,7 @@ fn conditions_by_hand() {
 fn no_number_and_no_time_are_told_apart() {
     let quiet = |statistic| match statistic {
         Statistic::Misses | Statistic::Lmd => 0.0,
-        other => window(other),
+        other => sample(other),
     };
     let sleep = |ns| FormulaResult::Sleep(Nanos(ns));
     for (text, expected) in [
@@ -95,15 +95,15 @@ fn no_number_and_no_time_are_told_apart() {
             sleep(3_000),
         ),
     ] {
-        assert_eq!(read(text).answer(quiet), expected, "{text}");
+        assert_eq!(parse(text).answer(quiet), expected, "{text}");
     }
 }
 
 #[test]
 fn a_formula_says_what_it_reads() {
     let names = |text: &str| -> Vec<String> {
-        let read = read(text).statistics();
-        read.iter().map(ToString::to_string).collect()
+        let statistics = parse(text).statistics();
+        statistics.iter().map(ToString::to_string).collect()
     };
     assert_eq!(
         names("if(p99 > max(p05, p50), mean - p05, -lmd * misses / count)"),
@@ -112,7 +112,7 @@ fn a_formula_says_what_it_reads() {
     assert!(names("40us").is_empty());
 }
 
-fn sum() -> impl Strategy<Value = (String, f64)> {
+fn any_sum() -> impl Strategy<Value = (String, f64)> {
     let atom = prop_oneof![
         (1u32..1_000).prop_map(|n| (n.to_string(), f64::from(n))),
         Just(("misses".to_owned(), 7.0)),
@@ -122,20 +122,20 @@ fn sum() -> impl Strategy<Value = (String, f64)> {
     atom.prop_recursive(4, 40, 8, |inner| {
         let group = inner.prop_map(|(text, value)| (format!("({text})"), value));
         let more = prop::collection::vec((any::<bool>(), group.clone()), 0..3);
-        let product = (group, more).prop_map(|((mut text, mut value), rest)| {
-            for (times, (more, by)) in rest {
-                text += if times { "*" } else { " / " };
-                text += &more;
-                value = if times { value * by } else { value / by };
+        let product = (group, more).prop_map(|((mut text, mut value), factors)| {
+            for (multiply, (factor, by)) in factors {
+                text += if multiply { "*" } else { " / " };
+                text += &factor;
+                value = if multiply { value * by } else { value / by };
             }
             (text, value)
         });
         let more = prop::collection::vec((any::<bool>(), product.clone()), 0..3);
-        (product, more).prop_map(|((mut text, mut value), rest)| {
-            for (plus, (more, by)) in rest {
-                text += if plus { " +" } else { "-" };
-                text += &more;
-                value = if plus { value + by } else { value - by };
+        (product, more).prop_map(|((mut text, mut value), terms)| {
+            for (add, (term, by)) in terms {
+                text += if add { " +" } else { "-" };
+                text += &term;
+                value = if add { value + by } else { value - by };
             }
             (text, value)
         })
@@ -144,10 +144,10 @@ fn sum() -> impl Strategy<Value = (String, f64)> {
 
 proptest! {
     #[test]
-    fn arithmetic_is_that_of_floating_point((text, value) in sum()) {
+    fn arithmetic_is_that_of_floating_point((text, value) in any_sum()) {
         let text = format!("1s * ({text})");
         prop_assume!(value.is_finite());
-        let answer = read(&text).answer(window);
+        let answer = parse(&text).answer(sample);
         let expected = match value * 1e9 {
             ns if ns < 0.0 => FormulaResult::Negative,
             ns => FormulaResult::Sleep(Nanos(ns.round() as u64)),

@@ -2,7 +2,7 @@
 //! compares both with `seeded-expected.txt`: a line of totals per rule over a small file of
 //! latencies, made by the second implementations. If a rule changes its meaning, its line changes.
 
-use super::closed_loop::{Crate, INTERRUPT, LoopRequest, RuleUnderTest, reads, run};
+use super::closed_loop::{CrateRule, INTERRUPT, LoopRequest, RuleUnderTest, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
 use super::seconds::{RulePair, pairs};
 
@@ -46,10 +46,10 @@ struct DecisionCounts {
 
 fn compare(case: &AgreementCase, pair: &RulePair, counts: &mut DecisionCounts) {
     let spec = &pair.spec;
-    let ride =
+    let run_case =
         |subject: &mut dyn RuleUnderTest| run(subject, case.lanes, &case.streams, WAKE_DELAY);
-    let ours = ride(&mut Crate::new(spec, case.lanes));
-    let theirs = ride(&mut *(pair.second)());
+    let ours = run_case(&mut CrateRule::new(spec, case.lanes));
+    let theirs = run_case(&mut *(pair.second)());
     assert_eq!(ours.len(), theirs.len());
     for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
         let same = a.asked.abs_diff(b.asked) <= pair.tolerance && a.missed == b.missed;
@@ -94,13 +94,13 @@ fn every_rule_has_a_second_implementation() {
 }
 
 fn totals(subject: &mut dyn RuleUnderTest) -> [u64; 4] {
-    let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
-    let slept = rides.iter().filter(|r| r.asked != INTERRUPT);
+    let ios = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
+    let slept = ios.iter().filter(|r| r.asked != INTERRUPT);
     [
         slept.clone().map(|r| r.asked).sum(),
-        rides.iter().filter(|r| r.missed).count() as u64,
-        (rides.len() - slept.count()) as u64,
-        rides.iter().map(|r| r.observed).sum(),
+        ios.iter().filter(|r| r.missed).count() as u64,
+        (ios.len() - slept.count()) as u64,
+        ios.iter().map(|r| r.observed).sum(),
     ]
 }
 
@@ -127,7 +127,7 @@ fn the_rules_give_the_expected_numbers() {
             let place = fields.iter().position(|w| *w == name).expect("a name");
             fields[place + 1].parse().expect("a number")
         };
-        let [asked, misses, interrupts, observed] = totals(&mut Crate::new(&pair.spec, 1));
+        let [asked, misses, interrupts, observed] = totals(&mut CrateRule::new(&pair.spec, 1));
         assert!(line.starts_with(&format!("{} ", pair.spec)), "{line}");
         assert_eq!(misses, expected("misses"), "{line}");
         assert_eq!(interrupts, expected("interrupts"), "{line}");

@@ -1,6 +1,6 @@
 //! Small cases of the newer rules, with numbers calculated on paper.
 
-use super::closed_loop::{INTERRUPT, Ride, run_one};
+use super::closed_loop::{INTERRUPT, IoResult, run_one};
 use super::latencies::synthetic;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
@@ -10,7 +10,7 @@ fn lane(spec: &str) -> Box<dyn Lane> {
     spec.build(1).remove(0)
 }
 
-fn window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
+fn add_window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
     for (n, &observed) in times.iter().enumerate() {
         let outcome = Outcome::new(observed, n < misses);
         lane.complete(io, Token::default(), outcome, Nanos(start + n as u64));
@@ -36,20 +36,18 @@ fn ehp_takes_its_costs_off_or_interrupts() {
         (4_051, 1),
         (4_050, 0),
     ] {
-        let rides = run_one("ehp:period=200us", &vec![time; 500], 2_000);
-        let learnt = rides.iter().position(|r| r.asked == expected);
-        let from = learnt.expect("the decision");
-        assert!(rides[..from].iter().all(|r| r.asked == 0), "{time}");
-        assert!(rides[from..].iter().all(|r| r.asked == expected), "{time}");
-        assert!(rides.iter().all(|r| !r.missed), "{time}");
-        // The first completion opens the window, which lasts 200 us; the decision follows soon
-        // after that.
+        let ios = run_one("ehp:period=200us", &vec![time; 500], 2_000);
+        let first_decided = ios.iter().position(|r| r.asked == expected);
+        let from = first_decided.expect("the decision");
+        assert!(ios[..from].iter().all(|r| r.asked == 0), "{time}");
+        assert!(ios[from..].iter().all(|r| r.asked == expected), "{time}");
+        assert!(ios.iter().all(|r| !r.missed), "{time}");
+        // The first completion opens a window of 200 us; the decision follows soon after its end.
         assert!(from as u64 <= 2 + 200_000 / time, "{time} {from}");
     }
-    // The benefit and the costs are parameters: here interrupts begin at 5 x (2 x 1000 + 500) =
-    // 12.5 us.
-    let rides = run_one("ehp:1us,500ns,5,200us", &[12_500; 100], 2_000);
-    assert_eq!(rides[99].asked, INTERRUPT);
+    // The benefit and the costs are parameters: interrupts begin at 5 x (2 x 1000 + 500) ns.
+    let ios = run_one("ehp:1us,500ns,5,200us", &[12_500; 100], 2_000);
+    assert_eq!(ios[99].asked, INTERRUPT);
 }
 
 /// Window 1 has the mean 100,000 and none before it: the sleep is half. Window 2 has 64 times, half
@@ -70,24 +68,24 @@ fn lmd_is_held_back_by_misses() {
         (&late_first, 32, 75_000),
     ] {
         let mut lane = lane("lmd:period=1us");
-        window(&mut *lane, Io::READ_4K, 0, &[100_000; 10], 0);
+        add_window(&mut *lane, Io::READ_4K, 0, &[100_000; 10], 0);
         assert_eq!(asked(&mut *lane, Io::READ_4K, 2_000), sleep(50_000));
-        window(&mut *lane, Io::READ_4K, 3_000, times, misses);
+        add_window(&mut *lane, Io::READ_4K, 3_000, times, misses);
         let got = asked(&mut *lane, Io::READ_4K, 5_000);
         assert_eq!(got, sleep(expected), "{misses}");
     }
     // 95,000 <= 24 x 5,000.
     let mut lane = lane("lmd:deviations=24,period=1us");
-    window(&mut *lane, Io::READ_4K, 0, &[100_000], 0);
-    window(&mut *lane, Io::READ_4K, 3_000, &times, 0);
+    add_window(&mut *lane, Io::READ_4K, 0, &[100_000], 0);
+    add_window(&mut *lane, Io::READ_4K, 3_000, &times, 0);
     assert_eq!(asked(&mut *lane, Io::READ_4K, 5_000), sleep(47_500));
 }
 
 /// Constant times have no deviation, so the sleep is half the mean, as in Linux.
 #[test]
 fn lmd_of_a_constant_is_half() {
-    let rides = run_one("lmd:period=100us", &[30_001; 200], 2_000);
-    assert!(rides[100..].iter().all(|r| r.asked == 15_001));
+    let ios = run_one("lmd:period=100us", &[30_001; 200], 2_000);
+    assert!(ios[100..].iter().all(|r| r.asked == 15_001));
 }
 
 #[test]
@@ -98,7 +96,7 @@ fn hypi_goes_by_size() {
     for bytes in sizes {
         // The largest size is left to interrupts, so its time must not count.
         let time = if bytes == 131_072 { 900_000 } else { 10_000 };
-        window(&mut *lane, io(bytes, Direction::Write), 0, &[time], 0);
+        add_window(&mut *lane, io(bytes, Direction::Write), 0, &[time], 0);
     }
     let got = sizes.map(|bytes| asked(&mut *lane, io(bytes, Direction::Write), 2_000));
     let expected = [6_000, 6_000, 5_000, 7_500].map(sleep);
@@ -118,14 +116,14 @@ fn linux410_reads_the_running_window() {
         ..Io::READ_4K
     };
     assert_eq!(asked(&mut *lane, Io::READ_4K, 0), Decision::Poll);
-    window(&mut *lane, Io::READ_4K, 100, &[10_000], 0);
+    add_window(&mut *lane, Io::READ_4K, 100, &[10_000], 0);
     assert_eq!(asked(&mut *lane, big, 200), sleep(5_000));
-    window(&mut *lane, big, 134_217_727, &[30_001], 0);
+    add_window(&mut *lane, big, 134_217_727, &[30_001], 0);
     // (40,001 / 2 + 1) / 2, also in the next window until it has a sample.
     for now in [134_217_727, 134_217_728] {
         assert_eq!(asked(&mut *lane, Io::READ_4K, now), sleep(10_000));
     }
-    window(&mut *lane, Io::READ_4K, 134_217_728, &[2_000], 0);
+    add_window(&mut *lane, Io::READ_4K, 134_217_728, &[2_000], 0);
     assert_eq!(asked(&mut *lane, Io::READ_4K, 134_217_729), sleep(1_000));
     let write = Io {
         direction: Direction::Write,
@@ -139,7 +137,7 @@ fn linux410_reads_the_running_window() {
 fn ewma_moves_by_its_weight() {
     let mut lane = lane("ewma:50%,50%");
     let got = [8_000, 16_000, 2_000].map(|time| {
-        window(&mut *lane, Io::READ_4K, 0, &[time], 0);
+        add_window(&mut *lane, Io::READ_4K, 0, &[time], 0);
         asked(&mut *lane, Io::READ_4K, 1)
     });
     assert_eq!(got, [4_000, 6_000, 3_500].map(sleep));
@@ -158,7 +156,7 @@ fn quantile_is_the_nearest_rank() {
     ] {
         let mut lane = lane(&format!("quantile:{q},100%,1us"));
         let times: Vec<u64> = (20..40).rev().collect();
-        window(&mut *lane, Io::READ_4K, 0, &times, 0);
+        add_window(&mut *lane, Io::READ_4K, 0, &times, 0);
         let got = asked(&mut *lane, Io::READ_4K, 2_000);
         assert_eq!(got, sleep(expected), "{q}");
     }
@@ -169,15 +167,15 @@ fn quantile_is_the_nearest_rank() {
 fn quantile_overlooks_a_rare_fast_io() {
     let times = (0..2_000).map(|i| if i % 20 == 0 { 3_000 } else { 20_000 });
     let times: Vec<u64> = times.collect();
-    let last = |spec: &str| run_one(spec, &times, 100)[1_999].asked;
-    assert_eq!(last("min:70%,2ms"), 2_100);
+    let last_sleep = |spec: &str| run_one(spec, &times, 100)[1_999].asked;
+    assert_eq!(last_sleep("min:70%,2ms"), 2_100);
     // 20,000 lies in a bin of 256 ns whose middle is 20,095; clamping to the window's times still
     // allows that value.
-    assert!(last("quantile:50%,70%,2ms").abs_diff(14_000) <= 110);
+    assert!(last_sleep("quantile:50%,70%,2ms").abs_diff(14_000) <= 110);
 }
 
-fn misses(rides: &[Ride]) -> f64 {
-    rides.iter().filter(|r| r.missed).count() as f64
+fn miss_count(ios: &[IoResult]) -> f64 {
+    ios.iter().filter(|r| r.missed).count() as f64
 }
 
 /// Each I/O adds gain x (miss - m) to the logarithm of the sleep, where m is 1 for a miss, else 0.
@@ -186,12 +184,12 @@ fn misses(rides: &[Ride]) -> f64 {
 fn qt_misses_as_often_as_was_said() {
     for (name, times) in synthetic().into_iter().filter(|(name, _)| *name != "tiny") {
         for (miss, gain) in [(0.01, 0.1), (0.05, 0.1), (0.1, 0.02)] {
-            let rides = run_one(&format!("qt:{miss},{gain}"), &times.repeat(5), 2_000);
-            let started = rides.iter().position(|r| r.missed).expect("a miss");
-            let (from, to) = (started + 1, rides.len() - 1);
-            let (first, last) = (rides[from].asked as f64, rides[to].asked as f64);
+            let ios = run_one(&format!("qt:{miss},{gain}"), &times.repeat(5), 2_000);
+            let started = ios.iter().position(|r| r.missed).expect("a miss");
+            let (from, to) = (started + 1, ios.len() - 1);
+            let (first, last) = (ios[from].asked as f64, ios[to].asked as f64);
             let expected = (to - from) as f64 * miss - (last / first).ln() / gain;
-            let got = misses(&rides[from..to]);
+            let got = miss_count(&ios[from..to]);
             let near = (got - expected).abs() < 0.01;
             assert!(near, "{name} {miss}: {got} of {expected}");
         }
@@ -205,8 +203,8 @@ fn qt_holds_its_rate() {
     for (name, times) in synthetic() {
         for miss in [0.01, 0.05, 0.1] {
             if matches!(name, "noisy" | "two peaks" | "heavy tail") {
-                let rides = &run_one(&format!("qt:{miss}"), &times.repeat(10), 2_000)[2_000..];
-                let rate = misses(rides) / rides.len() as f64;
+                let ios = &run_one(&format!("qt:{miss}"), &times.repeat(10), 2_000)[2_000..];
+                let rate = miss_count(ios) / ios.len() as f64;
                 assert!((rate / miss - 1.0).abs() < 0.05, "{name}: {rate} of {miss}");
             }
         }
@@ -216,9 +214,9 @@ fn qt_holds_its_rate() {
 /// While one thread has its CPU alone, 100 I/Os of PAS alternate with 1,000 polled ones.
 #[test]
 fn dpas_polls_when_it_is_alone() {
-    let rides = run_one("dpas", &[30_000; 5_000], 2_000);
-    for (n, ride) in rides.iter().enumerate() {
-        assert_eq!(ride.asked > 0, n % 1_100 < 100, "I/O {n}");
+    let ios = run_one("dpas", &[30_000; 5_000], 2_000);
+    for (n, result) in ios.iter().enumerate() {
+        assert_eq!(result.asked > 0, n % 1_100 < 100, "I/O {n}");
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct LoopRequest {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ride {
+pub(crate) struct IoResult {
     pub latency: u64,
     /// The sleep asked, ns; 0 for polling, [`INTERRUPT`] for the interrupt.
     pub asked: u64,
@@ -39,20 +39,21 @@ pub(crate) struct Finish {
 }
 
 pub(crate) trait RuleUnderTest {
+    /// Returns the sleep asked, ns, 0 or [`INTERRUPT`], and the I/O's token.
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);
 }
 
-pub(crate) struct Crate(Vec<Box<dyn Lane>>);
+pub(crate) struct CrateRule(Vec<Box<dyn Lane>>);
 
-impl Crate {
+impl CrateRule {
     pub(crate) fn new(spec: &str, lanes: usize) -> Self {
         let spec: PolicySpec = spec.parse().unwrap_or_else(|e| panic!("{e}"));
-        Crate(spec.build(lanes))
+        CrateRule(spec.build(lanes))
     }
 }
 
-impl RuleUnderTest for Crate {
+impl RuleUnderTest for CrateRule {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
         match self.0[lane].decide(io, Nanos(now)) {
             (Decision::Sleep(Nanos(ns)), Token(token)) => (ns, token),
@@ -67,48 +68,48 @@ impl RuleUnderTest for Crate {
     }
 }
 
-/// Runs stream `i` on lane `i % lanes`. Rides come in the order of submission; sleeps take
+/// Runs stream `i` on lane `i % lanes`. Results are in the order of submission; sleeps take
 /// `wake_delay` ns longer than asked.
 pub(crate) fn run(
     subject: &mut dyn RuleUnderTest,
     lanes: usize,
     streams: &[Vec<LoopRequest>],
     wake_delay: u64,
-) -> Vec<Ride> {
-    let mut rides = Vec::new();
-    let mut next = vec![0; streams.len()];
-    let mut flying: Vec<Option<Finish>> = vec![None; streams.len()];
+) -> Vec<IoResult> {
+    let mut ios = Vec::new();
+    let mut next_request = vec![0; streams.len()];
+    let mut in_flight: Vec<Option<Finish>> = vec![None; streams.len()];
     let starts = (0..streams.len()).map(|stream| Reverse((stream as u64, stream)));
     let mut events: BinaryHeap<_> = starts.collect();
     while let Some(Reverse((now, stream))) = events.pop() {
-        if let Some(finish) = flying[stream].take() {
+        if let Some(finish) = in_flight[stream].take() {
             subject.finish(finish);
-            let think = streams[stream][next[stream]].think;
-            next[stream] += 1;
+            let think = streams[stream][next_request[stream]].think;
+            next_request[stream] += 1;
             events.push(Reverse((now + think, stream)));
-        } else if let Some(&request) = streams[stream].get(next[stream]) {
+        } else if let Some(&request) = streams[stream].get(next_request[stream]) {
             let lane = stream % lanes;
             let (asked, token) = subject.submit(lane, request.io, now);
-            let ride = ride(request.latency, asked, wake_delay);
-            flying[stream] = Some(Finish {
+            let result = io_result(request.latency, asked, wake_delay);
+            in_flight[stream] = Some(Finish {
                 lane,
                 io: request.io,
                 token,
-                observed: ride.observed,
-                missed: ride.missed,
-                now: now + ride.observed,
+                observed: result.observed,
+                missed: result.missed,
+                now: now + result.observed,
             });
-            events.push(Reverse((now + ride.observed, stream)));
-            rides.push(ride);
+            events.push(Reverse((now + result.observed, stream)));
+            ios.push(result);
         }
     }
-    rides
+    ios
 }
 
-fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
+fn io_result(latency: u64, asked: u64, wake_delay: u64) -> IoResult {
     if asked == INTERRUPT {
         let observed = latency + INTERRUPT_DELAY;
-        return Ride {
+        return IoResult {
             latency,
             asked,
             missed: false,
@@ -116,7 +117,7 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
         };
     }
     let wake = if asked == 0 { 0 } else { asked + wake_delay };
-    Ride {
+    IoResult {
         latency,
         asked,
         missed: asked > 0 && wake >= latency,
@@ -130,7 +131,7 @@ pub(crate) fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<LoopRequest
     latencies.into_iter().map(request).collect()
 }
 
-pub(crate) fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
+pub(crate) fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<IoResult> {
     let streams = [reads(latencies.iter().copied())];
-    run(&mut Crate::new(spec, 1), 1, &streams, wake_delay)
+    run(&mut CrateRule::new(spec, 1), 1, &streams, wake_delay)
 }

@@ -23,31 +23,31 @@ pub(crate) struct ReferenceDpas {
 pub(crate) struct DpasCore {
     mode: &'static str,
     /// Number of I/Os asleep at each submission, itself included; `None` if it did not sleep.
-    entries: Vec<Option<usize>>,
+    asleep_counts: Vec<Option<usize>>,
     asleep: HashSet<u64>,
-    issued: u64,
-    failures: usize,
+    newest_token: u64,
+    failures_before: usize,
     pas: ReferencePas,
-    inner: HashMap<u64, u64>,
+    pas_tokens: HashMap<u64, u64>,
 }
 
 impl Default for DpasCore {
     fn default() -> Self {
         DpasCore {
             mode: "PAS",
-            entries: Vec::new(),
+            asleep_counts: Vec::new(),
             asleep: HashSet::new(),
-            issued: 0,
-            failures: 0,
+            newest_token: 0,
+            failures_before: 0,
             pas: ReferencePas::new(true),
-            inner: HashMap::new(),
+            pas_tokens: HashMap::new(),
         }
     }
 }
 
 impl DpasCore {
     fn average(&self) -> usize {
-        10 * self.entries.iter().flatten().sum::<usize>() / self.entries.len()
+        10 * self.asleep_counts.iter().flatten().sum::<usize>() / self.asleep_counts.len()
     }
 
     fn switch(&mut self, theta: f64, lengths: DpasLengths) {
@@ -57,10 +57,10 @@ impl DpasCore {
             "OL" => lengths.ol,
             _ => lengths.int,
         };
-        if self.entries.len() < length {
+        if self.asleep_counts.len() < length {
             return;
         }
-        let failed = self.pas.failures > self.failures;
+        let failed = self.pas.failures > self.failures_before;
         self.mode = match (self.mode, self.average()) {
             ("PAS", _) if failed => "OL",
             ("PAS", 10) => "CP",
@@ -70,8 +70,8 @@ impl DpasCore {
             ("INT", _) => "OL",
             (same, _) => same,
         };
-        self.failures = self.pas.failures;
-        self.entries.clear();
+        self.failures_before = self.pas.failures;
+        self.asleep_counts.clear();
     }
 }
 
@@ -79,30 +79,30 @@ impl RuleUnderTest for ReferenceDpas {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
         let core = self.cores.entry(lane).or_default();
         core.switch(self.theta, self.lengths);
-        core.issued += 1;
-        let name = core.issued;
+        core.newest_token += 1;
+        let token = core.newest_token;
         let answer = match core.mode {
             "CP" => 0,
             "INT" => INTERRUPT,
             _ => {
-                let (sleep, inner) = core.pas.submit(0, io, now);
-                core.inner.insert(name, inner);
-                core.asleep.insert(name);
-                core.entries.push(Some(core.asleep.len()));
-                return (sleep, name);
+                let (sleep, pas_token) = core.pas.submit(0, io, now);
+                core.pas_tokens.insert(token, pas_token);
+                core.asleep.insert(token);
+                core.asleep_counts.push(Some(core.asleep.len()));
+                return (sleep, token);
             }
         };
-        core.entries.push(None);
-        (answer, name)
+        core.asleep_counts.push(None);
+        (answer, token)
     }
 
     fn finish(&mut self, f: Finish) {
         let core = self.cores.get_mut(&f.lane).expect("it submitted");
-        let name = f.token;
-        if core.asleep.remove(&name) {
+        let token = f.token;
+        if core.asleep.remove(&token) {
             core.pas.finish(Finish {
                 lane: 0,
-                token: core.inner[&name],
+                token: core.pas_tokens[&token],
                 ..f
             });
         }

@@ -92,8 +92,8 @@ impl Epochs {
     fn state(&mut self, lane: usize, now: u64) -> &mut EpochState {
         let lane = lane * usize::from(self.scope == EpochScope::Lane);
         let state = self.states.entry(lane).or_default();
-        let over = |opened| now >= opened + self.period;
-        if state.opened.is_some_and(over) {
+        let is_over = |opened| now >= opened + self.period;
+        if state.opened.is_some_and(is_over) {
             state.close(|epoch| (self.answer)(epoch, self.percent));
         }
         state
@@ -158,7 +158,7 @@ pub(crate) fn min(epoch: &Epoch, percent: u64) -> u64 {
 
 /// A share of the 5 % quantile, the time that 5 % of all do not exceed. It is known only by its
 /// bin, a 64th of a doubling; the bin's middle stands for it, clamped to the times seen.
-pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
+pub(crate) fn quantile_5(epoch: &Epoch, percent: u64) -> u64 {
     let sorted = epoch.sorted();
     let (n, min, max) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
     let exact = sorted[(n.div_ceil(20)).max(1) - 1];
@@ -175,7 +175,7 @@ pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
 pub(crate) fn ehp(epoch: &Epoch, _: u64) -> u64 {
     match epoch.sorted()[0] {
         long if long >= 40_500 => INTERRUPT,
-        some if some > 4_050 => some - 4_050,
+        short if short > 4_050 => short - 4_050,
         _ => 0,
     }
 }
@@ -190,22 +190,22 @@ pub(crate) fn lmd(epoch: &Epoch, _: u64) -> u64 {
     };
     let below: Vec<_> = epoch.samples.iter().filter(|s| s.0 < mean_before).collect();
     let lmd = below.iter().map(|s| mean_before - s.0).sum::<u64>() / n;
-    let k = below.iter().filter(|s| s.1).count();
+    let misses = below.iter().filter(|(_, missed)| *missed).count();
     if lmd == 0 || mean <= 4 * lmd {
         return half;
     }
-    let v = mean - 4 * lmd;
+    let sleep = mean - 4 * lmd;
     // The quotient is infinite without a miss.
-    let q = (n as f64 / k as f64).log2().floor();
-    let v = match q {
+    let log2_ios_per_miss = (n as f64 / misses as f64).log2().floor();
+    let sleep = match log2_ios_per_miss {
         ..=4.0 => half,
-        ..=7.0 => v - v / 4,
-        _ => v,
+        ..=7.0 => sleep - sleep / 4,
+        _ => sleep,
     };
-    v.max(half)
+    sleep.max(half)
 }
 
 /// A share of the mean by size class: 30, 35, 40 % and so on.
-pub(crate) fn by_size(epoch: &Epoch, _: u64) -> u64 {
+pub(crate) fn mean_by_size(epoch: &Epoch, _: u64) -> u64 {
     percent_of(30 + 5 * u64::from(epoch.size_class), epoch.mean())
 }

@@ -31,8 +31,8 @@ pub(crate) fn seeded() -> Vec<u64> {
 /// Seeded times, ns, of shapes that are hard for rules, long enough for many windows of 1 ms.
 pub(crate) fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     let mut rng = Rng::new(20_260_101);
-    let mut times = |of: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {
-        (0..4_000).map(|i| of(i, &mut rng)).collect()
+    let mut times = |draw: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {
+        (0..4_000).map(|i| draw(i, &mut rng)).collect()
     };
     vec![
         ("constant", times(&|_, _| 30_000)),

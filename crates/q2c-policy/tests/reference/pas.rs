@@ -7,17 +7,18 @@ use std::collections::HashMap;
 
 /// 1.0 in fixed point; durations are in us.
 const ONE: i128 = 1_000_000_000_000;
+/// The outcomes by the paper's names: an early wake-up is `UNDER`, a late one `OVER`.
 const UNDER: char = 'U';
 const OVER: char = 'O';
 
 struct PasState {
-    dur: i128,
-    adj: i128,
+    sleep: i128,
+    step: i128,
     up: i128,
-    dn: i128,
+    down: i128,
     outcomes: Vec<char>,
-    applied: usize,
-    spoken: Vec<bool>,
+    outcomes_applied: usize,
+    has_outcome: Vec<bool>,
 }
 
 pub(crate) struct ReferencePas {
@@ -39,13 +40,13 @@ impl ReferencePas {
         let class = (io.bytes / 512).ilog2().min(7);
         let key = (lane, io.direction == Direction::Write, class);
         self.states.entry(key).or_insert_with(|| PasState {
-            dur: ONE / 10,
-            adj: ONE,
+            sleep: ONE / 10,
+            step: ONE,
             up: ONE / 100,
-            dn: ONE / 10,
+            down: ONE / 10,
             outcomes: vec![OVER, UNDER],
-            applied: 1,
-            spoken: Vec::new(),
+            outcomes_applied: 1,
+            has_outcome: Vec::new(),
         })
     }
 }
@@ -54,26 +55,26 @@ impl PasState {
     /// Applies the last two outcomes. Returns true if the sleep had to be raised to the shortest.
     fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
-        let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);
-        match (p, l) {
-            (UNDER, UNDER) => self.adj += self.up,
-            (OVER, OVER) => self.adj -= self.dn,
-            (UNDER, OVER) => self.adj = ONE - self.dn,
-            _ => self.adj = ONE + self.up,
+        let (before, newest) = (self.outcomes[last - 1], self.outcomes[last]);
+        match (before, newest) {
+            (UNDER, UNDER) => self.step += self.up,
+            (OVER, OVER) => self.step -= self.down,
+            (UNDER, OVER) => self.step = ONE - self.down,
+            _ => self.step = ONE + self.up,
         }
-        if self.adj <= 0 {
-            self.adj = ONE;
+        if self.step <= 0 {
+            self.step = ONE;
         }
-        let dur = self.dur * self.adj / ONE;
-        self.dur = dur.clamp(ONE / 10, 10_000_000 * ONE);
-        if adaptive && p == l {
-            self.dn = (self.dn * 105 / 100).min(ONE / 10);
-            self.up = self.dn / 10;
+        let sleep = self.sleep * self.step / ONE;
+        self.sleep = sleep.clamp(ONE / 10, 10_000_000 * ONE);
+        if adaptive && before == newest {
+            self.down = (self.down * 105 / 100).min(ONE / 10);
+            self.up = self.down / 10;
         } else if adaptive {
             self.up = (self.up * 90 / 100).max(ONE / 1000);
-            self.dn = self.up * 10;
+            self.down = self.up * 10;
         }
-        dur < ONE / 10
+        sleep < ONE / 10
     }
 }
 
@@ -82,20 +83,20 @@ impl RuleUnderTest for ReferencePas {
         let adaptive = self.adaptive;
         let mut failed = false;
         let state = self.state(lane, io);
-        if state.outcomes.len() > state.applied {
+        if state.outcomes.len() > state.outcomes_applied {
             failed = state.apply(adaptive);
-            state.applied = state.outcomes.len();
-            state.spoken.push(false);
+            state.outcomes_applied = state.outcomes.len();
+            state.has_outcome.push(false);
         }
-        let ns = (state.dur * 1000 + ONE / 2) / ONE;
-        let token = state.spoken.len() as u64 - 1;
+        let ns = (state.sleep * 1000 + ONE / 2) / ONE;
+        let token = state.has_outcome.len() as u64 - 1;
         self.failures += usize::from(failed);
         (ns as u64, token)
     }
 
     fn finish(&mut self, f: Finish) {
         let state = self.state(f.lane, f.io);
-        if !std::mem::replace(&mut state.spoken[f.token as usize], true) {
+        if !std::mem::replace(&mut state.has_outcome[f.token as usize], true) {
             state.outcomes.push(if f.missed { OVER } else { UNDER });
         }
     }

@@ -1,31 +1,31 @@
 //! Numbers that others have published, or that follow from a rule by arithmetic.
 
-use super::closed_loop::{Ride, run_one};
+use super::closed_loop::{IoResult, run_one};
 use super::latencies::{synthetic, zssd};
 
-struct RideSummary {
+struct Shares {
     over: f64,
     under: f64,
     miss_rate: f64,
     asleep: f64,
 }
 
-fn summary(rides: &[Ride], wake_delay: u64) -> RideSummary {
-    let share = |of: &dyn Fn(&Ride) -> u64| -> f64 {
-        let device: u64 = rides.iter().map(|r| r.latency).sum();
-        rides.iter().map(of).sum::<u64>() as f64 / device as f64
+fn summary(ios: &[IoResult], wake_delay: u64) -> Shares {
+    let share = |time: &dyn Fn(&IoResult) -> u64| -> f64 {
+        let device: u64 = ios.iter().map(|r| r.latency).sum();
+        ios.iter().map(time).sum::<u64>() as f64 / device as f64
     };
-    let wake = |r: &Ride| r.asked + wake_delay * u64::from(r.asked > 0);
-    RideSummary {
+    let wake = |r: &IoResult| r.asked + wake_delay * u64::from(r.asked > 0);
+    Shares {
         over: share(&|r| r.observed - r.latency),
         under: share(&|r| r.latency.saturating_sub(wake(r))),
-        miss_rate: miss_rate(rides),
+        miss_rate: miss_rate(ios),
         asleep: share(&|r| r.asked),
     }
 }
 
-fn miss_rate(rides: &[Ride]) -> f64 {
-    rides.iter().filter(|r| r.missed).count() as f64 / rides.len() as f64
+fn miss_rate(ios: &[IoResult]) -> f64 {
+    ios.iter().filter(|r| r.missed).count() as f64 / ios.len() as f64
 }
 
 /// The publications on PAS give T_over / T_under as 0.029 / 0.309 on the whole trace and 0.021 /
@@ -68,10 +68,10 @@ fn pas_pins_the_miss_rate() {
 #[test]
 fn uring_ends_at_a_quarter_of_a_constant_time() {
     for time in [400, 30_000, 90_004] {
-        let rides = run_one("uring", &[time; 10], 50);
-        let asked: Vec<u64> = rides[..3].iter().map(|r| r.asked).collect();
+        let ios = run_one("uring", &[time; 10], 50);
+        let asked: Vec<u64> = ios[..3].iter().map(|r| r.asked).collect();
         assert_eq!(asked, [0, time / 2, time / 4]);
-        assert!(rides[3..].iter().all(|r| r.asked == time / 4));
+        assert!(ios[3..].iter().all(|r| r.asked == time / 4));
     }
 }
 
@@ -97,17 +97,17 @@ fn linux_learns_nothing_from_54_ms() {
 /// by the delay in every window.
 #[test]
 fn min_at_100_percent_runs_away() {
-    let rides = run_one("min:100%,1ms", &[30_000; 60_000], 2_000);
-    let mut sleeps: Vec<u64> = rides.iter().map(|r| r.asked).collect();
+    let ios = run_one("min:100%,1ms", &[30_000; 60_000], 2_000);
+    let mut sleeps: Vec<u64> = ios.iter().map(|r| r.asked).collect();
     sleeps.dedup();
     let grown = std::iter::once(0).chain((0..).map(|k| 30_000 + 2_000 * k));
     assert_eq!(sleeps, grown.take(sleeps.len()).collect::<Vec<u64>>());
-    assert!(miss_rate(&rides) > 0.998, "{}", miss_rate(&rides));
-    assert!(rides[59_999].observed > 10_000_000, "{:?}", rides[59_999]);
+    assert!(miss_rate(&ios) > 0.998, "{}", miss_rate(&ios));
+    assert!(ios[59_999].observed > 10_000_000, "{:?}", ios[59_999]);
 }
 
-/// The rides on a device of constant `time`, ns, long after a slow spell of 50 I/Os of 200 us.
-fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
+/// The results on a device of constant `time`, ns, long after a slow spell of 50 I/Os of 200 us.
+fn after_a_slow_spell(spec: &str, time: u64) -> Vec<IoResult> {
     let mut times = vec![200_000; 50];
     times.resize(20_000, time);
     run_one(spec, &times, 2_000).split_off(15_000)
@@ -118,8 +118,7 @@ fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
 /// and sleeps r d / (1 - r); otherwise it recovers.
 #[test]
 fn oversleep_lasts_beyond_the_stability_bound() {
-    for (percent, bound, lasting) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)]
-    {
+    for (percent, bound, limit) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)] {
         for spec in [
             format!("mean:{percent}%,200us"),
             format!("min:{percent}%,200us"),
@@ -129,9 +128,8 @@ fn oversleep_lasts_beyond_the_stability_bound() {
         ] {
             let stuck = after_a_slow_spell(&spec, bound - 100);
             assert!(stuck.iter().all(|r| r.missed), "{spec} below the bound");
-            // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
-            // the limit.
-            let off = |r: &Ride| r.asked.abs_diff(lasting);
+            // Sleeps are whole ns, so the sleep stops up to 0.5 / (1 - r) ns above the limit.
+            let off = |r: &IoResult| r.asked.abs_diff(limit);
             assert!(stuck.iter().all(|r| off(r) <= 6), "{spec}: {:?}", stuck[0]);
             let free = after_a_slow_spell(&spec, bound + 100);
             assert!(free.iter().all(|r| !r.missed), "{spec} above the bound");

@@ -16,19 +16,19 @@ pub(crate) struct RulePair {
 /// Pairs that calculate in whole numbers agree exactly; fractions may change a sleep by 1 ns.
 pub(crate) fn pairs() -> Vec<RulePair> {
     let mut pairs = Vec::new();
-    let device =
+    let per_device =
         |spec, answer, percent, period| windowed(spec, answer, percent, period, EpochScope::Device);
     for percent in [1, 3, 37, 50, 75, 100] {
         let spec = format!("mean:{percent}%,200us");
-        pairs.push(device(spec, epochs::mean, percent, 200_000));
+        pairs.push(per_device(spec, epochs::mean, percent, 200_000));
     }
     for (percent, period) in [(70, 200_000), (50, 1_000), (100, 50_000)] {
         let spec = format!("min:{percent}%,{period}ns");
-        pairs.push(device(spec, epochs::min, percent, period));
+        pairs.push(per_device(spec, epochs::min, percent, period));
     }
     for (percent, period) in [(70, 200_000), (90, 1_000_000)] {
         let spec = format!("quantile:5%,{percent}%,{period}ns");
-        pairs.push(device(spec, epochs::twentieth, percent, period));
+        pairs.push(per_device(spec, epochs::quantile_5, percent, period));
     }
     for (formula, answer, percent) in [
         ("mean / 2", epochs::mean as EpochRule, 50),
@@ -40,7 +40,7 @@ pub(crate) fn pairs() -> Vec<RulePair> {
         ("0.7 * min", epochs::min, 70),
     ] {
         let spec = format!("rule:period=200us,{formula}");
-        let pair = device(spec, answer, percent, 200_000);
+        let pair = per_device(spec, answer, percent, 200_000);
         pairs.push(RulePair {
             tolerance: 1,
             ..pair
@@ -83,9 +83,9 @@ fn windowed(
     answer: EpochRule,
     percent: u64,
     period: u64,
-    of: EpochScope,
+    scope: EpochScope,
 ) -> RulePair {
-    pair(spec, 0, move || Epochs::new(answer, percent, period, of))
+    pair(spec, 0, move || Epochs::new(answer, percent, period, scope))
 }
 
 fn hypi() -> RulePair {
@@ -94,7 +94,7 @@ fn hypi() -> RulePair {
     let shares: Vec<String> = classes.into_iter().enumerate().map(share).collect();
     let spec = format!("hypi:{},interrupt=16k,period=200us", shares.join(","));
     pair(spec, 0, || {
-        let epochs = Epochs::new(epochs::by_size, 0, 200_000, EpochScope::Device);
+        let epochs = Epochs::new(epochs::mean_by_size, 0, 200_000, EpochScope::Device);
         epochs.with_interrupts_from(16_384)
     })
 }
@@ -139,7 +139,7 @@ fn recent() -> [RulePair; 3] {
         }),
         pair("recent:ios=3,0.5 * (mean - lmd)", 1, || {
             ReferenceRecent::new(3, |last, before| {
-                let below = before.map_or(0, |before| last.below(before.mean()));
+                let below = before.map_or(0, |before| last.mean_below(before.mean()));
                 last.mean().saturating_sub(below).div_ceil(2)
             })
         }),

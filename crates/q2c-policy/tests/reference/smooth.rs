@@ -40,7 +40,7 @@ impl RuleUnderTest for ReferenceEwma {
 pub(crate) struct Tracker {
     pub miss: f64,
     pub gain: f64,
-    /// For each bucket, ln of the sleep over 0.1 us, and whether a miss has occurred.
+    /// For each bucket, ln of the sleep over 0.1 us, and true if a miss has occurred.
     pub logs: HashMap<LaneClassKey, (f64, bool)>,
 }
 
@@ -51,9 +51,9 @@ impl RuleUnderTest for Tracker {
     }
 
     fn finish(&mut self, f: Finish) {
-        let (log, ever) = self.logs.entry(key(f.lane, f.io)).or_default();
-        *ever |= f.missed;
-        *log += match (*ever, f.missed) {
+        let (log, has_missed) = self.logs.entry(key(f.lane, f.io)).or_default();
+        *has_missed |= f.missed;
+        *log += match (*has_missed, f.missed) {
             (false, _) => 1.1f64.ln(),
             (true, late) => self.gain * (self.miss - f64::from(u8::from(late))),
         };
@@ -61,7 +61,7 @@ impl RuleUnderTest for Tracker {
     }
 }
 
-/// I/Os in the order of their completions: times in ns, and whether each missed.
+/// I/Os in the order of their completions: times in ns, and true for each miss.
 pub(crate) struct LastSamples<'a>(&'a [(u64, bool)]);
 
 impl LastSamples<'_> {
@@ -85,7 +85,7 @@ impl LastSamples<'_> {
     }
 
     /// The average amount by which times lie below `mean`.
-    pub(crate) fn below(&self, mean: u64) -> u64 {
+    pub(crate) fn mean_below(&self, mean: u64) -> u64 {
         let distances = self.0.iter().map(|io| mean.max(io.0) - io.0);
         distances.sum::<u64>() / self.0.len() as u64
     }
@@ -96,7 +96,7 @@ type SleepFunction = fn(LastSamples<'_>, Option<LastSamples<'_>>) -> u64;
 pub(crate) struct ReferenceRecent {
     ios: usize,
     sleep: SleepFunction,
-    seen: HashMap<LaneClassKey, Vec<(u64, bool)>>,
+    past: HashMap<LaneClassKey, Vec<(u64, bool)>>,
 }
 
 impl ReferenceRecent {
@@ -104,25 +104,25 @@ impl ReferenceRecent {
         ReferenceRecent {
             ios,
             sleep,
-            seen: HashMap::new(),
+            past: HashMap::new(),
         }
     }
 }
 
 impl RuleUnderTest for ReferenceRecent {
     fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
-        let seen = self.seen.get(&key(lane, io)).map_or(&[][..], Vec::as_slice);
-        let Some(last) = seen.len().checked_sub(self.ios) else {
+        let past = self.past.get(&key(lane, io)).map_or(&[][..], Vec::as_slice);
+        let Some(last) = past.len().checked_sub(self.ios) else {
             return (0, 0);
         };
         let before = last.checked_sub(self.ios);
-        let earlier = before.map(|begin| LastSamples(&seen[begin..last]));
-        ((self.sleep)(LastSamples(&seen[last..]), earlier), 0)
+        let earlier = before.map(|begin| LastSamples(&past[begin..last]));
+        ((self.sleep)(LastSamples(&past[last..]), earlier), 0)
     }
 
     fn finish(&mut self, f: Finish) {
-        let seen = self.seen.entry(key(f.lane, f.io)).or_default();
-        seen.push((f.observed, f.missed));
+        let past = self.past.entry(key(f.lane, f.io)).or_default();
+        past.push((f.observed, f.missed));
     }
 }
 

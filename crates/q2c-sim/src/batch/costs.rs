@@ -22,9 +22,9 @@ impl<const N: usize> JointCurves<N> {
         if curves.iter().all(|c| c.y.iter().all(|&y| y == c.y[0])) {
             x.clear();
         }
-        let from = x.first().copied().unwrap_or(0.0);
+        let start = x.first().copied().unwrap_or(0.0);
         let row = |x: f64| curves.map(|c| c.value_at(x));
-        let value = std::iter::once(from).chain(x.iter().copied()).map(row);
+        let value = std::iter::once(start).chain(x.iter().copied()).map(row);
         let slope_after = |i: usize| {
             let Some(&next) = x.get(i + 1) else {
                 return [0.0; N];
@@ -42,7 +42,7 @@ impl<const N: usize> JointCurves<N> {
 }
 
 /// Base-2 logarithm of the width of a [`Lookup`] cell, ns: a cell is 1024 ns wide.
-const CELL: u32 = 10;
+const CELL_BITS: u32 = 10;
 
 /// A [`JointCurves`] for whole abscissae from 0, in single precision. A table gives the row in
 /// which each cell begins, and a short search goes on from there.
@@ -55,7 +55,7 @@ pub(super) struct Lookup<const N: usize> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostLine<const N: usize> {
-    from: f64,
+    start: f64,
     pub value: [f32; N],
     pub slope: [f32; N],
 }
@@ -63,17 +63,17 @@ pub(super) struct CostLine<const N: usize> {
 impl<const N: usize> Lookup<N> {
     fn new(joint: &JointCurves<N>) -> Option<Self> {
         let row = |x: f64| u8::try_from(joint.x.partition_point(|&corner| corner <= x)).ok();
-        let cells = 1 + (joint.x.last().map_or(0.0, |x| x.max(0.0)) as usize >> CELL);
-        let rows = (0..=cells.min(1 << 20)).map(|cell| row((cell << CELL) as f64));
+        let cells = 1 + (joint.x.last().map_or(0.0, |x| x.max(0.0)) as usize >> CELL_BITS);
+        let rows = (0..=cells.min(1 << 20)).map(|cell| row((cell << CELL_BITS) as f64));
         let narrow = |row: &[f64; N]| row.map(|v| v as f32);
-        let from = [0.0].into_iter().chain(joint.x.iter().copied());
-        let lines = from.zip(joint.value.iter().zip(&joint.slope));
+        let starts = [0.0].into_iter().chain(joint.x.iter().copied());
+        let lines = starts.zip(joint.value.iter().zip(&joint.slope));
         Some(Lookup {
             rows: rows.collect::<Option<_>>()?,
             ends: joint.x.iter().copied().chain([f64::INFINITY]).collect(),
             lines: lines
-                .map(|(from, (value, slope))| CostLine {
-                    from,
+                .map(|(start, (value, slope))| CostLine {
+                    start,
                     value: narrow(value),
                     slope: narrow(slope),
                 })
@@ -84,14 +84,14 @@ impl<const N: usize> Lookup<N> {
     /// Returns the line that holds at `x`, and the distance from the start of that line to `x`.
     #[inline(always)]
     pub(crate) fn line(&self, x: i32) -> (&CostLine<N>, f32) {
-        let cell = (x as usize >> CELL).min(self.rows.len() - 1);
+        let cell = (x as usize >> CELL_BITS).min(self.rows.len() - 1);
         let mut row = usize::from(self.rows[cell]);
         let x = f64::from(x);
         while x >= self.ends[row] {
             row += 1;
         }
         let line = &self.lines[row];
-        (line, (x - line.from) as f32)
+        (line, (x - line.start) as f32)
     }
 }
 
@@ -135,10 +135,10 @@ pub(super) struct PlainCosts {
 impl CostTables {
     /// Returns `None` if the cost model has too many corner points.
     pub(crate) fn new(cost: &CostModel) -> Option<Self> {
-        let none = Curve::constant(NO_BOUND);
+        let unbounded = Curve::constant(NO_BOUND);
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
-        let [clear_most, hit_most] =
-            [&clear.most_ns, &hit.most_ns].map(|most| if most.x.is_empty() { &none } else { most });
+        let [clear_most, hit_most] = [&clear.most_ns, &hit.most_ns]
+            .map(|most| if most.x.is_empty() { &unbounded } else { most });
         let sleep = JointCurves::new([
             &clear.base_ns,
             &clear.spread_ns,
@@ -167,28 +167,28 @@ impl CostTables {
             other_sleep: cost.other_cpu_sleep_ns,
             other_interrupt: cost.other_cpu_interrupt_ns,
         };
-        costs.plain = costs.plain(cost, &hit);
+        costs.plain = costs.plain_costs(cost, &hit);
         Some(costs)
     }
 
     /// Returns costs if delays are not drawn, and a sleep adds nothing to latency or submission.
-    fn plain(&self, cost: &CostModel, hit: &JointCurves<4>) -> Option<PlainCosts> {
+    fn plain_costs(&self, cost: &CostModel, hit: &JointCurves<4>) -> Option<PlainCosts> {
         let is_zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
         let is_fixed =
             |wake: &WakeDelay| is_zero(&wake.spread_ns) || wake.z.iter().all(|&z| z == 0.0);
-        let known = is_fixed(&cost.wake_clear)
+        let is_plain = is_fixed(&cost.wake_clear)
             && is_fixed(&cost.wake_hit)
             && hit.x.is_empty()
             && self.sleep.ends.len() == 1
             && is_zero(&cost.added_latency_ns)
             && is_zero(&cost.added_submit_ns)
             && self.reap >= 0;
-        let flat = |[base, _, least, most]: [f64; 4]| base.min(most).max(least.max(0.0));
+        let delay = |[base, _, least, most]: [f64; 4]| base.min(most).max(least.max(0.0));
         let [base, spread, least, most, cpu_clear, cpu_hit, ..] =
             self.sleep.line(0).0.value.map(f64::from);
-        known.then(|| PlainCosts {
-            wake: round_ns(flat([base, spread, least, most])),
-            hit: round_ns(flat(hit.value[0])) + self.reap,
+        is_plain.then(|| PlainCosts {
+            wake: round_ns(delay([base, spread, least, most])),
+            hit: round_ns(delay(hit.value[0])) + self.reap,
             cpu_clear: round_ns(cpu_clear),
             cpu_hit: round_ns(cpu_hit),
         })
@@ -197,9 +197,8 @@ impl CostTables {
 
 /// Rounds to the nearest whole nanosecond, halves up.
 pub(super) fn round_ns(ns: f64) -> i32 {
-    let more = ns + 0.5;
-    let cut = more as i32;
-    // `floor` would become a library call where the compiler may not assume the machine's
-    // instruction.
-    cut - i32::from(f64::from(cut) > more)
+    let shifted = ns + 0.5;
+    let truncated = shifted as i32;
+    // `floor` would become a library call without the machine's instruction for it.
+    truncated - i32::from(f64::from(truncated) > shifted)
 }

@@ -89,7 +89,7 @@ struct DrawnIo<S: Simd> {
     sleeps: PricedSleeps<S>,
     slept: i32x16<S>,
     outcome: IoOutcome<S>,
-    submit: i32x16<S>,
+    added_submit: i32x16<S>,
     left: i32x16<S>,
 }
 
@@ -110,20 +110,20 @@ impl<S: Simd> DrawnIo<S> {
             f32x16::splat(simd, piece.z_hit[i]),
         );
         let sleeps = row.sleep.load(simd);
-        let outcome = sleeps.io(wait, z, hit, costs);
-        // The gain was measured on longer submissions; it must not turn a short one negative.
-        let submit = if costs.gains {
-            sleeps.submit.max(-piece.submit[i])
+        let outcome = sleeps.outcomes(wait, z, hit, costs);
+        // A negative addition, measured on longer submissions, must not turn a short one negative.
+        let added_submit = if costs.gains {
+            sleeps.added_submit.max(-piece.submit[i])
         } else {
-            sleeps.submit
+            sleeps.added_submit
         };
         DrawnIo {
             wait,
             sleeps,
             slept: row.slept.load(simd),
             outcome,
-            submit,
-            left: left - outcome.observed - submit,
+            added_submit,
+            left: left - outcome.observed - added_submit,
         }
     }
 }
@@ -132,7 +132,7 @@ impl<S: Simd> DrawnIo<S> {
 struct DrawnSums<S: Simd> {
     running: RunningSums<S>,
     late: i32x16<S>,
-    added: i32x16<S>,
+    added_submit: i32x16<S>,
 }
 
 impl<S: Simd> DrawnSums<S> {
@@ -141,7 +141,7 @@ impl<S: Simd> DrawnSums<S> {
         DrawnSums {
             running: RunningSums::load(simd, group),
             late: group.sums.late.load(simd),
-            added: group.sums.added.load(simd),
+            added_submit: group.sums.added_submit.load(simd),
         }
     }
 
@@ -149,7 +149,7 @@ impl<S: Simd> DrawnSums<S> {
     fn store(self, group: &mut SimdGroup) {
         self.running.store(group);
         group.sums.late.store(self.late);
-        group.sums.added.store(self.added);
+        group.sums.added_submit.store(self.added_submit);
     }
 
     #[inline(always)]
@@ -164,28 +164,26 @@ impl<S: Simd> DrawnSums<S> {
             } else {
                 self.late
             },
-            added: self.added + io.submit,
+            added_submit: self.added_submit + io.added_submit,
         }
     }
 }
 
 #[inline(always)]
-fn count<S: Simd>(
+fn count_io<S: Simd>(
     histogram: &mut GroupHistogram,
     input: &KernelInput,
     i: usize,
-    DrawnIo {
-        outcome, submit, ..
-    }: &DrawnIo<S>,
+    io: &DrawnIo<S>,
 ) {
     let piece = &input.piece;
-    let latency = outcome.observed + *submit + piece.submit[i];
+    let latency = io.outcome.observed + io.added_submit + piece.submit[i];
     let (weight, counting) = (piece.weight[i], input.counting);
     match input.common_histogram {
         None => histogram.count(latency, weight, counting),
         Some(_) => {
             let recorded = piece.wait[i] + piece.submit[i];
-            histogram.count_missed(!outcome.clear, latency, recorded, weight, counting);
+            histogram.count_missed(!io.outcome.clear, latency, recorded, weight, counting);
         }
     }
 }
@@ -193,27 +191,27 @@ fn count<S: Simd>(
 #[inline(always)]
 fn gather<S: Simd>(row: &mut BucketRow, statistic: WindowStatistic, observed: i32x16<S>) {
     let simd = observed.token();
-    let held = row.statistic.load(simd);
-    let now = match statistic {
-        WindowStatistic::Mean => held + observed,
-        WindowStatistic::Min => held.min(observed),
+    let before = row.statistic.load(simd);
+    let after = match statistic {
+        WindowStatistic::Mean => before + observed,
+        WindowStatistic::Min => before.min(observed),
     };
-    row.statistic.store(now);
+    row.statistic.store(after);
     row.count.store(row.count.load(simd) + 1);
 }
 
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput) {
     let mut from = 0;
-    while let Some(due) = quiet(simd, group, input, from) {
-        eventful(simd, group, input, due);
+    while let Some(due) = run_until_event(simd, group, input, from) {
+        run_io_with_events(simd, group, input, due);
         from = due + 1;
     }
 }
 
 /// Runs until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
-fn quiet<S: Simd>(
+fn run_until_event<S: Simd>(
     simd: S,
     group: &mut SimdGroup,
     input: &KernelInput,
@@ -234,7 +232,7 @@ fn quiet<S: Simd>(
         sums = sums.add(&io, input.costs.gains);
         gather(row, group.statistic, io.outcome.observed);
         if let Some(histogram) = &mut group.histogram {
-            count(histogram, input, i, &io);
+            count_io(histogram, input, i, &io);
         }
     }
     sums.store(group);
@@ -242,7 +240,7 @@ fn quiet<S: Simd>(
 }
 
 #[inline(always)]
-fn eventful<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usize) {
+fn run_io_with_events<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usize) {
     let piece = &input.piece;
     let returned = i32x16::splat(simd, piece.returned[i]);
     let overdue = group.left.load(simd).simd_le(returned);
@@ -261,7 +259,7 @@ fn eventful<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usi
     gather(row, group.statistic, io.outcome.observed);
     sums.store(group);
     if let Some(histogram) = &mut group.histogram {
-        count(histogram, input, i, &io);
+        count_io(histogram, input, i, &io);
     }
     let due = io.left.simd_le(returned).to_bitmask();
     let observed = io.outcome.observed.to_array();

@@ -29,7 +29,7 @@ pub(super) struct GroupSums {
     pub polled: SimdLanes<i32>,
     pub cpu: SimdLanes<i32>,
     pub late: SimdLanes<i32>,
-    pub added: SimdLanes<i32>,
+    pub added_submit: SimdLanes<i32>,
     /// Device times of hit I/Os; used by the plain kernel only.
     pub hit_waits: SimdLanes<i32>,
 }
@@ -39,8 +39,8 @@ pub(super) struct SimdGroup {
     pub lanes: [LaneState; SIMD_LANES],
     /// One row per bucket; the last row is for I/Os without a bucket, which are polled.
     pub rows: Box<[BucketRow; BUCKETS + 1]>,
-    /// Time from the piece's start to the next event, less its I/Os' device and added times, ns.
-    /// The event is due once [`Piece::returned`] (submissions, think times) reaches it.
+    /// From the piece's start to the next event, less device and added times of I/Os so far, ns.
+    /// The event is due once [`Piece::returned`] (submissions, think times) reaches this time.
     pub left: SimdLanes<i32>,
     pub sums: GroupSums,
     pub histogram: Option<GroupHistogram>,
@@ -49,8 +49,8 @@ pub(super) struct SimdGroup {
     pub shares: SimdLanes<f64>,
     pub pas: Option<PasGroup>,
     /// True if every sum is kept, as for `pas`; the plain kernel derives most from a few.
-    pub sums_all: bool,
-    pub live: u32,
+    pub keeps_all_sums: bool,
+    pub unfinished: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -63,29 +63,29 @@ impl SimdGroup {
     pub(crate) fn new(
         lanes: [LaneState; SIMD_LANES],
         statistic: WindowStatistic,
-        histogram: bool,
+        with_histogram: bool,
     ) -> Self {
         let rows = vec![BucketRow::polling(); BUCKETS + 1].into_boxed_slice();
         let shares = std::array::from_fn(|lane| match lanes[lane].rule {
             LaneRule::Windowed(form) => form.parts_per_billion() as f64,
             _ => 0.0,
         });
-        let live = lanes.iter().filter(|l| l.stage != LaneStage::Done).count();
+        let unfinished = lanes.iter().filter(|l| l.stage != LaneStage::Done).count();
         SimdGroup {
             lanes,
             rows: rows.try_into().expect("of that length"),
             left: SimdLanes::default(),
             sums: GroupSums::default(),
-            histogram: histogram.then(GroupHistogram::new),
+            histogram: with_histogram.then(GroupHistogram::new),
             statistic,
             shares: SimdLanes(shares),
             pas: None,
-            sums_all: false,
-            live: live as u32,
+            keeps_all_sums: false,
+            unfinished: unfinished as u32,
         }
     }
 
-    pub(crate) fn start<S: Simd>(&mut self, simd: S, lane: usize, costs: &CostTables) {
+    pub(crate) fn set_first_sleep<S: Simd>(&mut self, simd: S, lane: usize, costs: &CostTables) {
         let empty = empty_statistic(self.statistic);
         let sleep = match self.lanes[lane].rule {
             LaneRule::Constant(sleep) => sleep,
@@ -167,11 +167,11 @@ impl SimdGroup {
             if let LaneRule::Windowed(form) = state.rule
                 && state.end <= now
             {
-                state.opened = piece.first + i as u64;
+                state.opened = piece.ios_before + i as u64;
                 state.end = now.saturating_add(form.period.0 as i64);
                 self.set_window(lane, row, observed[lane], 1);
             }
-            let moved = self.lanes[lane].next_event(now);
+            let moved = self.lanes[lane].set_next_event(now);
             self.left.0[lane] = (i64::from(self.left.0[lane]) + moved) as i32;
         }
     }
@@ -190,7 +190,7 @@ impl SimdGroup {
             LaneStage::WarmUp => {
                 state.stage = LaneStage::Counting;
                 state.stage_end = input.stop;
-                state.before = input.piece.sums_before(i, state.totals);
+                state.warmup = input.piece.sums_before(i, state.totals);
                 if let Some(histogram) = &mut self.histogram {
                     histogram.clear(lane, input.common_counts(i).as_deref());
                 }
@@ -206,7 +206,7 @@ impl SimdGroup {
     /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
     pub(crate) fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
         let state = &mut self.lanes[lane];
-        let counted = input.piece.sums_before(i, state.totals).since(state.before);
+        let counted = input.piece.sums_before(i, state.totals).since(state.warmup);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
             h.ranks(lane, counted.ios as u64, input.common_counts(i).as_deref())
         });
@@ -215,7 +215,7 @@ impl SimdGroup {
         }
         (state.stage, state.rule) = (LaneStage::Done, LaneRule::Constant(0));
         (state.stage_end, state.end) = (NEVER, NEVER);
-        self.live -= 1;
+        self.unfinished -= 1;
     }
 
     /// Flushes a lane if its sums could outgrow 32 bits before the next event, or if they depend on
@@ -223,41 +223,42 @@ impl SimdGroup {
     #[inline(always)]
     fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, input: &KernelInput) {
         let long = now - self.lanes[lane].flushed_at > i64::from(MAX_NS / 2);
-        if long || (input.only_row.is_some() && !self.sums_all) {
+        if long || (input.only_row.is_some() && !self.keeps_all_sums) {
             self.lanes[lane].flushed_at = now;
             self.flush(lane, n, input);
         }
     }
 
+    /// Adds a lane's sums over its I/Os since the last flush, before I/O `n`, to its totals.
     fn flush(&mut self, lane: usize, n: usize, input: &KernelInput) {
         let piece = &input.piece;
         let state = &mut self.lanes[lane];
-        let taken = state.event - piece.base - i64::from(self.left.0[lane]);
-        let flushed = piece.first + n as u64;
-        let (time, ios) = (taken - state.taken, (flushed - state.flushed) as i64);
-        let waited = piece.waited[n] - state.waited;
-        (state.flushed, state.taken, state.waited) = (flushed, taken, piece.waited[n]);
+        let time = state.event - piece.base - i64::from(self.left.0[lane]);
+        let time = time - std::mem::replace(&mut state.flushed_time, time);
+        let ios = piece.ios_before + n as u64;
+        let ios = (ios - std::mem::replace(&mut state.flushed_ios, ios)) as i64;
+        let waited = piece.waited[n] - std::mem::replace(&mut state.flushed_wait, piece.waited[n]);
         let (sums, totals) = (&mut self.sums, &mut state.totals);
         let take = |sum: &mut SimdLanes<i32>| i64::from(std::mem::take(&mut sum.0[lane]));
         let misses = take(&mut sums.misses);
         totals.misses += misses;
         match input.only_row {
             // These I/Os had one sleep and no draws, so that most sums follow from a few.
-            Some(row) if !self.sums_all => {
+            Some(row) if !self.keeps_all_sums => {
                 let row = &self.rows[row];
                 let clear_waits = waited - take(&mut sums.hit_waits);
                 let wake = i64::from(row.plain_wake.0[lane]);
-                let sleeping = (i64::from(row.sleep.cpu_clear.0[lane]) - wake).min(0);
-                let clear = ios - misses;
+                let cpu_less_wake = (i64::from(row.sleep.cpu_clear.0[lane]) - wake).min(0);
+                let clear_ios = ios - misses;
                 totals.asked += ios * i64::from(row.sleep.asked.0[lane]);
                 totals.slept += ios * i64::from(row.slept.0[lane]);
-                totals.polled += clear_waits - clear * wake;
-                totals.cpu += clear_waits + clear * sleeping + take(&mut sums.cpu);
+                totals.polled += clear_waits - clear_ios * wake;
+                totals.cpu += clear_waits + clear_ios * cpu_less_wake + take(&mut sums.cpu);
                 totals.late += time - waited;
                 totals.observed += time;
             }
             _ => {
-                let (added, late) = (take(&mut sums.added), take(&mut sums.late));
+                let (added, late) = (take(&mut sums.added_submit), take(&mut sums.late));
                 let gains = input.costs.gains;
                 totals.asked += take(&mut sums.asked);
                 totals.slept += take(&mut sums.slept);
@@ -278,11 +279,11 @@ impl SimdGroup {
             if let Some(row) = input.only_row {
                 super::plain::count(self, lane, row, piece.len(), input);
             }
-            let left = i64::from(self.left.0[lane]) - piece.total;
+            let left = i64::from(self.left.0[lane]) - piece.submit_and_think;
             // `left` has to fit into 32 bits; an overdue event stays due.
-            let kept = left.max(-i64::from(MAX_NS));
-            self.lanes[lane].event += kept - left;
-            self.left.0[lane] = kept as i32;
+            let bounded = left.max(-i64::from(MAX_NS));
+            self.lanes[lane].event += bounded - left;
+            self.left.0[lane] = bounded as i32;
         }
     }
 }
@@ -336,14 +337,14 @@ pub(super) struct LaneState {
     pub stage: LaneStage,
     /// Number in the trace of the I/O that opened the window.
     pub opened: u64,
-    pub flushed: u64,
+    pub flushed_ios: u64,
     /// A time at or before the last flush, by which the possible growth of the sums is judged.
     pub flushed_at: i64,
-    pub taken: i64,
-    pub waited: i64,
+    pub flushed_time: i64,
+    pub flushed_wait: i64,
     /// `submitted` holds only what sleeps added; `ios`, `waited`, `thought` are in the piece.
     pub totals: Sums,
-    pub before: Sums,
+    pub warmup: Sums,
     pub outcome: SimOutcome,
 }
 
@@ -359,12 +360,12 @@ impl LaneState {
             stage_end: warm_up,
             stage: LaneStage::WarmUp,
             opened: 0,
-            flushed: 0,
+            flushed_ios: 0,
             flushed_at: 0,
-            taken: 0,
-            waited: 0,
+            flushed_time: 0,
+            flushed_wait: 0,
             totals: Sums::default(),
-            before: Sums::default(),
+            warmup: Sums::default(),
             outcome: SimOutcome::default(),
         }
     }
@@ -377,7 +378,7 @@ impl LaneState {
     }
 
     /// Sets the next event, at most [`MAX_NS`] after `now`; returns how far it moved, ns.
-    pub(crate) fn next_event(&mut self, now: i64) -> i64 {
+    pub(crate) fn set_next_event(&mut self, now: i64) -> i64 {
         let next = self.end.min(self.stage_end).min(now + i64::from(MAX_NS));
         let moved = next - self.event;
         self.event = next;

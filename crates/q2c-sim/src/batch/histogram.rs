@@ -45,10 +45,10 @@ pub(crate) struct CountingLimit {
 
 impl CountingLimit {
     pub(crate) fn new(mut latencies: Vec<i32>) -> Self {
-        let below = (latencies.len() as f64 * (1.0 - SHARE_ABOVE)) as usize;
+        let rank = (latencies.len() as f64 * (1.0 - SHARE_ABOVE)) as usize;
         let limit = match latencies.len() {
             0 => 0,
-            n => *latencies.select_nth_unstable(below.min(n - 1)).1,
+            n => *latencies.select_nth_unstable(rank.min(n - 1)).1,
         };
         CountingLimit { limit }
     }
@@ -61,12 +61,12 @@ impl CountingLimit {
 
     #[inline(always)]
     pub(super) fn weights(io: u64) -> Weights {
-        let (bits, weight) = if io < DENSE_IOS {
+        let (counted, weight) = if io < DENSE_IOS {
             (u16::MAX, 1)
         } else {
             (SPARSE << (io.next_multiple_of(STRIDE) - io), STRIDE as u32)
         };
-        Weights { bits, weight }
+        Weights { counted, weight }
     }
 
     /// The weight of a latency of I/O `io` below the limit; 0 if it is not counted.
@@ -81,11 +81,11 @@ impl CountingLimit {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
-    pub bits: u16,
+    pub counted: u16,
     pub weight: u32,
 }
 
-/// Bits of those among sixteen I/Os that count, [`STRIDE`] apart.
+/// The bits of the I/Os among sixteen that count; they are [`STRIDE`] apart.
 const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);
 
 pub(super) struct CommonHistogram {
@@ -149,17 +149,17 @@ impl GroupHistogram {
             let simd = latency.token();
             let one = i32x16::splat(simd, 1);
             let weights = above.select(one, i32x16::splat(simd, weight)).to_array();
-            let places = places(latency);
+            let indices = counter_indices(latency);
             for lane in 0..SIMD_LANES {
-                self.add(places[lane], weights[lane]);
+                self.add(indices[lane], weights[lane]);
             }
         } else if above.any_true() {
-            let places = places(latency);
-            set_bits(above.to_bitmask()).for_each(|lane| self.add(places[lane], 1));
+            let indices = counter_indices(latency);
+            set_bits(above.to_bitmask()).for_each(|lane| self.add(indices[lane], 1));
         }
     }
 
-    /// Replaces `recorded`, which was counted for all, by `latency` in the lanes that missed.
+    /// Replaces `recorded`, a count of [`CommonHistogram`], by `latency` in the lanes that missed.
     #[inline(always)]
     pub(crate) fn count_missed<S: Simd>(
         &mut self,
@@ -169,28 +169,28 @@ impl GroupHistogram {
         weight: i32,
         counting: CountingLimit,
     ) {
-        let counts = match weight {
+        let to_count = match weight {
             0 => missed & latency.simd_ge(counting.limit),
             _ => missed,
         };
-        if !counts.any_true() {
+        if !to_count.any_true() {
             return;
         }
         let above = latency.simd_ge(counting.limit).to_bitmask();
-        let places = places(latency);
-        let from = class(recorded) * SIMD_LANES;
+        let indices = counter_indices(latency);
+        let recorded_row = class(recorded) * SIMD_LANES;
         let is_counted_once = recorded >= counting.limit;
-        let less = if is_counted_once { 1 } else { weight };
-        for lane in set_bits(counts.to_bitmask()) {
-            let more = if above >> lane & 1 == 1 { 1 } else { weight };
-            self.add(places[lane], more);
-            self.add((from + lane) as i32, -less);
+        let removed = if is_counted_once { 1 } else { weight };
+        for lane in set_bits(to_count.to_bitmask()) {
+            let added = if above >> lane & 1 == 1 { 1 } else { weight };
+            self.add(indices[lane], added);
+            self.add((recorded_row + lane) as i32, -removed);
         }
     }
 
     #[inline(always)]
-    fn add(&mut self, place: i32, weight: i32) {
-        let counter = &mut self.0[place as usize & (LENGTH - 1)];
+    fn add(&mut self, index: i32, weight: i32) {
+        let counter = &mut self.0[index as usize & (LENGTH - 1)];
         *counter = counter.wrapping_add_signed(weight);
     }
 
@@ -204,8 +204,7 @@ impl GroupHistogram {
 
     /// [`ranks`] of a lane's `ios` latencies, ns; `common` are the counts of [`CommonHistogram`].
     pub(crate) fn ranks(&self, lane: usize, ios: u64, common: Option<&[u32]>) -> [f64; 3] {
-        // Below the limit one I/O stands for several, so more may have been subtracted than
-        // counted.
+        // Below the limit one I/O stands for several, so more may be subtracted than counted.
         let count = |class: usize| {
             let lane_count = self.0[class * SIMD_LANES + lane];
             let common_count = common.map_or(0, |common| common[class]);
@@ -217,7 +216,7 @@ impl GroupHistogram {
 }
 
 #[inline(always)]
-fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
+fn counter_indices<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
     let simd = latency.token();
     let exact: f32x16<S> = latency.max(1).to_float();
     let bits: i32x16<S> = exact.bitcast();
@@ -225,9 +224,9 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
         #[inline(always)]
         |lane| lane as i32 - FIRST_CLASS * SIMD_LANES as i32,
     );
-    let places = ((bits >> DROPPED_BITS) << SIMD_LANES.trailing_zeros())
+    let indices = ((bits >> DROPPED_BITS) << SIMD_LANES.trailing_zeros())
         + i32x16::load_array_ref(simd, &lanes);
-    places.to_array()
+    indices.to_array()
 }
 
 /// The mean of the smallest and the largest whole number in a class, ns.
@@ -283,8 +282,8 @@ impl LatencyHistogram {
     pub(crate) fn from_counts(counts: &[(u16, u32)]) -> Option<Self> {
         let mut latencies = LatencyHistogram::default();
         for (class, count) in counts {
-            let place = latencies.0.get_mut(usize::from(*class))?;
-            *place = Some(*count).filter(|count| *count <= 1 << 31)?;
+            let counter = latencies.0.get_mut(usize::from(*class))?;
+            *counter = Some(*count).filter(|count| *count <= 1 << 31)?;
         }
         Some(latencies)
     }
@@ -295,11 +294,11 @@ impl LatencyHistogram {
 pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clone)) -> [f64; 3] {
     [0.5, 0.99, 0.999].map(|q| {
         let rank = ((q * ios as f64).ceil() as u64).max(1);
-        let from_top = (ios + 1).saturating_sub(rank);
-        let mut seen = 0_u64;
-        let at_rank = counts.clone().find(|&(_, here)| {
-            seen += here;
-            here > 0 && seen >= from_top
+        let rank_from_top = (ios + 1).saturating_sub(rank);
+        let mut from_highest = 0_u64;
+        let at_rank = counts.clone().find(|&(_, count)| {
+            from_highest += count;
+            count > 0 && from_highest >= rank_from_top
         });
         at_rank.map_or(0.0, |(class, _)| class_middle(class))
     })

@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
 /// The largest number of corner points. One register holds one line more than that.
-pub(super) const CORNERS: usize = SIMD_LANES - 1;
+pub(super) const MAX_CORNERS: usize = SIMD_LANES - 1;
 
 /// The lines of four functions (base, spread, least, most), each by its value at 0 and its slope.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct HitLines {
 
 impl HitLines {
     pub(crate) fn new(joint: &JointCurves<4>) -> Option<Self> {
-        if joint.x.len() > CORNERS {
+        if joint.x.len() > MAX_CORNERS {
             return None;
         }
         let mut lines = HitLines {
@@ -29,10 +29,10 @@ impl HitLines {
             slope: [[0.0; SIMD_LANES]; 4],
         };
         for (row, (value, slope)) in joint.value.iter().zip(&joint.slope).enumerate() {
-            let from = row.checked_sub(1).map_or(0.0, |corner| joint.x[corner]);
-            for which in 0..4 {
-                lines.value[which][row] = (value[which] - slope[which] * from) as f32;
-                lines.slope[which][row] = slope[which] as f32;
+            let start = row.checked_sub(1).map_or(0.0, |corner| joint.x[corner]);
+            for function in 0..4 {
+                lines.value[function][row] = (value[function] - slope[function] * start) as f32;
+                lines.slope[function][row] = slope[function] as f32;
             }
         }
         Some(lines)
@@ -55,9 +55,9 @@ impl HitLines {
             value: [zero; 4],
             slope: [zero; 4],
         };
-        for which in 0..4 {
-            loaded.value[which] = f32x16::load_array_ref(simd, &self.value[which]);
-            loaded.slope[which] = f32x16::load_array_ref(simd, &self.slope[which]);
+        for function in 0..4 {
+            loaded.value[function] = f32x16::load_array_ref(simd, &self.value[function]);
+            loaded.slope[function] = f32x16::load_array_ref(simd, &self.slope[function]);
         }
         loaded
     }
@@ -68,7 +68,7 @@ const FIRST: i32 = 0x0302_0100;
 /// Added to byte indices, this moves each selection to the next 32-bit number.
 const NEXT: i32 = 0x0404_0404;
 /// The largest number of lines in [`SleepLines`], whose tables have two registers.
-const LINES: usize = 2 * SIMD_LANES;
+const MAX_LINES: usize = 2 * SIMD_LANES;
 
 /// Byte indices that select each line's number, by the count of corners at or below `x`.
 #[inline(always)]
@@ -93,9 +93,9 @@ impl<S: Simd> LoadedLines<'_, S> {
     pub(crate) fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
         let bytes = line_selection(self.corners, x);
         let mut values = [x; 4];
-        for (which, value) in values.iter_mut().enumerate() {
-            *value =
-                self.value[which].swizzle_dyn(bytes) + self.slope[which].swizzle_dyn(bytes) * x;
+        for (function, value) in values.iter_mut().enumerate() {
+            *value = self.value[function].swizzle_dyn(bytes)
+                + self.slope[function].swizzle_dyn(bytes) * x;
         }
         let [base, spread, least, most] = values;
         (base + spread * z).min(most).max(least.max(0.0))
@@ -106,7 +106,7 @@ impl<S: Simd> LoadedLines<'_, S> {
 #[derive(Clone, Debug)]
 pub(super) struct SleepLines<const N: usize> {
     corners: Vec<f32>,
-    from: [[f32; SIMD_LANES]; 2],
+    start: [[f32; SIMD_LANES]; 2],
     value: [[[f32; SIMD_LANES]; 2]; N],
     slope: [[[f32; SIMD_LANES]; 2]; N],
 }
@@ -114,17 +114,17 @@ pub(super) struct SleepLines<const N: usize> {
 impl<const N: usize> SleepLines<N> {
     /// Returns `None` if the corner points do not fit the tables.
     pub(crate) fn new(joint: &JointCurves<N>) -> Option<Self> {
-        if joint.x.len() >= LINES {
+        if joint.x.len() >= MAX_LINES {
             return None;
         }
         let table = |value_of: &dyn Fn(usize) -> Option<f64>| {
             let number = |line| value_of(line).unwrap_or(0.0) as f32;
             [0, SIMD_LANES].map(|first| std::array::from_fn(|i| number(first + i)))
         };
-        let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
+        let start = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
         Some(SleepLines {
             corners: joint.x.iter().map(|&x| x as f32).collect(),
-            from: table(&from),
+            start: table(&start),
             value: std::array::from_fn(|n| table(&|line| Some(joint.value.get(line)?[n]))),
             slope: std::array::from_fn(|n| table(&|line| Some(joint.slope.get(line)?[n]))),
         })
@@ -148,11 +148,11 @@ impl<const N: usize> SleepLines<N> {
         bytes: u8x64<S>,
         select: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
-        let beyond = asked - select(&self.from, bytes);
+        let beyond = asked - select(&self.start, bytes);
         // This is a loop because `map` is not always inlined; the values would leave the registers.
         let mut values = [asked; N];
-        for (n, function) in values.iter_mut().enumerate() {
-            *function = select(&self.value[n], bytes) + select(&self.slope[n], bytes) * beyond;
+        for (n, value) in values.iter_mut().enumerate() {
+            *value = select(&self.value[n], bytes) + select(&self.slope[n], bytes) * beyond;
         }
         values
     }

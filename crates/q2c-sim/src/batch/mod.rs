@@ -57,10 +57,11 @@ struct KernelInput {
     piece: Piece,
     costs: CostTables,
     counting: CountingLimit,
-    /// Latencies counted for all; only if a clear sleep changes none and percentiles are wanted.
+    /// Latencies counted once for all lanes, for percentiles; only if a clear sleep changes none.
     common_histogram: Option<CommonHistogram>,
+    /// The only row of the trace so far, if the plain kernel runs.
     only_row: Option<usize>,
-    seen_rows: u32,
+    row_bits: u32,
     warm_up: i64,
     stop: i64,
 }
@@ -68,11 +69,11 @@ struct KernelInput {
 /// Simulates many configurations on one trace, in a closed loop of depth 1. Call [`Batch::new`],
 /// then [`Batch::feed`] for each part in order (or for the whole until [`Batch::is_done`]), then
 /// [`Batch::finish`]. Draws depend only on the seed and the I/O's number. So outcomes do not depend
-/// on the number of cores; of the parts, only percentiles do.
+/// on the number of cores, and on the parts only in their percentiles.
 pub struct Batch {
     groups: Vec<SimdGroup>,
     windowed_groups: usize,
-    places: Vec<(usize, usize)>,
+    group_and_lane: Vec<(usize, usize)>,
     input: KernelInput,
     draws: WakeDraws,
     level: Level,
@@ -85,12 +86,12 @@ enum GroupKind {
     Pas,
 }
 
-/// Returns the rule of a lane. `known` says that delays are known beforehand, which `pas` needs.
-fn lane_rule(policy: &PolicySpec, known: bool) -> Option<LaneRule> {
+/// Returns the rule of a lane. `pas` needs delays that are known beforehand, without draws.
+fn lane_rule(policy: &PolicySpec, delays_known: bool) -> Option<LaneRule> {
     match policy.form() {
         Form::Fixed(sleep) if sleep.0 <= MAX_SLEEP_NS => Some(LaneRule::Constant(sleep.0 as i32)),
         Form::Windowed(form) if form.period.0 <= MAX_WINDOW_NS => Some(LaneRule::Windowed(form)),
-        Form::Pas(sensitivity) if known => Some(LaneRule::Pas(sensitivity)),
+        Form::Pas(sensitivity) if delays_known => Some(LaneRule::Pas(sensitivity)),
         _ => None,
     }
 }
@@ -133,14 +134,14 @@ impl Batch {
         let mut batch = Batch {
             groups: Vec::new(),
             windowed_groups: 0,
-            places: vec![(0, 0); policies.len()],
+            group_and_lane: vec![(0, 0); policies.len()],
             input: KernelInput {
                 piece: Piece::new(),
                 common_histogram: (known && percentiles).then(CommonHistogram::new),
                 costs,
                 counting: CountingLimit::new(Vec::new()),
                 only_row: None,
-                seen_rows: 0,
+                row_bits: 0,
                 warm_up,
                 stop,
             },
@@ -152,14 +153,14 @@ impl Batch {
             GroupKind::Windowed(WindowStatistic::Min),
             GroupKind::Pas,
         ] {
-            batch.fill(&rules, kind, percentiles);
+            batch.add_groups(&rules, kind, percentiles);
         }
         Some(batch)
     }
 
     /// Puts configurations into groups by period, because windows of one period end together.
     /// Neighbours are similar, so an event that is rare in one lane is rare in its group.
-    fn fill(&mut self, rules: &[LaneRule], kind: GroupKind, percentiles: bool) {
+    fn add_groups(&mut self, rules: &[LaneRule], kind: GroupKind, percentiles: bool) {
         let mut rules: Vec<_> = rules.iter().enumerate().collect();
         rules.retain(|(_, rule)| GroupKind::from_rule(rule) == kind);
         rules.sort_by_key(|(_, rule)| rule.period());
@@ -174,13 +175,13 @@ impl Batch {
             });
             let mut group = SimdGroup::new(lanes, statistic, percentiles);
             for (lane, (i, rule)) in chunk.iter().enumerate() {
-                self.places[*i] = (self.groups.len(), lane);
+                self.group_and_lane[*i] = (self.groups.len(), lane);
                 let (level, costs) = (self.level, &self.input.costs);
-                dispatch!(level, simd => group.start(simd, lane, costs));
+                dispatch!(level, simd => group.set_first_sleep(simd, lane, costs));
                 if let LaneRule::Pas(sensitivity) = rule {
                     let pas = group.pas.get_or_insert_with(PasGroup::new);
                     pas.set(lane, *sensitivity);
-                    group.sums_all = true;
+                    group.keeps_all_sums = true;
                 }
             }
             self.windowed_groups += usize::from(kind != GroupKind::Pas);
@@ -195,12 +196,12 @@ impl Batch {
         let mut from = 0;
         while from < part.len() && !self.is_done() {
             from += self.input.piece.fill(part, from, &self.draws);
-            self.run();
+            self.simulate_piece();
         }
         Some(())
     }
 
-    fn run(&mut self) {
+    fn simulate_piece(&mut self) {
         let level = self.level;
         let was_plain = self.input.only_row.is_some();
         self.input.begin_piece();
@@ -212,7 +213,7 @@ impl Batch {
         }
         let (windowed, pas) = self.groups.split_at_mut(self.windowed_groups);
         windowed.par_iter_mut().for_each(|group| {
-            if group.live > 0 {
+            if group.unfinished > 0 {
                 dispatch!(level, simd => match input.only_row {
                     Some(row) => plain::run(simd, group, row, input),
                     None => drawn::run(simd, group, input),
@@ -228,7 +229,7 @@ impl Batch {
 
     /// True if every configuration has simulated all the time that counts.
     pub fn is_done(&self) -> bool {
-        self.groups.iter().all(|group| group.live == 0)
+        self.groups.iter().all(|group| group.unfinished == 0)
     }
 
     /// Returns outcomes in the order of the policies; unfinished ones count to the input's end.
@@ -243,7 +244,7 @@ impl Batch {
             }
         }
         let outcome = |&(group, lane): &(usize, usize)| self.groups[group].lanes[lane].outcome;
-        self.places.iter().map(outcome).collect()
+        self.group_and_lane.iter().map(outcome).collect()
     }
 }
 
@@ -254,19 +255,19 @@ impl KernelInput {
         Some(common.counts_before(&self.piece, n))
     }
 
-    /// Chooses the kernel: the plain one until a second bucket occurs, and never after that.
+    /// Updates counts. Chooses the kernel: `plain` until a second bucket occurs, then never again.
     fn begin_piece(&mut self) {
-        let begins = self.piece.first == 0;
-        if begins {
+        let is_first = self.piece.ios_before == 0;
+        if is_first {
             self.counting = CountingLimit::new(self.piece.latencies());
         }
         if let Some(common) = &mut self.common_histogram {
             common.add_piece(&self.piece);
         }
-        self.seen_rows |= self.piece.rows() & ((1 << BUCKETS) - 1);
+        self.row_bits |= self.piece.row_bits() & ((1 << BUCKETS) - 1);
         let row = self.piece.only_row().map(usize::from);
-        let goes_on = begins || self.only_row == row;
-        self.only_row = row.filter(|_| self.costs.plain.is_some() && goes_on);
+        let may_be_plain = is_first || self.only_row == row;
+        self.only_row = row.filter(|_| self.costs.plain.is_some() && may_be_plain);
     }
 }
 

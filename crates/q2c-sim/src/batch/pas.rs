@@ -21,9 +21,9 @@ struct PasBucket {
     /// The last factor by which the sleep was multiplied.
     step: Doubles,
     heat: Doubles,
-    late: SimdLanes<i32>,
+    last_late: SimdLanes<i32>,
     /// The outcome from which the next decision learns; 1 if late.
-    news: SimdLanes<i32>,
+    new_late: SimdLanes<i32>,
 }
 
 pub(super) struct PasGroup {
@@ -41,8 +41,8 @@ impl PasGroup {
             ns: SimdLanes([MIN_SLEEP_NS; SIMD_LANES]),
             step: one,
             heat: one,
-            late: SimdLanes([1; SIMD_LANES]),
-            news: SimdLanes([0; SIMD_LANES]),
+            last_late: SimdLanes([1; SIMD_LANES]),
+            new_late: SimdLanes([0; SIMD_LANES]),
         };
         PasGroup {
             up: SimdLanes::default(),
@@ -78,14 +78,14 @@ fn store_pair<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
 }
 
 /// 2^52. If it is added to a smaller whole number, that number is in the low bits of the sum.
-const WHOLE: f64 = 4_503_599_627_370_496.0;
+const LOW_BITS: f64 = 4_503_599_627_370_496.0;
 
 impl PasBucket {
     #[inline(always)]
     fn learn<S: Simd>(&mut self, simd: S, parameters: &PasParameters<S>) -> i32x16<S> {
-        let (late, news) = (self.late.load(simd), self.news.load(simd));
-        let (same_low, same_high) = late.simd_eq(news).widen();
-        let (late_low, late_high) = news.simd_eq(1).widen();
+        let (last_late, new_late) = (self.last_late.load(simd), self.new_late.load(simd));
+        let (same_low, same_high) = last_late.simd_eq(new_late).widen();
+        let (late_low, late_high) = new_late.simd_eq(1).widen();
         let (same, late) = ([same_low, same_high], [late_low, late_high]);
         let (ns, step) = (load_pair(simd, &self.ns), load_pair(simd, &self.step));
         let heat = load_pair(simd, &self.heat);
@@ -93,20 +93,21 @@ impl PasBucket {
         let mut next = [(one, one, one, i64x8::splat(simd, 0)); 2];
         for half in 0..2 {
             let change = late[half].select(parameters.down[half], parameters.up[half]);
-            let from = same[half].select(step[half], one);
-            let step = from + change * heat[half];
+            let base = same[half].select(step[half], one);
+            let step = base + change * heat[half];
             let step = step.simd_le(MIN_STEP).select(one, step);
             let ns = (ns[half] * step).max(MIN_SLEEP_NS).min(MAX_SLEEP_NS as f64);
             let hotter = (heat[half] * parameters.heat_up[half]).min(1.0);
             let cooler = (heat[half] * parameters.cool_down[half]).max(MIN_HEAT);
             let heat = same[half].select(hotter, cooler);
-            let whole: i64x8<S> = ((ns + 0.5).floor() + WHOLE).bitcast();
-            next[half] = (ns, step, heat, whole);
+            let rounded: i64x8<S> = ((ns + 0.5).floor() + LOW_BITS).bitcast();
+            next[half] = (ns, step, heat, rounded);
         }
+        // Each half of `next` is the sleep, its step, the heat and the rounded sleep.
         store_pair([next[0].0, next[1].0], &mut self.ns);
         store_pair([next[0].1, next[1].1], &mut self.step);
         store_pair([next[0].2, next[1].2], &mut self.heat);
-        self.late.store(news);
+        self.last_late.store(new_late);
         next[0].3.narrow(next[1].3)
     }
 }
@@ -132,7 +133,7 @@ impl<S: Simd> PasParameters<S> {
 }
 
 #[inline(always)]
-fn sleeping<S: Simd>(
+fn sleep_outcome<S: Simd>(
     asked: i32x16<S>,
     wait: i32x16<S>,
     plain: &PlainCosts,
@@ -149,7 +150,7 @@ fn sleeping<S: Simd>(
 }
 
 #[inline(always)]
-fn step<S: Simd>(
+fn simulate_io<S: Simd>(
     simd: S,
     sums: &mut RunningSums<S>,
     pas: &mut PasGroup,
@@ -170,8 +171,8 @@ fn step<S: Simd>(
         return (mask32x16::splat(simd, true), wait);
     };
     let asked = bucket.learn(simd, parameters);
-    let outcome = sleeping(asked, wait, plain, input);
-    bucket.news.store(outcome.clear.select(zero, zero + 1));
+    let outcome = sleep_outcome(asked, wait, plain, input);
+    bucket.new_late.store(outcome.clear.select(zero, zero + 1));
     let cpu = outcome.cpu(zero + plain.cpu_clear, zero + plain.cpu_hit);
     *sums = sums.add(
         &outcome,
@@ -188,10 +189,9 @@ pub(super) const GROUPS_IN_TURN: usize = 4;
 pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInput) {
     match groups {
         [a, b, c, d] => in_turns(simd, [a, b, c, d], input),
-        some => {
-            // A loop, because the closure of a `for_each` is not inlined and instructions would
-            // become calls.
-            for group in some {
+        fewer => {
+            // The closure of a `for_each` would not be inlined: instructions would become calls.
+            for group in fewer {
                 in_turns(simd, [group], input);
             }
         }
@@ -199,7 +199,7 @@ pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInpu
 }
 
 /// Runs groups over a piece in turns. An event changes no sleep here, unlike in the other kernels.
-/// So events are looked for after each I/O; before it, only an overdue event is handled.
+/// So an event is handled after its I/O, or before it if it was already overdue.
 #[inline(always)]
 fn in_turns<S: Simd, const N: usize>(
     simd: S,
@@ -247,7 +247,7 @@ fn run_io<S: Simd>(
         set_bits(overdue.to_bitmask()).for_each(|lane| group.prepare(simd, lane, i, input));
         *sums = RunningSums::load(simd, group);
     }
-    let (clear, observed) = step(simd, sums, pas, parameters, i, input);
+    let (clear, observed) = simulate_io(simd, sums, pas, parameters, i, input);
     count_latency(group, input, i, clear, observed);
     let due = sums.left.simd_le(returned);
     if due.any_true() {

@@ -15,7 +15,7 @@ const MAX_IOS: usize = 16_384;
 #[derive(Default)]
 pub(super) struct Piece {
     /// Number of the trace's I/Os before the piece.
-    pub first: u64,
+    pub ios_before: u64,
     /// Sum of the submission and think times before the piece, ns.
     pub base: i64,
     pub submitted: i64,
@@ -25,6 +25,7 @@ pub(super) struct Piece {
     pub submit: Vec<i32>,
     /// Sum of the device times before each I/O, from the trace's start, ns.
     pub waited: Vec<i64>,
+    /// Sum of the CPU times between I/Os before each I/O, from the trace's start, ns.
     pub thought: Vec<i64>,
     /// The index of the I/O's bucket, or [`BUCKETS`] for an I/O without one.
     pub row: Vec<u8>,
@@ -32,7 +33,7 @@ pub(super) struct Piece {
     pub z_hit: Vec<f32>,
     /// The weight of each latency in a histogram, see [`CountingLimit::weight`].
     pub weight: Vec<i32>,
-    pub total: i64,
+    pub submit_and_think: i64,
 }
 
 impl Piece {
@@ -51,10 +52,10 @@ impl Piece {
     /// Replaces the piece by I/Os of `trace` from index `from` on. Returns their number, at least
     /// one. The submission and think times must stay below [`MAX_NS`] in sum.
     pub(crate) fn fill(&mut self, trace: &LaneRecording, from: usize, draws: &WakeDraws) -> usize {
-        self.first += self.len() as u64;
-        self.base += self.total;
+        self.ios_before += self.len() as u64;
+        self.base += self.submit_and_think;
         self.submitted += self.submit_until(self.len());
-        self.total = 0;
+        self.submit_and_think = 0;
         let (wait, returned) = (&mut self.wait, &mut self.returned);
         for column in [wait, returned, &mut self.submit, &mut self.weight] {
             column.clear();
@@ -67,13 +68,13 @@ impl Piece {
             sums.drain(..sums.len() - 1);
         }
         let trace = trace.columns();
-        let max_thought = trace.max_think_cpu();
+        let max_think = trace.max_think_cpu();
         for i in from..trace.wait.len().min(from + MAX_IOS) {
             let submit = trace.submit[i] as i64;
-            if self.total + submit >= i64::from(MAX_NS) && i > from {
+            if self.submit_and_think + submit >= i64::from(MAX_NS) && i > from {
                 break;
             }
-            self.push(&trace, i, max_thought, draws);
+            self.push(&trace, i, max_think, draws);
         }
         self.len()
     }
@@ -81,12 +82,12 @@ impl Piece {
     fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, max_think: i64, draws: &WakeDraws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let gap = trace.gap[i] as i64;
-        let io = self.first + self.len() as u64;
+        let io = self.ios_before + self.len() as u64;
         let (z_clear, z_hit) = draws.draws_at(WakeDraws::index_of_io(io));
         self.weight.push(CountingLimit::weight(io));
         let (waited, thought) = (self.waited[self.len()], self.thought[self.len()]);
         self.wait.push(wait as i32);
-        self.returned.push((self.total + submit) as i32);
+        self.returned.push((self.submit_and_think + submit) as i32);
         self.submit.push(submit as i32);
         self.waited.push(waited + wait);
         self.thought.push(thought + gap.min(max_think));
@@ -94,13 +95,13 @@ impl Piece {
         self.row.push(row as u8);
         self.z_clear.push(z_clear);
         self.z_hit.push(z_hit);
-        self.total += submit + gap;
+        self.submit_and_think += submit + gap;
     }
 
     /// The sums of a lane before I/O `n`; `totals` has what its sleeps changed.
     pub(crate) fn sums_before(&self, n: usize, totals: Sums) -> Sums {
         Sums {
-            ios: (self.first + n as u64) as i64,
+            ios: (self.ios_before + n as u64) as i64,
             waited: self.waited[n],
             submitted: self.submitted + self.submit_until(n) + totals.submitted,
             thought: self.thought[n],
@@ -117,12 +118,12 @@ impl Piece {
         times.map(|(submit, wait)| submit + wait).collect()
     }
 
-    pub(crate) fn rows(&self) -> u32 {
+    pub(crate) fn row_bits(&self) -> u32 {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)
     }
 
     pub(crate) fn only_row(&self) -> Option<u8> {
-        let rows = self.rows();
+        let rows = self.row_bits();
         rows.is_power_of_two().then(|| rows.trailing_zeros() as u8)
     }
 }

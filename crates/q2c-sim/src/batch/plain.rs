@@ -9,8 +9,8 @@ use q2c_policy::form::WindowStatistic;
 
 #[derive(Clone, Copy)]
 struct PlainSleep<S: Simd> {
-    clear: i32x16<S>,
-    hit: i32x16<S>,
+    clear_above: i32x16<S>,
+    hit_reaped: i32x16<S>,
     cpu_hit: i32x16<S>,
     reap: i32x16<S>,
 }
@@ -29,8 +29,8 @@ impl<S: Simd> PlainSleep<S> {
     fn load(simd: S, group: &SimdGroup, row: usize, reap: i32) -> Self {
         let row = &group.rows[row];
         PlainSleep {
-            clear: row.plain_clear.load(simd),
-            hit: row.plain_hit.load(simd),
+            clear_above: row.plain_clear.load(simd),
+            hit_reaped: row.plain_hit.load(simd),
             cpu_hit: row.sleep.cpu_hit.load(simd),
             reap: i32x16::splat(simd, reap),
         }
@@ -38,8 +38,8 @@ impl<S: Simd> PlainSleep<S> {
 
     #[inline(always)]
     fn observe(&self, wait: i32x16<S>) -> (mask32x16<S>, i32x16<S>) {
-        let clear = wait.simd_gt(self.clear);
-        let reaped = self.hit.max(wait + self.reap);
+        let clear = wait.simd_gt(self.clear_above);
+        let reaped = self.hit_reaped.max(wait + self.reap);
         (clear, clear.select(wait, reaped))
     }
 }
@@ -93,30 +93,30 @@ impl<S: Simd> PlainSums<S> {
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, row: usize, input: &KernelInput) {
     match (group.statistic, group.histogram.is_some()) {
-        (WindowStatistic::Mean, false) => loops::<S, true, false>(simd, group, row, input),
-        (WindowStatistic::Min, false) => loops::<S, false, false>(simd, group, row, input),
-        (WindowStatistic::Mean, true) => loops::<S, true, true>(simd, group, row, input),
-        (WindowStatistic::Min, true) => loops::<S, false, true>(simd, group, row, input),
+        (WindowStatistic::Mean, false) => run_piece::<S, true, false>(simd, group, row, input),
+        (WindowStatistic::Min, false) => run_piece::<S, false, false>(simd, group, row, input),
+        (WindowStatistic::Mean, true) => run_piece::<S, true, true>(simd, group, row, input),
+        (WindowStatistic::Min, true) => run_piece::<S, false, true>(simd, group, row, input),
     }
 }
 
 #[inline(always)]
-fn loops<S: Simd, const MEAN: bool, const COUNTS: bool>(
+fn run_piece<S: Simd, const MEAN: bool, const HISTOGRAM: bool>(
     simd: S,
     group: &mut SimdGroup,
     row: usize,
     input: &KernelInput,
 ) {
     let mut from = 0;
-    while let Some(due) = quiet::<S, MEAN, COUNTS>(simd, group, row, input, from) {
-        eventful::<S, MEAN>(simd, group, row, input, due);
+    while let Some(due) = run_until_event::<S, MEAN, HISTOGRAM>(simd, group, row, input, from) {
+        run_io_with_events::<S, MEAN>(simd, group, row, input, due);
         from = due + 1;
     }
 }
 
 /// Runs until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
-fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
+fn run_until_event<S: Simd, const MEAN: bool, const HISTOGRAM: bool>(
     simd: S,
     group: &mut SimdGroup,
     row: usize,
@@ -138,7 +138,7 @@ fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
             break;
         }
         sums = sums.add::<MEAN>(&sleep, wait, clear, observed, left);
-        if COUNTS {
+        if HISTOGRAM {
             count_latency(group, input, from + n, clear, observed);
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn count_latency<S: Simd>(
 }
 
 #[inline(always)]
-fn eventful<S: Simd, const MEAN: bool>(
+fn run_io_with_events<S: Simd, const MEAN: bool>(
     simd: S,
     group: &mut SimdGroup,
     row: usize,
@@ -202,7 +202,7 @@ fn eventful<S: Simd, const MEAN: bool>(
 pub(super) fn count(group: &mut SimdGroup, lane: usize, row: usize, i: usize, input: &KernelInput) {
     let state = &group.lanes[lane];
     if matches!(state.rule, LaneRule::Windowed(_)) && state.end != IDLE {
-        let ios = input.piece.first + i as u64 - state.opened;
+        let ios = input.piece.ios_before + i as u64 - state.opened;
         group.rows[row].count.0[lane] = ios as i32;
     }
 }

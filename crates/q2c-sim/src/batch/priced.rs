@@ -11,8 +11,8 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 use q2c_model::Nanos;
 
-/// The costs of a sleep, ns. Whole numbers, but wake-ups in single precision, exact up to 8 ms;
-/// half a nanosecond is added to them so that cutting rounds.
+/// The costs of a sleep, ns. Wake-ups are in single precision, exact up to 8 ms, plus half a
+/// nanosecond, so that cutting rounds. All other costs are whole numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Priced<I, F> {
     /// The sleep asked; 0 for polling.
@@ -25,8 +25,8 @@ pub(super) struct Priced<I, F> {
     pub latest: F,
     /// Clear if the device time exceeds the wake-up by more than this: lead - added latency.
     pub clear_margin: I,
-    pub added: I,
-    pub submit: I,
+    pub added_latency: I,
+    pub added_submit: I,
     pub cpu_clear: I,
     pub cpu_hit: I,
 }
@@ -49,8 +49,8 @@ impl<I, F> Priced<I, F> {
             earliest: wake(&self.earliest),
             latest: wake(&self.latest),
             clear_margin: whole(&self.clear_margin),
-            added: whole(&self.added),
-            submit: whole(&self.submit),
+            added_latency: whole(&self.added_latency),
+            added_submit: whole(&self.added_submit),
             cpu_clear: whole(&self.cpu_clear),
             cpu_hit: whole(&self.cpu_hit),
         }
@@ -76,8 +76,8 @@ impl PricedColumns {
         self.earliest.0[lane] = sleep.earliest;
         self.latest.0[lane] = sleep.latest;
         self.clear_margin.0[lane] = sleep.clear_margin;
-        self.added.0[lane] = sleep.added;
-        self.submit.0[lane] = sleep.submit;
+        self.added_latency.0[lane] = sleep.added_latency;
+        self.added_submit.0[lane] = sleep.added_submit;
         self.cpu_clear.0[lane] = sleep.cpu_clear;
         self.cpu_hit.0[lane] = sleep.cpu_hit;
     }
@@ -87,20 +87,20 @@ impl<S: Simd> PricedSleeps<S> {
     #[inline(always)]
     pub(super) fn new(asked: i32x16<S>, costs: &CostTables, sleeps: &SleepLines<8>) -> Self {
         let asked_f: f32x16<S> = asked.to_float();
-        let [base, spread, least, most, rest @ ..] = sleeps.values_at(asked_f);
-        let [cpu_clear, cpu_hit, added, submit] = rest;
+        let [base, spread, least, most, others @ ..] = sleeps.values_at(asked_f);
+        let [cpu_clear, cpu_hit, added_latency, added_submit] = others;
         let wake = asked_f + 0.5;
         let after = |delay: f32x16<S>| (delay + wake).min(MAX_WAKE_NS);
-        let added = round_ns(added);
+        let added_latency = round_ns(added_latency);
         Priced {
             asked,
             wake: after(base),
             spread,
             earliest: after(least.max(NO_DELAY)),
             latest: after(most),
-            clear_margin: i32x16::splat(asked.token(), costs.lead) - added,
-            added,
-            submit: round_ns(submit),
+            clear_margin: i32x16::splat(asked.token(), costs.lead) - added_latency,
+            added_latency,
+            added_submit: round_ns(added_submit),
             cpu_clear: round_ns(cpu_clear),
             cpu_hit: round_ns(cpu_hit),
         }
@@ -116,19 +116,19 @@ impl<S: Simd> PricedSleeps<S> {
         )
     }
 
-    /// Outcomes of I/Os with device times `wait`; `z` has the draws of clear and hit wake-ups.
+    /// Outcomes of I/Os with device times `wait` and these draws of clear and hit wake-ups.
     #[inline(always)]
-    pub(super) fn io(
+    pub(super) fn outcomes(
         &self,
         wait: i32x16<S>,
-        z: (f32x16<S>, f32x16<S>),
+        (clear_z, hit_z): (f32x16<S>, f32x16<S>),
         hit: &LoadedLines<'_, S>,
         costs: &CostTables,
     ) -> IoOutcome<S> {
-        let drawn = self.wake + self.spread * z.0;
+        let drawn = self.wake + self.spread * clear_z;
         let wake: i32x16<S> = drawn.min(self.latest).max(self.earliest).to_int();
         let clear = wait.simd_gt(wake + self.clear_margin);
-        let mut latency = wait + self.added;
+        let mut latency = wait + self.added_latency;
         if costs.gains {
             latency = latency.max(0);
         }
@@ -136,8 +136,8 @@ impl<S: Simd> PricedSleeps<S> {
             latency
         } else {
             let x: f32x16<S> = (self.asked - latency).to_float();
-            let late: i32x16<S> = (hit.delay(x, z.1) + 0.5).to_int();
-            let reaped = (self.asked + late).max(latency) + costs.reap;
+            let delay: i32x16<S> = (hit.delay(x, hit_z) + 0.5).to_int();
+            let reaped = (self.asked + delay).max(latency) + costs.reap;
             clear.select(latency, reaped)
         };
         IoOutcome {
@@ -193,8 +193,8 @@ impl PricedSleep {
         earliest: 0.0,
         latest: 0.0,
         clear_margin: NEVER_HIT,
-        added: 0,
-        submit: 0,
+        added_latency: 0,
+        added_submit: 0,
         cpu_clear: 0,
         cpu_hit: 0,
     };
@@ -207,31 +207,31 @@ impl PricedSleep {
             return Self::POLLING;
         }
         let (line, beyond) = costs.sleep.line(ns);
-        let value: [f32; 8] =
+        let [base, spread, least, most, others @ ..]: [f32; 8] =
             std::array::from_fn(|n| (line.value[n] + line.slope[n] * beyond).max(MIN_NS[n]));
         let after = ns as f32 + 0.5;
-        let whole = |n: usize| (value[n] + WHOLE).min(MAX_WAKE_NS) as i32 - SHIFT as i32;
-        let added = whole(6);
+        let whole = |value: f32| (value + WHOLE).min(MAX_WAKE_NS) as i32 - SHIFT as i32;
+        let [cpu_clear, cpu_hit, added_latency, added_submit] = others.map(whole);
         Priced {
             asked: ns,
-            wake: (value[0] + after).min(MAX_WAKE_NS),
-            spread: value[1].min(MAX_WAKE_NS),
-            earliest: (value[2] + after).min(MAX_WAKE_NS),
-            latest: (value[3] + after).min(MAX_WAKE_NS),
-            clear_margin: costs.lead - added,
-            added,
-            submit: whole(7),
-            cpu_clear: whole(4),
-            cpu_hit: whole(5),
+            wake: (base + after).min(MAX_WAKE_NS),
+            spread: spread.min(MAX_WAKE_NS),
+            earliest: (least + after).min(MAX_WAKE_NS),
+            latest: (most + after).min(MAX_WAKE_NS),
+            clear_margin: costs.lead - added_latency,
+            added_latency,
+            added_submit,
+            cpu_clear,
+            cpu_hit,
         }
     }
 
-    /// The end of an I/O with device time `wait` that waits by this sleep; `z` are its draws.
+    /// The end of an I/O with device time `wait` by this sleep; `z` are its clear and hit draws.
     #[inline]
     pub(super) fn end(&self, wait: i32, z: (f32, f32), costs: &CostTables) -> PricedIoEnd {
         let drawn = self.wake + self.spread * z.0;
         let wake = drawn.min(self.latest).max(self.earliest) as i32;
-        let mut latency = wait + self.added;
+        let mut latency = wait + self.added_latency;
         if costs.gains {
             latency = latency.max(0);
         }
@@ -239,14 +239,14 @@ impl PricedSleep {
             return PricedIoEnd::clear(latency, wake, self.cpu_clear);
         }
         let x = (self.asked - latency) as f32;
-        let late = (costs.hit.delay(x, z.1) + 0.5) as i32;
-        let observed = (self.asked + late).max(latency) + costs.reap;
+        let delay = (costs.hit.delay(x, z.1) + 0.5) as i32;
+        let observed = (self.asked + delay).max(latency) + costs.reap;
         PricedIoEnd::hit(observed, self.cpu_hit)
     }
 
     #[inline]
     pub(super) fn submission(&self, recorded: i32) -> i32 {
-        (recorded + self.submit).max(0)
+        (recorded + self.added_submit).max(0)
     }
 }
 

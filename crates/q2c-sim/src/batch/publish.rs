@@ -32,14 +32,14 @@ pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, inp
     let rows = &mut *group.rows;
     match &input.costs.sleeps {
         Some(sleeps) if closing.count_ones() >= MIN_ROW_LANES => {
-            for row in set_bits(input.seen_rows.into()) {
+            for row in set_bits(input.row_bits.into()) {
                 let shares = &group.shares;
                 let row = &mut rows[row];
-                let left = publish_row(simd, row, group.statistic, shares, closing, input, sleeps);
-                publish_each(simd, row, &group.lanes, left, input);
+                let large = publish_row(simd, row, group.statistic, shares, closing, input, sleeps);
+                publish_singly(simd, row, &group.lanes, large, input);
             }
         }
-        Some(sleeps) if input.seen_rows.count_ones() >= 4 => {
+        Some(sleeps) if input.row_bits.count_ones() >= 4 => {
             for lane in set_bits(closing) {
                 if let LaneRule::Windowed(form) = group.lanes[lane].rule {
                     publish_lane(simd, rows, lane, &form, &input.costs, sleeps);
@@ -47,15 +47,15 @@ pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, inp
             }
         }
         _ => {
-            for row in set_bits(input.seen_rows.into()) {
-                publish_each(simd, &mut rows[row], &group.lanes, closing, input);
+            for row in set_bits(input.row_bits.into()) {
+                publish_singly(simd, &mut rows[row], &group.lanes, closing, input);
             }
         }
     }
 }
 
 #[inline(always)]
-fn publish_each<S: Simd>(
+fn publish_singly<S: Simd>(
     simd: S,
     row: &mut BucketRow,
     lanes: &[LaneState; SIMD_LANES],
@@ -88,15 +88,15 @@ fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
 }
 
 #[inline(always)]
-fn store_i32<S: Simd>(to: &mut SimdLanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
-    let old = to.load(new.token());
-    to.store(mine.select(new, old));
+fn store_i32<S: Simd>(column: &mut SimdLanes<i32>, lanes: mask32x16<S>, new: i32x16<S>) {
+    let old = column.load(new.token());
+    column.store(lanes.select(new, old));
 }
 
 #[inline(always)]
-fn store_f32<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
-    let old = to.load(new.token());
-    to.store(mine.select(new, old));
+fn store_f32<S: Simd>(column: &mut SimdLanes<f32>, lanes: mask32x16<S>, new: f32x16<S>) {
+    let old = column.load(new.token());
+    column.store(lanes.select(new, old));
 }
 
 /// Returns a bit set of the lanes whose statistic is too large for the registers.
@@ -111,50 +111,50 @@ fn publish_row<S: Simd>(
     sleeps: &SleepLines<8>,
 ) -> u64 {
     let count = row.count.load(simd);
-    let mine = mask32x16::from_bitmask(simd, closing) & count.simd_gt(0);
-    if !mine.any_true() {
+    let lanes = mask32x16::from_bitmask(simd, closing) & count.simd_gt(0);
+    if !lanes.any_true() {
         return 0;
     }
     let (low, high) = shares.0.split_at(SIMD_LANES / 2);
     let shares = [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)];
     let zero = i32x16::splat(simd, 0);
-    let gathered = mine.select(row.statistic.load(simd), zero);
-    let Some(asked) = asked_ns(statistic, gathered, mine.select(count, zero + 1), shares) else {
-        return mine.to_bitmask();
+    let gathered = lanes.select(row.statistic.load(simd), zero);
+    let Some(asked) = asked_ns(statistic, gathered, lanes.select(count, zero + 1), shares) else {
+        return lanes.to_bitmask();
     };
-    store_i32(&mut row.count, mine, zero);
+    store_i32(&mut row.count, lanes, zero);
     let empty = i32x16::splat(simd, empty_statistic(statistic));
-    store_i32(&mut row.statistic, mine, empty);
-    set_bits((mine & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
-    let mine = mine & asked.simd_gt(0);
-    store_i32(&mut row.sleep.asked, mine, asked);
-    store_i32(&mut row.slept, mine, zero + 1);
+    store_i32(&mut row.statistic, lanes, empty);
+    set_bits((lanes & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
+    let lanes = lanes & asked.simd_gt(0);
+    store_i32(&mut row.sleep.asked, lanes, asked);
+    store_i32(&mut row.slept, lanes, zero + 1);
     match (&input.costs.plain, input.only_row) {
         (Some(plain), Some(_)) => {
-            store_i32(&mut row.sleep.cpu_clear, mine, zero + plain.cpu_clear);
-            store_i32(&mut row.sleep.cpu_hit, mine, zero + plain.cpu_hit);
-            store_i32(&mut row.plain_wake, mine, asked + plain.wake);
+            store_i32(&mut row.sleep.cpu_clear, lanes, zero + plain.cpu_clear);
+            store_i32(&mut row.sleep.cpu_hit, lanes, zero + plain.cpu_hit);
+            store_i32(&mut row.plain_wake, lanes, asked + plain.wake);
             let clear = asked + (plain.wake + input.costs.lead);
-            store_i32(&mut row.plain_clear, mine, clear);
-            store_i32(&mut row.plain_hit, mine, asked + plain.hit);
+            store_i32(&mut row.plain_clear, lanes, clear);
+            store_i32(&mut row.plain_hit, lanes, asked + plain.hit);
         }
-        _ => store_priced(row, mine, &PricedSleeps::new(asked, &input.costs, sleeps)),
+        _ => store_priced(row, lanes, &PricedSleeps::new(asked, &input.costs, sleeps)),
     }
     0
 }
 
 #[inline(always)]
-fn store_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedSleeps<S>) {
+fn store_priced<S: Simd>(row: &mut BucketRow, lanes: mask32x16<S>, priced: &PricedSleeps<S>) {
     let sleep = &mut row.sleep;
-    store_f32(&mut sleep.wake, mine, priced.wake);
-    store_f32(&mut sleep.spread, mine, priced.spread);
-    store_f32(&mut sleep.earliest, mine, priced.earliest);
-    store_f32(&mut sleep.latest, mine, priced.latest);
-    store_i32(&mut sleep.clear_margin, mine, priced.clear_margin);
-    store_i32(&mut sleep.added, mine, priced.added);
-    store_i32(&mut sleep.submit, mine, priced.submit);
-    store_i32(&mut sleep.cpu_clear, mine, priced.cpu_clear);
-    store_i32(&mut sleep.cpu_hit, mine, priced.cpu_hit);
+    store_f32(&mut sleep.wake, lanes, priced.wake);
+    store_f32(&mut sleep.spread, lanes, priced.spread);
+    store_f32(&mut sleep.earliest, lanes, priced.earliest);
+    store_f32(&mut sleep.latest, lanes, priced.latest);
+    store_i32(&mut sleep.clear_margin, lanes, priced.clear_margin);
+    store_i32(&mut sleep.added_latency, lanes, priced.added_latency);
+    store_i32(&mut sleep.added_submit, lanes, priced.added_submit);
+    store_i32(&mut sleep.cpu_clear, lanes, priced.cpu_clear);
+    store_i32(&mut sleep.cpu_hit, lanes, priced.cpu_hit);
 }
 
 #[inline(always)]
@@ -246,17 +246,16 @@ fn asked_ns<S: Simd>(
 #[inline(always)]
 fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
     let (dividend, divisor): (f32x16<S>, f32x16<S>) = (gathered.to_float(), count.to_float());
-    let about: i32x16<S> = (dividend / divisor).to_int();
-    let rest = gathered - about * count;
-    let above = rest.simd_lt(0).select(about - 1, about);
-    rest.simd_ge(count).select(about + 1, above)
+    let estimate: i32x16<S> = (dividend / divisor).to_int();
+    let remainder = gathered - estimate * count;
+    let lowered = remainder.simd_lt(0).select(estimate - 1, estimate);
+    remainder.simd_ge(count).select(estimate + 1, lowered)
 }
 
 #[inline(always)]
 fn share_of<S: Simd>(value: i64x8<S>, share: f64x8<S>) -> i64x8<S> {
     let value: f64x8<S> = value.to_float();
-    // The extra .25 keeps a whole result from falling below itself when the product with 1e-9 is
-    // rounded.
+    // The extra .25 keeps a whole result whole when the product with 1e-9 is rounded down.
     let sleep = ((value * share + 500_000_000.25) * 1e-9).floor();
     (sleep + LOW_BITS).bitcast()
 }

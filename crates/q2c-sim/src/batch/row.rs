@@ -1,4 +1,4 @@
-//! One bucket of a group: each configuration's sleep, its costs, and what the open window gathered.
+//! One bucket of a group: each configuration's sleep, its costs, and the open window's statistic.
 
 use super::costs::{CostTables, PlainCosts};
 use super::priced::{PricedColumns, PricedSleep};
@@ -10,7 +10,7 @@ use fearless_simd::{Simd, f32x8, i32x8};
 pub(super) const NEVER_HIT: i32 = -(1 << 29);
 /// Upper bound of wake-up times, ns. No sleep of a batch wakes later, and it fits into 32 bits.
 pub(super) const MAX_WAKE_NS: f32 = 1_073_741_824.0;
-/// 2^20 ns, added around the conversion, which cuts towards zero: negative values round alike.
+/// 2^20 ns, added before a conversion that cuts towards zero, so that negative values round alike.
 pub(super) const SHIFT: f32 = 1_048_576.0;
 /// [`SHIFT`] plus a half, so that cutting rounds to the nearest number.
 pub(super) const WHOLE: f32 = SHIFT + 0.5;
@@ -23,6 +23,7 @@ pub(super) const MIN_NS: [f32; 8] = [-SHIFT, 0.0, NO_DELAY, 0.0, -SHIFT, -SHIFT,
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketRow {
     pub sleep: PricedColumns,
+    /// 1 in lanes that sleep, 0 in lanes that poll.
     pub slept: SimdLanes<i32>,
     /// Time to a clear wake-up, ns, if it does not depend on a draw.
     pub plain_wake: SimdLanes<i32>,
@@ -81,17 +82,17 @@ impl BucketRow {
         let values = (load(&line.value) + load(&line.slope) * beyond).max(load(&MIN_NS));
         let values = values + load(&[after, 0.0, after, after, WHOLE, WHOLE, WHOLE, WHOLE]);
         let [wake, spread, earliest, latest, ..] = values.min(MAX_WAKE_NS).to_array();
-        let whole: i32x8<S> = values.to_int();
-        let [.., cpu_clear, cpu_hit, added, submit] = (whole - SHIFT as i32).to_array();
+        let int: i32x8<S> = values.to_int();
+        let [.., cpu_clear, cpu_hit, added_latency, added_submit] = (int - SHIFT as i32).to_array();
         let sleep = PricedSleep {
             asked: ns,
             wake,
             spread,
             earliest,
             latest,
-            clear_margin: costs.lead - added,
-            added,
-            submit,
+            clear_margin: costs.lead - added_latency,
+            added_latency,
+            added_submit,
             cpu_clear,
             cpu_hit,
         };

@@ -6,6 +6,8 @@ use q2c_model::{Latencies, each_field};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
+/// `ios`, `misses`, `slept` and `interrupts` are numbers of I/Os, the others sums of times in ns.
+/// `waited` are device times, `thought` CPU times between I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sums<T = i64> {
     pub ios: T,
@@ -39,13 +41,13 @@ impl Sums {
         self.zip(earlier).map(|(sum, earlier)| sum - earlier)
     }
 
-    /// The outcome over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
+    /// The outcome over `wall` ns of simulated time; the percentiles are in ns.
     pub(crate) fn outcome(
         &self,
         wall: f64,
         lanes: usize,
         costs: &CostTables,
-        ranks: [f64; 3],
+        [p50_ns, p99_ns, p999_ns]: [f64; 3],
     ) -> SimOutcome {
         let polling = self.ios - self.slept - self.interrupts;
         let sums = OutcomeSums {
@@ -62,16 +64,16 @@ impl Sums {
         };
         sums.outcome(wall, lanes, |ios| Latencies {
             mean_ns: (self.submitted + self.observed) as f64 / ios,
-            p50_ns: ranks[0],
-            p99_ns: ranks[1],
-            p999_ns: ranks[2],
+            p50_ns,
+            p99_ns,
+            p999_ns,
         })
     }
 }
 
 impl AddAssign for Sums {
     #[inline]
-    fn add_assign(&mut self, more: Sums) {
-        *self = self.zip(more).map(|(sum, more)| sum + more);
+    fn add_assign(&mut self, other: Sums) {
+        *self = self.zip(other).map(|(sum, other)| sum + other);
     }
 }

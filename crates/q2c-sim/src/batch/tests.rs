@@ -74,9 +74,9 @@ fn batch(cost: &CostModel, percentiles: bool) -> Batch {
         seed: 5,
     };
     let policies = policies();
-    let holds = Batch::fits(&policies, cost);
-    let held = policies.into_iter().zip(holds).filter(|(_, holds)| *holds);
-    let policies: Vec<PolicySpec> = held.map(|(policy, _)| policy).collect();
+    let fits = Batch::fits(&policies, cost);
+    let pairs = policies.into_iter().zip(fits).filter(|(_, fits)| *fits);
+    let policies: Vec<PolicySpec> = pairs.map(|(policy, _)| policy).collect();
     Batch::new(&policies, cost, drive, percentiles).expect("rules it holds")
 }
 
@@ -102,17 +102,17 @@ fn all_levels_give_the_same() {
     ] {
         let cost = cost(spread);
         let trace = trace(8_000, sizes);
-        let with = |level: Level| {
+        let run_at = |level: Level| {
             let mut batch = batch(&cost, percentiles);
             batch.level = level;
             batch.feed(&trace).expect("short times");
             batch.finish()
         };
         let levels = levels();
-        let best = with(levels[0]);
+        let best = run_at(levels[0]);
         for &level in &levels[1..] {
             let case = format!("{level:?}, spread {spread}, {sizes} sizes");
-            assert_eq!(best, with(level), "{case}");
+            assert_eq!(best, run_at(level), "{case}");
         }
     }
 }

@@ -25,19 +25,19 @@ impl Recordings {
     /// Chooses the layer and the lanes that are simulated, and completes their think times.
     ///
     /// # Errors
-    /// Fails if no request is complete or left, the trace lacks what was requested, the recording
-    /// method slept, a user-layer lane overlaps, or requests are not sorted.
+    /// Fails if no request is complete, all are left out, the trace lacks the requested times, the
+    /// recording method slept, a user-layer lane overlaps, or requests are not sorted.
     pub fn select_lanes(&mut self) -> Result<LaneSelection, RecordingError> {
         self.deal(true);
         let group = self.choose_group()?;
         self.check_group(group)?;
-        let (first, last) = self.tallies[group.index()].span.unwrap_or_default();
-        let block = group != LaneGroup::User;
+        let (begin, end) = self.tallies[group.index()].span.unwrap_or_default();
+        let is_block = group != LaneGroup::User;
         let lanes = self.lanes.iter_mut().enumerate();
         let mut lanes: Vec<_> = lanes.filter(|(_, lane)| lane.group == group).collect();
         lanes.sort_by_key(|(index, lane)| (lane.number, *index));
-        for (_, lane) in lanes.iter_mut().filter(|_| block) {
-            lane.set_span(first, last);
+        for (_, lane) in lanes.iter_mut().filter(|_| is_block) {
+            lane.set_span(begin, end);
         }
         let sizes = self.tallies[group.index()].sizes.iter();
         let sizes = sizes.map(|bytes| Bytes(u64::from(*bytes)));
@@ -45,7 +45,7 @@ impl Recordings {
         Ok(LaneSelection {
             first_at: first_at.collect(),
             lanes: lanes.into_iter().map(|(index, _)| index).collect(),
-            gap_cpu: block.then_some(Nanos::ZERO),
+            gap_cpu: is_block.then_some(Nanos::ZERO),
             sizes: sizes.collect(),
             interpretation: self.interpretation(group),
         })
@@ -72,8 +72,8 @@ impl Recordings {
     }
 
     fn no_lanes_error(&self, asked: Option<DeviceTime>, user: u64) -> RecordingError {
-        let [of_user, of_block] = &self.left_out;
-        let lacking = of_block.get(&LeftOutReason::NoBegin).copied();
+        let [user_reasons, block_reasons] = &self.left_out;
+        let lacking = block_reasons.get(&LeftOutReason::NoBegin).copied();
         match (asked, lacking) {
             (Some(asked), _) if user > 0 => RecordingError::NotBlockLayer { asked },
             (Some(asked), Some(lacking)) => RecordingError::NoDeviceTime {
@@ -83,8 +83,8 @@ impl Recordings {
             },
             _ if self.completed == 0 => RecordingError::NoCompletions(self.records),
             _ => {
-                let mut reasons = of_block.clone();
-                for (reason, count) in of_user {
+                let mut reasons = block_reasons.clone();
+                for (reason, count) in user_reasons {
                     *reasons.entry(*reason).or_default() += count;
                 }
                 RecordingError::NothingLeft(ReasonCounts(reasons))
@@ -93,10 +93,10 @@ impl Recordings {
     }
 
     fn check_group(&self, group: LaneGroup) -> Result<(), RecordingError> {
-        let UserLanes { slept, overlap, .. } = self.user;
+        let UserLanes { slept_ios, .. } = self.user;
         let by_device = self.options.lanes == Some(LanesBy::Device);
-        match (group, overlap, self.open.unsorted) {
-            (LaneGroup::User, ..) if slept > 0 => Err(RecordingError::Slept(slept)),
+        match (group, self.user.overlapping_lane, self.pending.unsorted) {
+            (LaneGroup::User, ..) if slept_ios > 0 => Err(RecordingError::Slept(slept_ios)),
             (LaneGroup::User, Some(lane), _) => Err(RecordingError::Overlap(lane)),
             (LaneGroup::User, ..) if by_device => Err(RecordingError::NoLanesByDevice),
             (LaneGroup::Block(_), _, Some(id)) => Err(RecordingError::Unsorted(id)),
@@ -105,27 +105,27 @@ impl Recordings {
     }
 
     fn interpretation(&mut self, group: LaneGroup) -> Interpretation {
-        let [user, _, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
-        let [mut of_user, mut of_block] = std::mem::take(&mut self.left_out);
+        let [user, driven, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
+        let [mut user_reasons, mut block_reasons] = std::mem::take(&mut self.left_out);
         let sum = |left_out: &BTreeMap<LeftOutReason, u64>| left_out.values().sum::<u64>();
         let (layer, latency, owners) = match group {
             LaneGroup::User => {
-                let others = sum(&of_block) + self.tallies[1].ios + queued;
-                count(&mut of_user, LeftOutReason::OtherLayer, others);
+                let other_layer = sum(&block_reasons) + driven + queued;
+                count(&mut user_reasons, LeftOutReason::OtherLayer, other_layer);
                 let lanes = self.lanes.iter().filter(|lane| lane.group == group);
                 (Layer::User, DeviceTime::Wait, lanes.count())
             }
             LaneGroup::Block(block_group) => {
-                let others = sum(&of_user) + user;
-                count(&mut of_block, LeftOutReason::OtherLayer, others);
-                let usual = match block_group {
+                let other_layer = sum(&user_reasons) + user;
+                count(&mut block_reasons, LeftOutReason::OtherLayer, other_layer);
+                let default_latency = match block_group {
                     RequestGroup::Driven => {
-                        count(&mut of_block, LeftOutReason::NotDriven, queued);
+                        count(&mut block_reasons, LeftOutReason::NotDriven, queued);
                         DeviceTime::D2c
                     }
                     RequestGroup::Queued => DeviceTime::Q2c,
                 };
-                let latency = self.options.latency.unwrap_or(usual);
+                let latency = self.options.latency.unwrap_or(default_latency);
                 (Layer::Block, latency, self.dealing.owners(block_group))
             }
         };
@@ -136,14 +136,14 @@ impl Recordings {
             layer,
             latency,
             latency_asked: self.options.latency,
-            submission_ns: tally.submission as f64 / tally.ios as f64,
+            submission_ns: tally.submission_ns as f64 / tally.ios as f64,
             lanes_by: self.options.lanes.unwrap_or_default(),
             owners,
             overlapping: tally.overlapping,
             devices: devices.map(|(device, n)| (device.to_string(), n)).collect(),
             left_out: match layer {
-                Layer::User => of_user,
-                Layer::Block => of_block,
+                Layer::User => user_reasons,
+                Layer::Block => block_reasons,
             },
             polled: (layer == Layer::Block).then_some(tally.polled),
             ..Interpretation::default()

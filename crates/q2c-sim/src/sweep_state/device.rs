@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SweepDevice {
     pub input: InputDigest,
-    /// The first recorded latencies, ns. They set the limit above which all latencies are counted.
+    /// The first recorded latencies, ns, for the [`CountingLimit`].
     first: Vec<i32>,
     pub simulations: Vec<PausedRun>,
 }
@@ -43,6 +43,7 @@ impl InputDigest {
         InputDigest { ios, digest }
     }
 
+    /// The digest of all I/Os of a device, which can be combined with those of other devices.
     pub(crate) fn finished(self) -> InputDigest {
         let digest = (self.digest ^ self.ios.rotate_left(32)).wrapping_mul(MIX);
         InputDigest { digest, ..self }
@@ -55,7 +56,7 @@ const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 impl SweepDevice {
     pub(crate) fn new(plan: &SweepPlan) -> Result<Self, Fault> {
         let nothing = [LaneRecording::default()];
-        let machine = machine(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
+        let machine = simulator(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
         let start = |policy| match machine.pause(policy) {
             Some(paused) => Ok(paused),
             None => {
@@ -83,7 +84,7 @@ impl SweepDevice {
         let times = part.submit.iter().zip(part.wait.iter()).take(room);
         first.extend(times.map(|(&submit, &wait)| submit as i32 + wait as i32));
         let lanes = [part.clone()];
-        let machine = machine(&lanes, plan, first.clone()).ok_or_else(too_long_ios)?;
+        let machine = simulator(&lanes, plan, first.clone()).ok_or_else(too_long_ios)?;
         let mut simulations = self.simulations.clone();
         let simulated = machine.simulate_part(&plan.rules(), &mut simulations);
         simulated.ok_or_else(broken_state)?;
@@ -107,8 +108,8 @@ impl SweepDevice {
         let (warm_up, stop) = plan.drive.counted_range();
         let run_totals = |paused: &PausedRun| {
             let done = paused.is_done(stop);
-            let until = if done { stop } else { paused.last };
-            Totals::from_paused(paused, until.saturating_sub(warm_up))
+            let end = if done { stop } else { paused.last };
+            Totals::from_paused(paused, end.saturating_sub(warm_up))
         };
         self.simulations.iter().map(run_totals).collect()
     }
@@ -119,17 +120,17 @@ impl SweepDevice {
             && self.simulations.iter().all(PausedRun::is_sound)
     }
 
-    /// Checks that its configurations can resume, by feeding a part without I/Os.
+    /// Checks that the configurations can resume, by feeding a part without I/Os.
     pub(crate) fn check(&self, plan: &SweepPlan) -> Result<(), Fault> {
         let nothing = [LaneRecording::default()];
-        let machine = machine(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
+        let machine = simulator(&nothing, plan, Vec::new()).ok_or_else(too_many_corners)?;
         let fits = machine.can_resume(&plan.rules(), &self.simulations);
         fits.then_some(()).ok_or_else(broken_state)
     }
 }
 
-/// `first` are the recorded latencies, ns, that set the limit above which all are counted.
-fn machine<'a>(
+/// `first` are the first recorded latencies, ns, for the [`CountingLimit`].
+fn simulator<'a>(
     part: &'a [LaneRecording; 1],
     plan: &SweepPlan,
     first: Vec<i32>,
@@ -164,13 +165,13 @@ impl Totals {
         }
     }
 
-    /// Adds both; `None` if a sum or count gets too large.
+    /// Returns the sum of both; `None` if a sum or count gets too large.
     pub(crate) fn checked_add(mut self, other: &Totals) -> Option<Totals> {
         self.sums += other.sums;
         self.wall += other.wall;
-        for (class, more) in &other.latencies {
+        for (class, added) in &other.latencies {
             let count = self.latencies.entry(*class).or_default();
-            *count = count.checked_add(*more)?;
+            *count = count.checked_add(*added)?;
         }
         self.too_long = self.too_long.checked_add(other.too_long)?;
         self.is_sound().then_some(self)

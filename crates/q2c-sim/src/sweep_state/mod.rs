@@ -172,7 +172,7 @@ impl ResumableSweep {
     }
 
     /// Returns the outcomes so far; the state stays. Several volumes count as lanes of one device,
-    /// and all is added up. If their simulated times differ, IOPS are the I/Os per volume over the
+    /// and sums are added. If their simulated times differ, IOPS are the I/Os per volume over the
     /// mean time, times the number of volumes.
     pub fn finish(&self) -> VolumeOutcomes {
         let device = self.device.as_ref();
@@ -197,8 +197,8 @@ impl ResumableSweep {
     /// # Errors
     /// Fails if configurations, costs or times differ, a volume is in both, or sums get too large.
     pub fn with_volumes(self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
-        self.plan.same_machine(&other.plan)?;
-        self.plan.same_policies(&other.plan)?;
+        self.plan.check_same_machine(&other.plan)?;
+        self.plan.check_same_policies(&other.plan)?;
         if let Some(volume) = self.volumes.intersection(&other.volumes).next() {
             let text = format!("different volumes, found {volume} in both");
             return Err(other_sweep(text));
@@ -221,7 +221,7 @@ impl ResumableSweep {
     /// # Errors
     /// Fails if costs, times, volumes or I/Os differ, or if a configuration is in both.
     pub fn with_configurations(mut self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
-        self.plan.same_machine(&other.plan)?;
+        self.plan.check_same_machine(&other.plan)?;
         let differ = self.volumes.symmetric_difference(&other.volumes).next();
         if let Some(volume) = differ {
             let text = format!("the same volumes, found {volume} in one alone");

@@ -38,23 +38,24 @@ impl SweepPlan {
         tables.ok_or_else(too_many_corners)
     }
 
+    /// The policies and, last, classic polling.
     pub(crate) fn rules(&self) -> Vec<PolicyOrPolling<'_>> {
         self.policies.iter().map(Some).chain([None]).collect()
     }
 
-    pub(crate) fn same_machine(&self, other: &SweepPlan) -> Result<(), Fault> {
-        let (drive, given) = (self.drive, other.drive);
+    pub(crate) fn check_same_machine(&self, other: &SweepPlan) -> Result<(), Fault> {
+        let (drive, other_drive) = (self.drive, other.drive);
         for (what, expected, given) in [
-            ("warm-up", drive.warm_up, given.warm_up),
-            ("measured time", drive.measure, given.measure),
+            ("warm-up", drive.warm_up, other_drive.warm_up),
+            ("measured time", drive.measure, other_drive.measure),
         ] {
             if expected != given {
                 let text = format!("a {what} of {expected}, found {given}");
                 return Err(other_sweep(text));
             }
         }
-        if drive.seed != given.seed {
-            let text = format!("the seed {}, found {}", drive.seed, given.seed);
+        if drive.seed != other_drive.seed {
+            let text = format!("the seed {}, found {}", drive.seed, other_drive.seed);
             return Err(other_sweep(text));
         }
         if self.cost == other.cost {
@@ -64,11 +65,11 @@ impl SweepPlan {
         Err(other_sweep(costs))
     }
 
-    pub(crate) fn same_policies(&self, other: &SweepPlan) -> Result<(), Fault> {
+    pub(crate) fn check_same_policies(&self, other: &SweepPlan) -> Result<(), Fault> {
         let count = self.policies.len().max(other.policies.len());
         let text = |plan: &SweepPlan, i: usize| plan.policies.get(i).map(ToString::to_string);
-        let differs = (0..count).find(|&i| text(self, i) != text(other, i));
-        differs.map_or(Ok(()), |i| {
+        let first_difference = (0..count).find(|&i| text(self, i) != text(other, i));
+        first_difference.map_or(Ok(()), |i| {
             let [given, expected] =
                 [other, self].map(|plan| text(plan, i).unwrap_or_else(|| "none".to_owned()));
             Err(other_sweep(format_args!(

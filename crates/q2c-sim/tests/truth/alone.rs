@@ -71,8 +71,8 @@ fn compare(
     cost: &CostModel,
     drive: Drive,
 ) -> Result<(), String> {
-    let on = Configuration::closed_loop(lanes, cost, drive);
-    for (policy, got) in policies.iter().zip(sweep(policies, &on)) {
+    let configuration = Configuration::closed_loop(lanes, cost, drive);
+    for (policy, got) in policies.iter().zip(sweep(policies, &configuration)) {
         let rules = Waiting::rules(policy.with_new_counts().build(lanes.len()));
         let wanted = simulate(lanes, cost, rules, drive);
         agree(&got, &wanted, true).map_err(|reason| format!("{policy}\n{reason}"))?;
@@ -83,12 +83,12 @@ fn compare(
 fn any_lanes() -> impl Strategy<Value = Vec<LaneRecording>> {
     let lane = (any::<bool>().prop_flat_map(any_lane), 0u32..50_000);
     (prop::collection::vec(lane, 1..5), think_cpu()).prop_map(|(lanes, gap_cpu)| {
-        let one = |(lane, first): (LaneRecording, u32)| LaneRecording {
+        let with_times = |(lane, first): (LaneRecording, u32)| LaneRecording {
             first_at: f64::from(first),
             gap_cpu,
             ..lane
         };
-        lanes.into_iter().map(one).collect()
+        lanes.into_iter().map(with_times).collect()
     })
 }
 
@@ -109,11 +109,11 @@ proptest! {
         lanes in any_lanes(),
         policies in prop::collection::vec(any_rule(), 1..12),
         cost in prop_oneof![plain_cost(), drawn_cost()],
-        interrupt in (0u32..4_000, 0u32..9_000),
+        (latency, cpu) in (0u32..4_000, 0u32..9_000),
         warm_up in 0u64..300_000,
         measure in prop_oneof![4 => 1u64..3_000_000, 1 => Just(Drive::ONE_PASS.0)],
     ) {
-        let cost = interrupting(cost, interrupt.0, interrupt.1);
+        let cost = interrupting(cost, latency, cpu);
         compare(&lanes, &policies, &cost, drive(warm_up, measure)).map_err(TestCaseError::fail)?;
     }
 }

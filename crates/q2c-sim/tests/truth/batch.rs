@@ -1,6 +1,6 @@
 //! Compares the batch, many configurations in one pass, with the reference simulator.
 
-use crate::cases::{READ, drive, exact, free, ranks, same, think_cpu};
+use crate::cases::{READ, drive, figures, ranks, same, think_cpu, zero};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
@@ -32,10 +32,10 @@ pub(crate) fn agree(
     percentiles: bool,
 ) -> Result<(), String> {
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
-    let mut pairs = exact(got).into_iter().zip(exact(wanted));
+    let mut pairs = figures(got).into_iter().zip(figures(wanted));
     let figures_agree = pairs.all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
-    let ranked = !percentiles || ranks(got).into_iter().zip(ranks(wanted)).all(near);
-    if got.ios == wanted.ios && figures_agree && ranked {
+    let percentiles_agree = !percentiles || ranks(got).into_iter().zip(ranks(wanted)).all(near);
+    if got.ios == wanted.ios && figures_agree && percentiles_agree {
         return Ok(());
     }
     Err(format!("batch {got:#?}\nalone {wanted:#?}"))
@@ -74,7 +74,7 @@ pub(crate) fn any_lane(alike: bool) -> impl Strategy<Value = LaneRecording> {
 
 /// Costs in whole ns, for which the batch and the reference must give equal outcomes.
 pub(crate) fn plain_cost() -> impl Strategy<Value = CostModel> {
-    let n = |most: u32| (0..most).prop_map(f64::from);
+    let n = |max: u32| (0..max).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
     (delays, n(9_000), n(30_000), n(3_000)).prop_map(
         |((clear, hit, lead, reap), cpu_clear, cpu_hit, other)| CostModel {
@@ -86,7 +86,7 @@ pub(crate) fn plain_cost() -> impl Strategy<Value = CostModel> {
             sleep_cpu_hit_ns: Curve::constant(cpu_hit),
             other_cpu_sleep_ns: other,
             other_cpu_poll_ns: other / 4.0,
-            ..free()
+            ..zero()
         },
     )
 }
@@ -124,11 +124,11 @@ proptest! {
 
 /// Drawn delays in whole ns; the hit delay falls by 1 ns per ns over 4 us.
 pub(crate) fn drawn_cost() -> impl Strategy<Value = CostModel> {
-    let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
-    let draws = prop::collection::vec(whole(-4, 9), 1..30);
+    let ns = |from: i32, to: i32| (from..to).prop_map(f64::from);
+    let draws = prop::collection::vec(ns(-4, 9), 1..30);
     let delay = move || {
-        let bounds = (whole(-500, 3_000), prop::option::of(whole(3_000, 9_000)));
-        (whole(0, 6_000), whole(0, 700), bounds, draws.clone()).prop_map(
+        let bounds = (ns(-500, 3_000), prop::option::of(ns(3_000, 9_000)));
+        (ns(0, 6_000), ns(0, 700), bounds, draws.clone()).prop_map(
             |(base, spread, (least, most), z)| WakeDelay {
                 base_ns: Curve::constant(base),
                 spread_ns: Curve::constant(spread),
@@ -138,8 +138,8 @@ pub(crate) fn drawn_cost() -> impl Strategy<Value = CostModel> {
             },
         )
     };
-    let added = (whole(-200, 500), whole(-100, 500));
-    let corner = whole(-30_000, 30_000);
+    let added = (ns(-200, 500), ns(-100, 500));
+    let corner = ns(-30_000, 30_000);
     (plain_cost(), delay(), delay(), corner, added).prop_map(
         |(plain, wake_clear, mut wake_hit, corner, (latency, submit))| {
             let far = wake_hit.base_ns.y[0];
@@ -245,9 +245,9 @@ fn a_second_bucket_may_come_late() {
     compare(&lane, &policies, &cost, drive, false).unwrap_or_else(|reason| panic!("{reason}"));
 }
 
-fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {
+fn rotated<T: Clone>(items: &[T], places: usize) -> Vec<T> {
     let mut items = items.to_vec();
-    items.rotate_left(by);
+    items.rotate_left(places);
     items.reverse();
     items
 }
@@ -260,13 +260,13 @@ proptest! {
         lane in any_lane(false),
         policies in prop::collection::vec(any_policy(), 2..60),
         cost in drawn_cost(),
-        by in 0usize..60,
+        places in 0usize..60,
     ) {
-        let by = by % policies.len();
+        let places = places % policies.len();
         let drive = drive(100_000, 1_500_000);
         let straight = batch(&lane, &policies, &cost, drive, true);
-        let other = batch(&lane, &turned(&policies, by), &cost, drive, true);
-        prop_assert_eq!(turned(&straight, by), other);
+        let other = batch(&lane, &rotated(&policies, places), &cost, drive, true);
+        prop_assert_eq!(rotated(&straight, places), other);
     }
 }
 

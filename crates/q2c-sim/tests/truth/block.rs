@@ -1,6 +1,6 @@
 //! Traces of the block layer as lanes, compared with schedules that are calculated here.
 
-use crate::cases::{close, free};
+use crate::cases::{close, zero};
 use proptest::prelude::*;
 use q2c_model::{
     Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOutReason, Nanos, Op, Sectors,
@@ -34,11 +34,11 @@ fn lanes(
     recordings.finish()
 }
 
-fn usual(records: &[IoRecord]) -> (Vec<LaneRecording>, LaneSelection) {
+fn default_lanes(records: &[IoRecord]) -> (Vec<LaneRecording>, LaneSelection) {
     lanes(TraceOptions::default(), records).expect("a trace that can be simulated")
 }
 
-fn three() -> [IoRecord; 3] {
+fn three_reads() -> [IoRecord; 3] {
     [
         read(0, 0, [1_000, 3_000, 33_000]),
         read(1, 1, [5_000, 6_000, 26_000]),
@@ -48,7 +48,7 @@ fn three() -> [IoRecord; 3] {
 
 #[test]
 fn submission_device_time_and_think_time() {
-    let (lanes, selection) = usual(&three());
+    let (lanes, selection) = default_lanes(&three_reads());
     assert_eq!(lanes.len(), 2);
     let times = |lane: &LaneRecording| {
         let columns = [&lane.submit, &lane.wait, &lane.gap];
@@ -60,12 +60,12 @@ fn submission_device_time_and_think_time() {
     let second = [vec![1e3], vec![20e3], vec![38e3]];
     assert_eq!(times(&lanes[1]), (second, 4_000.0));
     assert!(lanes.iter().all(|lane| lane.gap_cpu == Some(Nanos::ZERO)));
-    let taken = selection.interpretation;
+    let info = selection.interpretation;
     let expected = (DeviceTime::D2c, Layer::Block);
-    assert_eq!((taken.latency, taken.layer), expected);
-    assert_eq!((taken.owners, taken.overlapping), (2, 0));
-    close(taken.submission_ns, 4_000.0 / 3.0);
-    assert_eq!(taken.devices, BTreeMap::from([("8:0".to_owned(), 3)]));
+    assert_eq!((info.latency, info.layer), expected);
+    assert_eq!((info.owners, info.overlapping), (2, 0));
+    close(info.submission_ns, 4_000.0 / 3.0);
+    assert_eq!(info.devices, BTreeMap::from([("8:0".to_owned(), 3)]));
 }
 
 /// On one device the second read overlaps the first, so it needs a second lane of depth 1.
@@ -76,29 +76,29 @@ fn requests_of_a_device_overlap() {
         lanes: Some(by),
         ..TraceOptions::default()
     };
-    let (lanes, selection) = lanes(options, &three()).unwrap();
-    let taken = selection.interpretation;
-    assert_eq!((lanes.len(), taken.owners, taken.overlapping), (2, 1, 1));
+    let (lanes, selection) = lanes(options, &three_reads()).unwrap();
+    let info = selection.interpretation;
+    assert_eq!((lanes.len(), info.owners, info.overlapping), (2, 1, 1));
     assert_eq!((lanes[0].len(), lanes[1].len()), (2, 1));
-    assert_eq!(taken.lanes_by, by);
+    assert_eq!(info.lanes_by, by);
 }
 
 #[test]
 fn the_device_time_can_be_named() {
-    let mut records = three();
+    let mut records = three_reads();
     records[0].insert_ns = Some(Nanos(2_000));
-    let lanes_by = |latency, records: &[IoRecord]| {
+    let lanes_for = |latency, records: &[IoRecord]| {
         let options = TraceOptions {
             latency: Some(latency),
             ..TraceOptions::default()
         };
         lanes(options, records)
     };
-    let (whole, selection) = lanes_by(DeviceTime::Q2c, &records).unwrap();
-    assert_eq!(*whole[0].submit, [0.0; 2]);
-    assert_eq!(*whole[0].wait, [32e3, 21e3]);
+    let (queued, selection) = lanes_for(DeviceTime::Q2c, &records).unwrap();
+    assert_eq!(*queued[0].submit, [0.0; 2]);
+    assert_eq!(*queued[0].wait, [32e3, 21e3]);
     assert_eq!(selection.interpretation.latency, DeviceTime::Q2c);
-    let (inserted, selection) = lanes_by(DeviceTime::I2c, &records).unwrap();
+    let (inserted, selection) = lanes_for(DeviceTime::I2c, &records).unwrap();
     assert_eq!(*inserted[0].submit, [1e3]);
     assert_eq!(*inserted[0].wait, [31e3]);
     let left_out = BTreeMap::from([(LeftOutReason::NoBegin, 2)]);
@@ -109,7 +109,7 @@ fn the_device_time_can_be_named() {
         lacking: 3,
         others: BTreeSet::from([DeviceTime::D2c, DeviceTime::Q2c]),
     };
-    assert_eq!(lanes_by(DeviceTime::I2c, &records).unwrap_err(), refused);
+    assert_eq!(lanes_for(DeviceTime::I2c, &records).unwrap_err(), refused);
 }
 
 /// A flush of 5 us becomes part of the think time. A merged write counts once, with both lengths;
@@ -137,7 +137,7 @@ fn what_is_left_out_keeps_its_place_in_time() {
     };
     let first = read(0, 0, [0, 3_000, 33_000]);
     let records = [first, flush, carrier, merged, failed, lost];
-    let (lanes, selection) = usual(&records);
+    let (lanes, selection) = default_lanes(&records);
     assert_eq!((lanes.len(), &lanes[0].gap[..]), (1, &[10_000.0, 0.0][..]));
     assert_eq!(q2c_sim::unpack(lanes[0].ios[1]).bytes, 12_288);
     assert_eq!(selection.sizes, [Bytes(4096), Bytes(12_288)]);
@@ -160,7 +160,7 @@ fn stacked_requests_count_once() {
         ..read(0, 0, [0, 0, 40_000])
     };
     let records = [stacked.clone(), read(1, 0, [1_000, 3_000, 38_000])];
-    let (both, selection) = usual(&records);
+    let (both, selection) = default_lanes(&records);
     assert_eq!((both.len(), &both[0].wait[..]), (1, &[35_000.0][..]));
     let left_out = BTreeMap::from([(LeftOutReason::NotDriven, 1)]);
     assert_eq!(selection.interpretation.left_out, left_out);
@@ -171,10 +171,10 @@ fn stacked_requests_count_once() {
     for (records, other) in [(&records[..], 1), (&records[..1], 0)] {
         let (alone, selection) = lanes(named, records).unwrap();
         assert_eq!((alone.len(), &alone[0].wait[..]), (1, &[40_000.0][..]));
-        let taken = selection.interpretation;
+        let info = selection.interpretation;
         let expected = (DeviceTime::Q2c, None);
-        assert_eq!((taken.latency, taken.latency_asked), expected);
-        let left_out = taken.left_out.get(&LeftOutReason::OtherDevice).copied();
+        assert_eq!((info.latency, info.latency_asked), expected);
+        let left_out = info.left_out.get(&LeftOutReason::OtherDevice).copied();
         assert_eq!(left_out.unwrap_or(0), other);
     }
 }
@@ -182,7 +182,7 @@ fn stacked_requests_count_once() {
 #[test]
 fn what_cannot_be_simulated_is_refused_with_its_reason() {
     let change_all = |change: fn(&mut IoRecord)| {
-        let mut records = three();
+        let mut records = three_reads();
         records.iter_mut().for_each(change);
         records
     };
@@ -191,7 +191,7 @@ fn what_cannot_be_simulated_is_refused_with_its_reason() {
     assert_eq!(refused(&incomplete), RecordingError::NoCompletions(3));
     let message = refused(&change_all(|record| record.op = Op::Flush)).to_string();
     assert!(message.contains("3 neither-read-nor-write"), "{message}");
-    let mut unsorted = three();
+    let mut unsorted = three_reads();
     unsorted.swap(0, 2);
     assert_eq!(refused(&unsorted), RecordingError::Unsorted(1));
 }
@@ -227,7 +227,7 @@ proptest! {
     /// A fixed sleep misses the requests whose device time is shorter.
     #[test]
     fn polling_replays_the_trace(records in any_trace()) {
-        let (lanes, selection) = usual(&records);
+        let (lanes, selection) = default_lanes(&records);
         let most: usize = (0..3).map(|thread| most_in_flight(&records, thread)).sum();
         prop_assert_eq!(lanes.len(), most);
         let mut replayed: Vec<(u64, u64)> = Vec::new();
@@ -235,9 +235,9 @@ proptest! {
         for lane in &lanes {
             let mut now = origin as f64 + lane.first_at;
             for io in 0..lane.len() {
-                let handed = now + f64::from(lane.submit[io]);
-                let complete = handed + f64::from(lane.wait[io]);
-                replayed.push((handed as u64, complete as u64));
+                let handed_over = now + f64::from(lane.submit[io]);
+                let complete = handed_over + f64::from(lane.wait[io]);
+                replayed.push((handed_over as u64, complete as u64));
                 now = complete + f64::from(lane.gap[io]);
             }
         }
@@ -248,12 +248,12 @@ proptest! {
         recorded.sort_unstable();
         prop_assert_eq!(&replayed, &recorded);
         let last = recorded.iter().map(|(_, end)| *end).max().unwrap();
-        let poll = simulate(&lanes, &free(), Waiting::poll(lanes.len()), Drive::one_pass(1));
+        let poll = simulate(&lanes, &zero(), Waiting::poll(lanes.len()), Drive::one_pass(1));
         let iops = records.len() as f64 / ((last - origin) as f64 / 1e9);
         close(poll.gives.rates.iops, iops);
         let fixed: q2c_policy::PolicySpec = "fixed:10us".parse().unwrap();
         let rules = Waiting::rules(fixed.build(lanes.len()));
-        let slept = simulate(&lanes, &free(), rules, Drive::one_pass(1));
+        let slept = simulate(&lanes, &zero(), rules, Drive::one_pass(1));
         let missed = recorded.iter().filter(|(begin, end)| end - begin <= 10_000).count();
         close(slept.gives.rates.miss_rate, missed as f64 / records.len() as f64);
         prop_assert_eq!(selection.interpretation.devices["8:0"], records.len() as u64);

@@ -4,7 +4,7 @@
 //! The device takes 30 us, a submission 2 us, the think time 0.5 us. Polling therefore takes 32.5
 //! us per I/O; 10 I/Os are the warm-up, and 1000 are measured.
 
-use crate::cases::{READ, close, delay, drive, free, ranks, recording, rule, run_case, wakes_late};
+use crate::cases::{READ, close, delay, drive, ranks, recording, rule, run_case, wakes_late, zero};
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use q2c_sim::{Arrival, Drive, SimOutcome, Waiting, simulate, simulate_with};
@@ -24,7 +24,7 @@ fn costs() -> CostModel {
         other_cpu_poll_ns: 100.0,
         other_cpu_sleep_ns: 400.0,
         other_cpu_interrupt_ns: 1_300.0,
-        ..free()
+        ..zero()
     }
 }
 
@@ -34,13 +34,13 @@ fn thirty_us(cost: &CostModel, method: Waiting) -> SimOutcome {
 }
 
 /// Number of I/Os that begin within the measured part, one in each `period`, the first at 0.
-fn begun(period: u64) -> u64 {
+fn ios_begun(period: u64) -> u64 {
     (WARM_UP + MEASURE).div_ceil(period) - WARM_UP.div_ceil(period)
 }
 
 /// Checks that every I/O takes `period` of wall time, `cpu` of the thread and `other` CPU, ns.
-fn rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
-    let ios = begun(period);
+fn check_rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
+    let ios = ios_begun(period);
     let iops = ios as f64 / 0.0325;
     assert_eq!(got.ios, ios);
     close(got.gives.rates.iops, iops);
@@ -49,7 +49,7 @@ fn rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
     close(got.gives.kiops_per_core, 1e6 / (cpu + other));
 }
 
-fn latency(got: &SimOutcome, ns: f64) {
+fn check_latency(got: &SimOutcome, ns: f64) {
     let latencies = got.gives.latencies;
     close(latencies.mean_ns, ns);
     ranks(got).into_iter().for_each(|rank| close(rank, ns));
@@ -71,9 +71,9 @@ fn shares(got: &SimOutcome) -> [f64; 4] {
 fn polling() {
     let got = thirty_us(&costs(), Waiting::poll(1));
     assert_eq!(got.ios, 1_000);
-    rates(&got, 32_500, 32_500.0, 100.0);
+    check_rates(&got, 32_500, 32_500.0, 100.0);
     close(got.gives.rates.cpu_pct, 100.0);
-    latency(&got, 32_000.0);
+    check_latency(&got, 32_000.0);
     assert_eq!(shares(&got), [0.0, 0.0, 0.0, 1.0]);
 }
 
@@ -88,8 +88,8 @@ fn fixed_sleep(us: u32, miss_rate: f64) -> SimOutcome {
 fn a_fixed_sleep_that_is_clear() {
     let got = fixed_sleep(20, 0.0);
     let cpu = 2_000.0 + 2_500.0 + (30_000.0 - 23_000.0) + 500.0;
-    rates(&got, 32_500, cpu, 400.0);
-    latency(&got, 32_000.0);
+    check_rates(&got, 32_500, cpu, 400.0);
+    check_latency(&got, 32_000.0);
     close(got.gives.t_under, 7_000.0 / 30_000.0);
     assert_eq!(got.gives.t_over, 0.0);
 }
@@ -98,8 +98,8 @@ fn a_fixed_sleep_that_is_clear() {
 #[test]
 fn a_fixed_sleep_that_is_late() {
     let got = fixed_sleep(40, 1.0);
-    rates(&got, 2_000 + 42_200 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
-    latency(&got, 44_200.0);
+    check_rates(&got, 2_000 + 42_200 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
+    check_latency(&got, 44_200.0);
     close(got.gives.t_over, 12_200.0 / 30_000.0);
     assert_eq!(got.gives.t_under, 0.0);
 }
@@ -121,12 +121,12 @@ fn the_hit_delay_depends_on_the_distance() {
         (90_000, 90_000.0 + 1_000.0 + 700.0),
     ] {
         let got = thirty_us(&cost, rule(&format!("fixed:{asked}ns"), 1));
-        latency(&got, 2_000.0 + observed);
+        check_latency(&got, 2_000.0 + observed);
         assert_eq!(got.gives.rates.miss_rate, 1.0, "{asked}");
     }
     // With 1 ns less, the completion comes after the wake-up.
     let got = thirty_us(&cost, rule("fixed:26999ns", 1));
-    latency(&got, 32_000.0);
+    check_latency(&got, 32_000.0);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
 }
 
@@ -135,14 +135,14 @@ fn the_hit_delay_depends_on_the_distance() {
 fn no_completion_is_seen_before_it_is_there() {
     let got = thirty_us(&costs(), rule("fixed:28us", 1));
     // A clear sleep would wake at 31 us, a hit one wakes at 29.5 us.
-    latency(&got, 2_000.0 + 30_000.0 + 700.0);
+    check_latency(&got, 2_000.0 + 30_000.0 + 700.0);
 }
 
 #[test]
 fn interrupts() {
     let got = thirty_us(&costs(), Waiting::interrupt(1));
-    rates(&got, 2_000 + 34_000 + 500, 6_500.0, 1_300.0);
-    latency(&got, 36_000.0);
+    check_rates(&got, 2_000 + 34_000 + 500, 6_500.0, 1_300.0);
+    check_latency(&got, 36_000.0);
     let [missed, slept, _, polled] = shares(&got);
     assert_eq!([missed, slept, polled], [0.0; 3]);
 }
@@ -162,10 +162,10 @@ impl Lane for InTurn {
         (decision, Token(self.0))
     }
 
-    fn complete(&mut self, io: Io, token: Token, seen: Outcome, _: Nanos) {
-        assert_eq!((io, token.0, seen.missed), (READ, self.0, false));
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, _: Nanos) {
+        assert_eq!((io, token.0, outcome.missed), (READ, self.0, false));
         let observed = 30_000 + 4_000 * u64::from(self.0.is_multiple_of(4));
-        assert_eq!(seen.observed.0, observed, "the submission is not in it");
+        assert_eq!(outcome.observed.0, observed, "the submission is not in it");
     }
 }
 
@@ -192,8 +192,8 @@ fn what_a_sleep_adds_to_latency_and_submission() {
     };
     let got = thirty_us(&cost, rule("fixed:20us", 1));
     let cpu = 2_120.0 + 2_500.0 + (30_250.0 - 23_000.0) + 500.0;
-    rates(&got, 32_500 + 370, cpu, 400.0);
-    latency(&got, 32_370.0);
+    check_rates(&got, 32_500 + 370, cpu, 400.0);
+    check_latency(&got, 32_370.0);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
     let poll = |cost| thirty_us(cost, Waiting::poll(1));
     assert_eq!(poll(&cost), poll(&costs()));
@@ -221,21 +221,21 @@ fn delays_are_drawn_evenly() {
 /// 21.5 us, finds the completion at 30 us and reaps it.
 #[test]
 fn a_completion_within_the_lead_counts_as_hit() {
-    let with = |hit_lead_ns: f64| {
+    let outcome_at = |hit_lead_ns: f64| {
         let cost = CostModel {
             hit_lead_ns,
             ..costs()
         };
         thirty_us(&cost, rule("fixed:20us", 1))
     };
-    let clear = with(6_999.0);
+    let clear = outcome_at(6_999.0);
     assert_eq!(clear.gives.rates.miss_rate, 0.0);
-    latency(&clear, 32_000.0);
+    check_latency(&clear, 32_000.0);
     let cpu = 2_000.0 + 2_500.0 + 7_000.0 + 500.0;
     close(clear.gives.cpu_ns_per_io, cpu);
-    let hit = with(7_000.0);
-    rates(&hit, 2_000 + 30_700 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
-    latency(&hit, 2_000.0 + 30_000.0 + 700.0);
+    let hit = outcome_at(7_000.0);
+    check_rates(&hit, 2_000 + 30_700 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
+    check_latency(&hit, 2_000.0 + 30_000.0 + 700.0);
     assert_eq!((hit.gives.rates.miss_rate, hit.gives.t_under), (1.0, 0.0));
     close(hit.gives.t_over, 700.0 / 30_000.0);
 }
@@ -251,7 +251,7 @@ fn a_hit_within_the_lead_has_the_hit_delay() {
         y: vec![9_000.0, 15_000.0],
     };
     let got = thirty_us(&cost, rule("fixed:20us", 1));
-    latency(&got, 2_000.0 + 20_000.0 + 12_000.0 + 700.0);
+    check_latency(&got, 2_000.0 + 20_000.0 + 12_000.0 + 700.0);
     assert_eq!(got.gives.rates.miss_rate, 1.0);
 }
 
@@ -288,15 +288,15 @@ fn a_clear_delay_keeps_its_bounds() {
         let got = thirty_us(&cost, rule("fixed:20us", 1));
         (got.gives.t_under * 30_000.0, got.gives.rates.miss_rate)
     };
-    let same = |got: (f64, f64), polled: f64, missed: f64| {
-        close(got.0, polled);
-        assert_eq!(got.1, missed);
+    let check = |(got_polled, got_missed): (f64, f64), polled: f64, missed: f64| {
+        close(got_polled, polled);
+        assert_eq!(got_missed, missed);
     };
-    same(polled(-9.0, true), 30_000.0 - 21_500.0, 0.0);
-    same(polled(9.0, true), 30_000.0 - 25_000.0, 0.0);
-    same(polled(1.0, true), 30_000.0 - 24_000.0, 0.0);
-    same(polled(-9.0, false), 30_000.0 - 20_000.0, 0.0);
-    same(polled(9.0, false), 0.0, 1.0);
+    check(polled(-9.0, true), 30_000.0 - 21_500.0, 0.0);
+    check(polled(9.0, true), 30_000.0 - 25_000.0, 0.0);
+    check(polled(1.0, true), 30_000.0 - 24_000.0, 0.0);
+    check(polled(-9.0, false), 30_000.0 - 20_000.0, 0.0);
+    check(polled(9.0, false), 0.0, 1.0);
 }
 
 /// A sleep of 40 us ends 10 us after the completion. Its delay is 1.5 us plus or minus 9 us, kept
@@ -310,7 +310,7 @@ fn a_hit_delay_keeps_its_bounds() {
         cost.wake_hit.least_ns = Curve::constant(1_200.0);
         cost.wake_hit.most_ns = Curve::constant(4_000.0);
         let got = thirty_us(&cost, rule("fixed:40us", 1));
-        latency(&got, 2_000.0 + 40_000.0 + delay + 700.0);
+        check_latency(&got, 2_000.0 + 40_000.0 + delay + 700.0);
     }
 }
 
@@ -334,9 +334,9 @@ fn the_oracle_sleeps_up_to_the_completion() {
             ..costs()
         };
         let got = thirty_us(&cost, Waiting::Oracle);
-        rates(&got, 32_500, 2_000.0 + 2_500.0 + polled + 500.0, 400.0);
+        check_rates(&got, 32_500, 2_000.0 + 2_500.0 + polled + 500.0, 400.0);
         assert_eq!(shares(&got)[..3], [0.0, asked, 0.0]);
-        latency(&got, 32_000.0);
+        check_latency(&got, 32_000.0);
     }
 }
 
@@ -365,7 +365,7 @@ fn the_oracle_polls_below_the_break_even() {
 #[test]
 fn percentiles_are_nearest_ranks() {
     let lane = recording(0, [10_000, 10_000, 40_000], 0);
-    let got = run_case(&lane, &free(), Waiting::poll(1), drive(0, 600_000));
+    let got = run_case(&lane, &zero(), Waiting::poll(1), drive(0, 600_000));
     let latencies = got.gives.latencies;
     assert_eq!((got.ios, latencies.mean_ns), (30, 20_000.0));
     assert_eq!((latencies.p50_ns, latencies.p99_ns), (10_000.0, 40_000.0));
@@ -373,7 +373,7 @@ fn percentiles_are_nearest_ranks() {
 
 #[test]
 fn nothing_to_replay_gives_nothing() {
-    let cost = free();
+    let cost = zero();
     let run = |lanes: &[_], drive: Drive| simulate(lanes, &cost, Waiting::poll(lanes.len()), drive);
     let nothing = SimOutcome::default();
     assert_eq!(run(&[], drive(0, 1_000)), nothing);

@@ -35,7 +35,7 @@ pub(crate) fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
     ]
 }
 
-pub(crate) fn free() -> CostModel {
+pub(crate) fn zero() -> CostModel {
     CostModel::delayed(Nanos::ZERO)
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run_case(
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
-pub(crate) fn exact(o: &SimOutcome) -> [f64; 9] {
+pub(crate) fn figures(o: &SimOutcome) -> [f64; 9] {
     let (gives, rates) = (&o.gives, o.gives.rates);
     [
         rates.iops,

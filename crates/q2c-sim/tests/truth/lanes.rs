@@ -1,7 +1,7 @@
 //! Several lanes on one device, and behaviour of rules that is published or follows by arithmetic
 //! from their feedback.
 
-use crate::cases::{close, drive, free, recording, rule, run_case, wakes_late};
+use crate::cases::{close, drive, recording, rule, run_case, wakes_late, zero};
 use q2c_model::Nanos;
 use q2c_model::stats::Rng;
 use q2c_sim::{Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
@@ -9,7 +9,7 @@ use q2c_sim::{Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate
 /// Simulates one lane of 10 us and one of 30 us, where nothing else takes time.
 fn ten_and_thirty(text: &str, from: u64, length: u64) -> SimOutcome {
     let lanes = [recording(0, [10_000], 0), recording(0, [30_000], 0)];
-    simulate(&lanes, &free(), rule(text, 2), drive(from, length))
+    simulate(&lanes, &zero(), rule(text, 2), drive(from, length))
 }
 
 /// The window opens with the first completion at 10 us and closes at 110 us. In it are ten I/Os of
@@ -43,7 +43,7 @@ fn a_rule_per_lane_keeps_lanes_apart() {
 fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     let lanes = [recording(0, [1_000_000], 0), recording(0, [10_000], 0)];
     let drive = drive(60_000, 40_000);
-    let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive);
+    let got = simulate(&lanes, &zero(), rule("mean:50%,50us", 2), drive);
     assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (4, 5_000.0));
 }
 
@@ -54,7 +54,7 @@ fn a_rule_does_not_hear_of_a_completion_before_its_time() {
 fn a_rule_decides_when_the_submission_has_returned() {
     let waits = std::iter::once(10_000).chain(std::iter::repeat_n(20_000, 9));
     let lanes = [recording(0, waits, 0), recording(100_000, [30_000], 0)];
-    let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive(0, 110_000));
+    let got = simulate(&lanes, &zero(), rule("mean:50%,50us", 2), drive(0, 110_000));
     // These I/Os begin before 110 us: the first lane's at 0, 10, 30 and 50 us, which poll, and at
     // 70 and 90 us, and the second lane's one.
     assert_eq!(got.ios, 7);
@@ -74,7 +74,7 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
     for which in 0..4 {
         let run = |lanes: &[LaneRecording]| {
             let method = method(lanes.len(), which);
-            simulate(lanes, &free(), method, drive(50_000, 3_000_000))
+            simulate(lanes, &zero(), method, drive(50_000, 3_000_000))
         };
         let together = run(&lanes);
         let alone: Vec<SimOutcome> = lanes.chunks(1).map(run).collect();
@@ -101,10 +101,10 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
         ..recording(0, [20_000; 2], 0)
     };
     let lanes = [early, late];
-    let once = simulate(&lanes, &free(), Waiting::poll(2), Drive::one_pass(1));
+    let once = simulate(&lanes, &zero(), Waiting::poll(2), Drive::one_pass(1));
     assert_eq!(once.ios, 12);
     close(once.gives.rates.iops, 12.0 / 140e-6);
-    let poll = |from, length| simulate(&lanes, &free(), Waiting::poll(2), drive(from, length)).ios;
+    let poll = |from, length| simulate(&lanes, &zero(), Waiting::poll(2), drive(from, length)).ios;
     assert_eq!((poll(140_000, 100_000), poll(240_000, 40_000)), (10, 2));
 }
 
@@ -119,7 +119,7 @@ fn think_time_takes_the_cpu_that_the_recording_says() {
             gap_cpu: most_us.map(Nanos::from_micros),
             ..recording(0, [30_000], 70_000)
         };
-        let (lanes, cost) = (vec![lane; lanes], free());
+        let (lanes, cost) = (vec![lane; lanes], zero());
         let on = Configuration::closed_loop(&lanes, &cost, drive(0, 1_000_000));
         let one_by_one = on.simulate(rule(policy, lanes.len())).gives;
         let together = sweep(&[policy.parse().unwrap()], &on)[0].gives;
@@ -188,8 +188,7 @@ fn min_at_70_percent_does_not_run_away() {
     let drive = drive(20_000_000, 1_000_000_000);
     let got = run_case(&lane, &cost, rule("min:70%,10ms", 1), drive);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
-    // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
-    // 70 % of 30 us.
+    // A window's shortest time is a little above 30 us, so the sleep is a little above 21 us.
     let sleep = got.gives.rates.effective_sleep_ns;
     assert!((21_000.0..21_800.0).contains(&sleep), "{sleep}");
 }
@@ -199,7 +198,7 @@ fn min_at_70_percent_does_not_run_away() {
 /// recovers; otherwise it oversleeps for ever.
 #[test]
 fn oversleep_is_permanent_from_the_stability_bound_on() {
-    for (percent, bound, lasting) in [(50, 4e3, 2e3), (75, 8e3, 6e3), (90, 20e3, 18e3)] {
+    for (percent, bound, limit) in [(50, 4e3, 2e3), (75, 8e3, 6e3), (90, 20e3, 18e3)] {
         for name in ["mean", "min"] {
             let text = format!("{name}:{percent}%,200us");
             let after_a_slow_spell = |time: u32| {
@@ -212,10 +211,9 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
             };
             let stuck = after_a_slow_spell(bound as u32 - 100);
             assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
-            // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
-            // the limit.
+            // Sleeps are whole ns, so the sleep stops up to 0.5 / (1 - r) ns above the limit.
             let sleep = stuck.effective_sleep_ns;
-            assert!((sleep - lasting).abs() <= 6.0, "{text}: {sleep}");
+            assert!((sleep - limit).abs() <= 6.0, "{text}: {sleep}");
             let free = after_a_slow_spell(bound as u32 + 100);
             assert_eq!(free.miss_rate, 0.0, "{text} above the bound");
         }

@@ -2,18 +2,18 @@
 
 use crate::alone::{any_rule, interrupting, long_lane};
 use crate::batch::{any_lane, drawn_cost, plain_cost, spec};
-use crate::cases::{drive, exact, ranks, same, think_cpu, wakes_late};
+use crate::cases::{drive, figures, ranks, same, think_cpu, wakes_late};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
 use q2c_sim::{Configuration, Drive, LaneRecording, ResumableSweep, SimOutcome, sweep};
 
-fn sent(state: &ResumableSweep) -> ResumableSweep {
+fn sent_and_read(state: &ResumableSweep) -> ResumableSweep {
     let bytes = state.to_bytes().expect("a state has bytes");
-    let back = ResumableSweep::from_bytes(&bytes).expect("they are a state");
-    assert_eq!(back.to_bytes().expect("this one too"), bytes);
-    back
+    let read = ResumableSweep::from_bytes(&bytes).expect("they are a state");
+    assert_eq!(read.to_bytes().expect("this one too"), bytes);
+    read
 }
 
 fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> ResumableSweep {
@@ -21,23 +21,23 @@ fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> R
 }
 
 /// Feeds the lane cut at `cuts`, and serialises the state at each cut.
-fn fed(mut state: ResumableSweep, lane: &LaneRecording, cuts: &[Index]) -> ResumableSweep {
-    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
-    places.extend([0, lane.len()]);
-    places.sort_unstable();
-    for pair in places.windows(2) {
-        state = sent(&state);
-        let some = lane.part(pair[0]..pair[1]);
-        state.update(&some).expect("short I/Os");
+fn feed(mut state: ResumableSweep, lane: &LaneRecording, cuts: &[Index]) -> ResumableSweep {
+    let mut positions: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
+    positions.extend([0, lane.len()]);
+    positions.sort_unstable();
+    for pair in positions.windows(2) {
+        state = sent_and_read(&state);
+        let part = lane.part(pair[0]..pair[1]);
+        state.update(&part).expect("short I/Os");
     }
-    sent(&state)
+    sent_and_read(&state)
 }
 
 fn equal(got: &SimOutcome, wanted: &SimOutcome) -> Result<(), String> {
-    let figures = exact(got).into_iter().zip(exact(wanted));
-    let pairs = figures.chain(ranks(got).into_iter().zip(ranks(wanted)));
-    let bits = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    if got.ios == wanted.ios && pairs.into_iter().all(bits) {
+    let exact = figures(got).into_iter().zip(figures(wanted));
+    let pairs = exact.chain(ranks(got).into_iter().zip(ranks(wanted)));
+    let equal_bits = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    if got.ios == wanted.ios && pairs.into_iter().all(equal_bits) {
         return Ok(());
     }
     Err(format!("in parts {got:#?}\nwhole {wanted:#?}"))
@@ -88,18 +88,18 @@ proptest! {
         lane in any::<bool>().prop_flat_map(any_lane),
         policies in any_rules(10),
         cost in prop_oneof![plain_cost(), drawn_cost()],
-        interrupt in (0u32..4_000, 0u32..9_000),
+        (latency, cpu) in (0u32..4_000, 0u32..9_000),
         warm_up in 0u64..300_000,
         measure in prop_oneof![3 => 1u64..3_000_000, 1 => Just(Drive::ONE_PASS.0)],
         (gap_cpu, first_at) in (think_cpu(), 0u32..50_000),
         cuts in any_cuts(),
     ) {
-        let cost = interrupting(cost, interrupt.0, interrupt.1);
+        let cost = interrupting(cost, latency, cpu);
         let lane = LaneRecording { gap_cpu, first_at: f64::from(first_at), ..lane };
         let drive = drive(warm_up, measure);
-        let mut state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
+        let mut state = feed(new("a", &policies, &cost, drive), &lane, &cuts);
         while measure != Drive::ONE_PASS.0 && !state.is_done() {
-            state = fed(state, &lane, &cuts);
+            state = feed(state, &lane, &cuts);
         }
         equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive))?;
     }
@@ -113,7 +113,7 @@ proptest! {
         cuts in any_cuts(),
     ) {
         let (lane, drive) = (long_lane(seed, 9_000), drive(warm_up, Drive::ONE_PASS.0));
-        let state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
+        let state = feed(new("a", &policies, &cost, drive), &lane, &cuts);
         equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive))?;
     }
 
@@ -128,9 +128,9 @@ proptest! {
     ) {
         let drive = drive(warm_up, Drive::ONE_PASS.0);
         let (some, others) = policies.split_at(split.index(policies.len() + 1));
-        let part = |policies, cuts| fed(new("a", policies, &cost, drive), &lane, cuts);
+        let part = |policies, cuts| feed(new("a", policies, &cost, drive), &lane, cuts);
         let both = part(some, &cuts[0]).with_configurations(part(others, &cuts[1]));
-        let both = sent(&both.expect("parts of one sweep"));
+        let both = sent_and_read(&both.expect("parts of one sweep"));
         let outcomes = sweep_at_once(&lane, &policies, &cost, drive);
         equal_all(&both, &outcomes)?;
         let at_once = part(&policies, &[]);
@@ -149,24 +149,24 @@ proptest! {
         order in prop::collection::vec(any::<Index>(), 8),
     ) {
         let drive = drive(1_000, measure);
-        let one = |(n, lane): (usize, &LaneRecording)| {
-            fed(new(&format!("disk {n}"), &policies, &cost, drive), lane, &[])
+        let lane_state = |(n, lane): (usize, &LaneRecording)| {
+            feed(new(&format!("disk {n}"), &policies, &cost, drive), lane, &[])
         };
-        let states: Vec<ResumableSweep> = lanes.iter().enumerate().map(one).collect();
+        let states: Vec<ResumableSweep> = lanes.iter().enumerate().map(lane_state).collect();
         let in_turn = states.iter().cloned().reduce(|a, b| a.with_volumes(b).unwrap()).unwrap();
-        let mut left = states.clone();
+        let mut unjoined = states.clone();
         let mut order = order.iter().cycle();
-        while left.len() > 1 {
-            let a = left.remove(order.next().unwrap().index(left.len()));
-            let at = order.next().unwrap().index(left.len());
-            let b = left.remove(at);
-            left.insert(at, sent(&a.with_volumes(sent(&b)).unwrap()));
+        while unjoined.len() > 1 {
+            let a = unjoined.remove(order.next().unwrap().index(unjoined.len()));
+            let at = order.next().unwrap().index(unjoined.len());
+            let b = unjoined.remove(at);
+            unjoined.insert(at, sent_and_read(&a.with_volumes(sent_and_read(&b)).unwrap()));
         }
-        let (any, in_turn) = (left.remove(0).finish(), in_turn.finish());
-        prop_assert_eq!(&any.volumes, &in_turn.volumes);
-        prop_assert_eq!(any.ios, lanes.iter().map(|lane| lane.len() as u64).sum::<u64>());
+        let (joined, in_turn) = (unjoined.remove(0).finish(), in_turn.finish());
+        prop_assert_eq!(&joined.volumes, &in_turn.volumes);
+        prop_assert_eq!(joined.ios, lanes.iter().map(|lane| lane.len() as u64).sum::<u64>());
         let alone: Vec<_> = states.iter().map(ResumableSweep::finish).collect();
-        for (c, (got, turn)) in any.outcomes.iter().zip(&in_turn.outcomes).enumerate() {
+        for (c, (got, turn)) in joined.outcomes.iter().zip(&in_turn.outcomes).enumerate() {
             let (got, turn) = (got.unwrap(), turn.unwrap());
             equal(&got, &turn).map_err(TestCaseError::fail)?;
             let ios: u64 = alone.iter().map(|one| one.outcomes[c].unwrap().ios).sum();
@@ -199,7 +199,7 @@ fn volumes_are_as_lanes_of_one_device() {
     for (got, wanted) in fleet.finish().outcomes.iter().zip(&wanted) {
         let got = got.expect("short sleeps");
         assert_eq!(got.ios, wanted.ios);
-        let pairs = exact(&got).into_iter().zip(exact(wanted));
+        let pairs = figures(&got).into_iter().zip(figures(wanted));
         pairs.for_each(|(a, b)| assert!(same(a, b), "{got:?} {wanted:?}"));
     }
 }
@@ -214,7 +214,7 @@ fn a_long_recording_has_the_same_percentiles() {
     let (cost, drive) = (wakes_late(2_000.0), Drive::one_pass(1));
     let mut state = new("a", &policies, &cost, drive);
     for (from, to) in [(0, 5), (5, 65_530), (65_530, 65_541), (65_541, lane.len())] {
-        state = sent(&state);
+        state = sent_and_read(&state);
         state.update(&lane.part(from..to)).expect("short I/Os");
     }
     equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive)).expect("the same");
@@ -239,7 +239,7 @@ fn states_of_other_sweeps_are_refused() {
         refused(state_of("a").with_volumes(state_of("a"))),
         refused(state_of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
         refused(state_of("a").with_configurations(state_of("a"))),
-        refused(fed(state_of("a"), &lane, &[]).with_configurations(qt())),
+        refused(feed(state_of("a"), &lane, &[]).with_configurations(qt())),
     ];
     let expected = [
         "join states of sweeps: expected the same configurations, found none in place of fixed:sleep=9us (number 1)",
@@ -254,9 +254,9 @@ fn states_of_other_sweeps_are_refused() {
     assert_eq!(messages, expected);
     let ended = state_of("a").with_volumes(state_of("b"));
     let mut ended = ended.expect("one sweep");
-    let more = ended.update(&lane).unwrap_err().to_string();
+    let error = ended.update(&lane).unwrap_err().to_string();
     let wanted = "go on with a sweep whose volumes were added up";
-    assert!(more.starts_with(wanted), "{more}");
+    assert!(error.starts_with(wanted), "{error}");
     let long = refused(ResumableSweep::new("a", &[spec("fixed:1s")], &cost, once));
     assert!(long.starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s"));
 }
@@ -274,7 +274,7 @@ fn what_does_not_fit_is_told() {
     let expected = "sweep in parts: expected I/Os below 0.54 s";
     assert!(error.starts_with(expected), "{error}");
     assert_eq!(state.to_bytes().expect("a state has bytes"), before);
-    let swept = sent(&state).finish();
+    let swept = sent_and_read(&state).finish();
     assert!(swept.outcomes[0].is_none() && swept.outcomes[1].is_some());
     assert_eq!(swept.poll.ios, 3_000);
 }
@@ -291,11 +291,11 @@ proptest! {
         bit in 0..8u32,
         random in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let whole = fed(new("a", &policies, &wakes_late(900.0), Drive::one_pass(3)), &lane, &[]);
-        let whole = whole.to_bytes().unwrap();
-        let place = place.index(whole.len());
-        prop_assert!(ResumableSweep::from_bytes(&whole[..place]).is_err());
-        let mut other = whole.clone();
+        let state = feed(new("a", &policies, &wakes_late(900.0), Drive::one_pass(3)), &lane, &[]);
+        let bytes = state.to_bytes().unwrap();
+        let place = place.index(bytes.len());
+        prop_assert!(ResumableSweep::from_bytes(&bytes[..place]).is_err());
+        let mut other = bytes.clone();
         other[place] ^= 1 << bit;
         prop_assert!(ResumableSweep::from_bytes(&other).is_err());
         prop_assert!(ResumableSweep::from_bytes(&random).is_err());
@@ -310,7 +310,7 @@ proptest! {
         ends in any::<bool>(),
     ) {
         let cost = wakes_late(900.0);
-        let part = |name: &str| fed(new(name, &policies, &cost, Drive::one_pass(3)), &lane, &[]);
+        let part = |name: &str| feed(new(name, &policies, &cost, Drive::one_pass(3)), &lane, &[]);
         let state = if ends { part("a").with_volumes(part("b")).unwrap() } else { part("a") };
         let mut bytes = state.to_bytes().unwrap();
         for (place, byte) in &changes {
@@ -331,8 +331,8 @@ proptest! {
 /// The first version of the stored form must stay readable. `sweep-state-1.bin` is of that version.
 #[test]
 fn the_first_version_is_read() {
-    let kept = include_bytes!("sweep-state-1.bin");
-    let mut state = ResumableSweep::from_bytes(kept).expect("a state of version 1");
+    let stored = include_bytes!("sweep-state-1.bin");
+    let mut state = ResumableSweep::from_bytes(stored).expect("a state of version 1");
     let lane = long_lane(5, 9_000);
     state.update(&lane.part(2_000..3_000)).expect("short I/Os");
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);

@@ -1,7 +1,7 @@
 //! Properties that hold for every recording and every cost model.
 
 use crate::batch::spec;
-use crate::cases::{READ, delay, drive, free, ranks, recording, rule, run_case, same, wakes_late};
+use crate::cases::{READ, delay, drive, ranks, recording, rule, run_case, same, wakes_late, zero};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
@@ -60,7 +60,7 @@ fn cost() -> impl Strategy<Value = CostModel> {
                 added_submit_ns: submit,
                 interrupt_cpu_ns: interrupt,
                 interrupt_latency_ns: interrupt,
-                ..free()
+                ..zero()
             };
             (cost.wake_clear.base_ns, cost.wake_clear.spread_ns) = (clear, spread);
             (cost.wake_hit.base_ns, cost.wake_clear.z) = (hit, vec![-1.0, -0.3, 0.2, 1.1]);
@@ -96,13 +96,13 @@ proptest! {
     /// With these costs a sleep adds latency only by a miss, and reaping after a miss takes time.
     #[test]
     fn a_miss_is_late_and_nothing_else_is(lane in lane(), cost in cost()) {
-        for text in rules() {
-            let method = Waiting::rules(text.build(1));
+        for spec in rules() {
+            let method = Waiting::rules(spec.build(1));
             let got = run_case(&lane, &cost, method, drive(100_000, 3_000_000));
-            prop_assert!(got.gives.rates.miss_rate == 0.0 || got.gives.t_over > 0.0, "{}: {:?}", text, got);
-            prop_assert!(got.gives.t_over == 0.0 || got.gives.rates.miss_rate > 0.0 || interrupts(&text), "{}: {:?}", text, got);
-            prop_assert!((0.0..=1.0).contains(&got.gives.rates.miss_rate) && got.gives.t_over >= 0.0, "{}", text);
-            prop_assert!((0.0..=1.0).contains(&got.gives.t_under), "{}", text);
+            prop_assert!(got.gives.rates.miss_rate == 0.0 || got.gives.t_over > 0.0, "{}: {:?}", spec, got);
+            prop_assert!(got.gives.t_over == 0.0 || got.gives.rates.miss_rate > 0.0 || interrupts(&spec), "{}: {:?}", spec, got);
+            prop_assert!((0.0..=1.0).contains(&got.gives.rates.miss_rate) && got.gives.t_over >= 0.0, "{}", spec);
+            prop_assert!((0.0..=1.0).contains(&got.gives.t_under), "{}", spec);
         }
     }
 
@@ -136,7 +136,7 @@ proptest! {
             wake_clear: delay(f64::from(late)),
             hit_lead_ns: f64::from(lead),
             sleep_cpu_clear_ns: Curve::constant(cpu),
-            ..free()
+            ..zero()
         };
         let lane = recording(1_000, waits, 500);
         let drive = drive(0, 3_000_000);
@@ -152,19 +152,19 @@ proptest! {
     fn more_wake_delay_never_lowers_a_latency(
         waits in prop::collection::vec(5_000u32..80_000, 2..60),
         asked in 1_000u32..90_000,
-        less in 0u32..20_000,
-        more in 1u32..20_000,
+        delay in 0u32..20_000,
+        added in 1u32..20_000,
     ) {
         let lanes = [recording(1_000, waits, 500)];
         let drive = Drive::one_pass(1);
         let policy = spec(&format!("fixed:{asked}ns"));
-        let with = |late: u32| {
+        let outcomes_with = |late: u32| {
             let cost = wakes_late(f64::from(late));
             let on = Configuration::closed_loop(&lanes, &cost, drive);
             let batch = sweep(std::slice::from_ref(&policy), &on)[0];
             [on.simulate(Waiting::rules(policy.build(1))), batch]
         };
-        for (early, late) in with(less).iter().zip(&with(less + more)) {
+        for (early, late) in outcomes_with(delay).iter().zip(&outcomes_with(delay + added)) {
             let figures = |o: &SimOutcome| [o.gives.latencies.mean_ns, o.gives.rates.miss_rate].into_iter().chain(ranks(o));
             for (early, late) in figures(early).zip(figures(late)) {
                 prop_assert!(late >= early, "{late} < {early}");
@@ -179,12 +179,12 @@ fn the_seed_draws_the_delays() {
     cost.wake_clear.spread_ns = Curve::constant(1_000.0);
     cost.wake_clear.z = vec![-1.2, -0.4, 0.4, 1.2];
     let lane = recording(1_000, [23_000, 25_000, 22_500], 500);
-    let with = |seed| {
+    let outcomes_with = |seed| {
         let mut drive = drive(0, 500_000_000);
         drive.seed = seed;
         run_case(&lane, &cost, rule("fixed:20us", 1), drive)
     };
-    let (a, b) = (with(1), with(2));
+    let (a, b) = (outcomes_with(1), outcomes_with(2));
     let missed = [a, b].map(|outcome| outcome.gives.rates.miss_rate);
     assert!(a != b && (missed[0] - missed[1]).abs() < 0.03, "{missed:?}");
 }
@@ -195,7 +195,7 @@ fn the_number_of_threads_does_not_change_a_sweep() {
         recording(1_000, [20_000, 35_000, 27_000], 500),
         recording(900, [41_000], 100),
     ];
-    let mut cost = free();
+    let mut cost = zero();
     (cost.wake_clear.spread_ns, cost.wake_clear.z) = (Curve::constant(900.0), vec![0.1, 0.7, 2.0]);
     let grid = standard_grid(Nanos(27_000));
     let on = Configuration {
@@ -204,12 +204,12 @@ fn the_number_of_threads_does_not_change_a_sweep() {
         drive: drive(1_000_000, 4_000_000),
         arrival: q2c_sim::Arrival::Think,
     };
-    let with = |threads| {
+    let outcomes_with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.expect("a pool").install(|| sweep(&grid, &on))
     };
-    let outcomes = with(1);
-    assert!(outcomes == with(2) && outcomes == with(7));
+    let outcomes = outcomes_with(1);
+    assert!(outcomes == outcomes_with(2) && outcomes == outcomes_with(7));
     assert_eq!(outcomes.len(), grid.len());
     for (policy, outcome) in grid.iter().zip(&outcomes).step_by(37) {
         let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(2)), on.drive);

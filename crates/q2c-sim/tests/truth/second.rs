@@ -1,7 +1,6 @@
-//! A second closed loop, from the description alone: whole ns, one heap of events, all samples
-//! kept.
+//! A second closed loop, from the description alone: whole ns, one event heap, all samples kept.
 
-use crate::cases::{drive, exact, free, ranks, rule, same};
+use crate::cases::{drive, figures, ranks, rule, same, zero};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, Latencies, Rates, SimulatedFigures, WakeDelay};
 use q2c_policy::Io;
@@ -25,9 +24,9 @@ struct TruthCharges {
     reap: u64,
     cpu_clear: u64,
     cpu_hit: u64,
-    slower: u64,
-    costlier: u64,
-    others: u64,
+    wait: u64,
+    submit: u64,
+    other_cpu: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +84,7 @@ struct SharedWindow {
 }
 
 impl SharedWindow {
-    fn tick(&mut self, rule: RuleKind, now: u64) {
+    fn close_if_over(&mut self, rule: RuleKind, now: u64) {
         let (RuleKind::Mean(percent, period) | RuleKind::Min(percent, period)) = rule else {
             return;
         };
@@ -110,16 +109,16 @@ struct SimulatedIo {
     asked: u64,
     missed: bool,
     cpu: u64,
-    others: u64,
+    other_cpu: u64,
     polled: u64,
     late: u64,
     device: u64,
 }
 
-fn ride(item: &RecordedIo, asked: u64, charges: &TruthCharges) -> SimulatedIo {
+fn simulate_io(item: &RecordedIo, asked: u64, charges: &TruthCharges) -> SimulatedIo {
     let (submit, wait) = match asked {
         0 => (item.submit, item.wait),
-        _ => (item.submit + charges.costlier, item.wait + charges.slower),
+        _ => (item.submit + charges.submit, item.wait + charges.wait),
     };
     let (clear, hit) = (asked + charges.clear.ns(), asked + charges.hit.ns());
     let missed = asked > 0 && clear + charges.lead >= wait;
@@ -133,7 +132,7 @@ fn ride(item: &RecordedIo, asked: u64, charges: &TruthCharges) -> SimulatedIo {
         asked,
         missed,
         cpu: submit + (sleeping + polled).min(observed) + item.gap,
-        others: if asked > 0 { charges.others } else { 0 },
+        other_cpu: if asked > 0 { charges.other_cpu } else { 0 },
         polled,
         late: observed - item.wait,
         device: item.wait,
@@ -155,12 +154,12 @@ fn replay(
     for (lane, items) in lanes.iter().enumerate() {
         events.push(Reverse((items[0].submit, lane)));
     }
-    let mut rides = Vec::new();
+    let mut ios = Vec::new();
     while let Some(Reverse((now, lane))) = events.pop() {
         let (n, begin, flight) = &mut state[lane];
         let item = &lanes[lane][*n % lanes[lane].len()];
         if let Some(observed) = flight.take() {
-            device.tick(rule, now);
+            device.close_if_over(rule, now);
             device.opened.get_or_insert(now);
             device.samples[usize::from(item.write)].push(observed);
             *n += 1;
@@ -168,34 +167,34 @@ fn replay(
             let next = &lanes[lane][*n % lanes[lane].len()];
             events.push(Reverse((*begin + next.submit, lane)));
         } else if *begin < until {
-            device.tick(rule, now);
+            device.close_if_over(rule, now);
             let asked = match rule {
                 RuleKind::Fixed(ns) => ns,
                 _ => device.sleeps[usize::from(item.write)],
             };
-            let ride = ride(item, asked, charges);
-            let submit = item.submit + if asked > 0 { charges.costlier } else { 0 };
-            *flight = Some(ride.u2c - submit);
-            events.push(Reverse((*begin + ride.u2c, lane)));
+            let io = simulate_io(item, asked, charges);
+            let submit = item.submit + if asked > 0 { charges.submit } else { 0 };
+            *flight = Some(io.u2c - submit);
+            events.push(Reverse((*begin + io.u2c, lane)));
             if *begin >= from {
-                rides.push(ride);
+                ios.push(io);
             }
         }
     }
-    rides
+    ios
 }
 
-fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> SimOutcome {
-    if rides.is_empty() {
+fn summary(ios: &[SimulatedIo], wall: u64, lanes: usize) -> SimOutcome {
+    if ios.is_empty() {
         return SimOutcome::default();
     }
-    let sum = |value: fn(&SimulatedIo) -> u64| rides.iter().map(value).sum::<u64>() as f64;
-    let (n, wall) = (rides.len() as f64, wall as f64);
-    let mut sorted: Vec<u64> = rides.iter().map(|r| r.u2c).collect();
+    let sum = |value: fn(&SimulatedIo) -> u64| ios.iter().map(value).sum::<u64>() as f64;
+    let (n, wall) = (ios.len() as f64, wall as f64);
+    let mut sorted: Vec<u64> = ios.iter().map(|r| r.u2c).collect();
     sorted.sort_unstable();
     let rank = |per_mille: usize| sorted[(sorted.len() * per_mille).div_ceil(1000) - 1] as f64;
     SimOutcome {
-        ios: rides.len() as u64,
+        ios: ios.len() as u64,
         gives: SimulatedFigures {
             rates: Rates {
                 iops: n * 1e9 / wall,
@@ -204,7 +203,7 @@ fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> SimOutcome {
                 effective_sleep_ns: sum(|r| r.asked) / n,
             },
             cpu_ns_per_io: sum(|r| r.cpu) / n,
-            kiops_per_core: n * 1e6 / (sum(|r| r.cpu) + sum(|r| r.others)),
+            kiops_per_core: n * 1e6 / (sum(|r| r.cpu) + sum(|r| r.other_cpu)),
             t_over: sum(|r| r.late) / sum(|r| r.device),
             t_under: sum(|r| r.polled) / sum(|r| r.device),
             latencies: Latencies {
@@ -238,10 +237,10 @@ fn model(charges: &TruthCharges) -> CostModel {
         reap_hit_ns: charges.reap as f64,
         sleep_cpu_clear_ns: Curve::constant(charges.cpu_clear as f64),
         sleep_cpu_hit_ns: Curve::constant(charges.cpu_hit as f64),
-        added_latency_ns: Curve::constant(charges.slower as f64),
-        added_submit_ns: Curve::constant(charges.costlier as f64),
-        other_cpu_sleep_ns: charges.others as f64,
-        ..free()
+        added_latency_ns: Curve::constant(charges.wait as f64),
+        added_submit_ns: Curve::constant(charges.submit as f64),
+        other_cpu_sleep_ns: charges.other_cpu as f64,
+        ..zero()
     }
 }
 
@@ -279,9 +278,9 @@ fn charges() -> impl Strategy<Value = TruthCharges> {
         reap: v[0],
         cpu_clear: v[1],
         cpu_hit: v[2],
-        slower: v[3] / 10,
-        costlier: v[4] / 10,
-        others: v[5],
+        wait: v[3] / 10,
+        submit: v[4] / 10,
+        other_cpu: v[5],
     })
 }
 
@@ -305,14 +304,14 @@ proptest! {
         from in 0u64..500_000,
         length in 1u64..4_000_000,
     ) {
-        let rides = replay(&lanes, rule_kind, &charges, from, from + length);
-        let wanted = summary(&rides, length, lanes.len());
+        let ios = replay(&lanes, rule_kind, &charges, from, from + length);
+        let wanted = summary(&ios, length, lanes.len());
         let recordings: Vec<LaneRecording> = lanes.iter().map(|l| recorded(l)).collect();
         let method = rule(&rule_kind.text(), lanes.len());
         let got = simulate(&recordings, &model(&charges), method, drive(from, length));
         prop_assert_eq!(got.ios, wanted.ios);
-        let figures = |o: &SimOutcome| exact(o).into_iter().chain(ranks(o));
-        for (a, b) in figures(&got).zip(figures(&wanted)) {
+        let all_figures = |o: &SimOutcome| figures(o).into_iter().chain(ranks(o));
+        for (a, b) in all_figures(&got).zip(all_figures(&wanted)) {
             prop_assert!(same(a, b), "{:?}\n{:?}", got, wanted);
         }
     }

@@ -20,17 +20,17 @@ const VERDICT_SHARES: [f64; 2] = [0.025, 0.975];
 
 pub(super) fn judge(ranked: &Ranking<'_>) -> PublishedScore {
     let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
-    let is_named = |c: &usize| is_named(ranked.policy(*c));
-    let (named, others): (Vec<usize>, Vec<usize>) =
-        configurations.iter().partition(|c| is_named(c));
+    let (named, others): (Vec<usize>, Vec<usize>) = configurations
+        .iter()
+        .partition(|&&c| is_published(ranked.policy(c)));
     let patterns: Vec<usize> = (0..ranked.counting.len()).collect();
     let best = |among: &[usize]| {
         let best = ranked.losses.best(among, &patterns, LossAggregate::Mean);
         best.map(|c| ranked.score(c))
     };
     let (named, others) = (best(&named), best(&others));
-    let several = ranked.losses.sources() >= MIN_SOURCES;
-    let share = (named.is_some() && others.is_some() && several)
+    let enough_sources = ranked.losses.sources() >= MIN_SOURCES;
+    let share = (named.is_some() && others.is_some() && enough_sources)
         .then(|| holding_share(ranked, &configurations));
     PublishedScore {
         named,
@@ -46,20 +46,20 @@ pub(super) fn judge(ranked: &Ranking<'_>) -> PublishedScore {
     }
 }
 
-fn is_named(policy: &PolicySpec) -> bool {
+fn is_published(policy: &PolicySpec) -> bool {
     let within =
         |ratio: f64| RATIOS.contains(&(ratio - ROUNDING)) || RATIOS.contains(&(ratio + ROUNDING));
     policy.rule().name == RULE && param_value(policy, "ratio").is_some_and(within)
 }
 
-fn holding_share(ranked: &Ranking<'_>, all: &[usize]) -> f64 {
+fn holding_share(ranked: &Ranking<'_>, among: &[usize]) -> f64 {
     let sources = ranked.by_source();
     let mut rng = Rng::new(ranked.study.timing.seed);
     let mut holds = 0;
     for _ in 0..RESAMPLES {
         let set = draw_sources(&sources, &mut rng);
-        let best = ranked.losses.best(all, &set, LossAggregate::Mean);
-        holds += u32::from(best.is_some_and(|c| is_named(ranked.policy(c))));
+        let best = ranked.losses.best(among, &set, LossAggregate::Mean);
+        holds += u32::from(best.is_some_and(|c| is_published(ranked.policy(c))));
     }
     f64::from(holds) / f64::from(RESAMPLES)
 }

@@ -22,7 +22,7 @@ fn patterns() -> [SimTrace; 3] {
     ]
 }
 
-fn studied(traces: &[SimTrace], rules: &[&str]) -> PollStudyResult {
+fn study_rules(traces: &[SimTrace], rules: &[&str]) -> PollStudyResult {
     let policies: Vec<PolicySpec> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     let cost = CostModel::delayed(Nanos(2_000));
     let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(200)));
@@ -52,7 +52,7 @@ fn all_close(got: &[Option<f64>], wanted: &[Option<f64>]) {
 #[test]
 fn losses_and_choices_by_hand() {
     let rules = ["min:50%,1ms", "min:80%,1ms", "min:90%,1ms"];
-    let result = studied(&patterns(), &rules);
+    let result = study_rules(&patterns(), &rules);
     let loss = |min_cpu: f64, cpu: f64| Some(1.0 - min_cpu / cpu);
     let wanted = [
         [loss(8.0, 48.0), loss(18.0, 98.0), loss(1.0, 5.5)],
@@ -93,7 +93,7 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     let rules = ["min:50%,1ms", "min:80%,1ms", formula];
     let mut traces = patterns().to_vec();
     traces.push(pattern("other", "loop", 60.0));
-    let result = studied(&traces, &rules);
+    let result = study_rules(&traces, &rules);
     let first = &result.rules[0];
     assert_eq!(first.rule, "min - 4us");
     // At 15 us, 80 % leaves 1 us of polling and the formula 2 us, so the formula loses half.
@@ -118,10 +118,10 @@ fn the_published_conclusion_holds_where_it_is_made_to() {
     let traces =
         [("a", 100.0), ("b", 120.0), ("c", 90.0)].map(|(name, us)| pattern(name, name, us));
     let rules = ["min:50%,1ms", "min:90%,1ms", "mean:50%,1ms"];
-    let result = studied(&traces, &rules);
+    let result = study_rules(&traces, &rules);
     assert_eq!(result.published.verdict, ReproduceVerdict::Holds);
     let rules = ["min:70%,1ms", "min:95%,1ms", "mean:50%,1ms"];
-    let result = studied(&traces, &rules);
+    let result = study_rules(&traces, &rules);
     assert_eq!(result.published.verdict, ReproduceVerdict::DoesNotHold);
     assert_eq!(result.published.share, 0.0);
 }
@@ -130,14 +130,14 @@ fn the_published_conclusion_holds_where_it_is_made_to() {
 #[test]
 fn what_is_not_ranked_is_named() {
     let rules = ["min:50%,1ms", "fixed:10us", "fixed:20us", "ehp"];
-    let result = studied(&patterns(), &rules);
-    let not = |rule: &str, why| NotRanked {
+    let result = study_rules(&patterns(), &rules);
+    let unranked = |rule: &str, why| NotRanked {
         rule: rule.to_owned(),
         why,
     };
     let not_ranked = [
-        not("fixed", UnrankedReason::DoesNotFollow),
-        not("ehp", UnrankedReason::FreeInterrupts),
+        unranked("fixed", UnrankedReason::DoesNotFollow),
+        unranked("ehp", UnrankedReason::FreeInterrupts),
     ];
     assert_eq!(result.not_ranked, not_ranked);
     assert_eq!(result.configurations.len(), 1);
@@ -154,7 +154,7 @@ fn what_is_not_ranked_is_named() {
 fn a_pattern_without_a_best_counts_for_nothing() {
     let mut traces = patterns().to_vec();
     traces.push(pattern("too fast", "ram", 1.0));
-    let result = studied(&traces, &["min:50%,1ms", "min:80%,1ms"]);
+    let result = study_rules(&traces, &["min:50%,1ms", "min:80%,1ms"]);
     assert_eq!(result.patterns[3].own_best, None);
     let all_rules = result.all.as_ref().unwrap();
     assert_eq!(all_rules.on_average.losses.len(), 4);

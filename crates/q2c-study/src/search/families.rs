@@ -79,16 +79,16 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
         text: "if(misses / count > T, A * min, B * mean)",
         axes: &[MISS, SHARE, SHARE, PERIOD],
         policy: |[t, a, b, p]| {
-            let missing = format!("misses / count > {:.2}%", 100.0 * t);
-            rule(p, &format!("if({missing}, {a:.3} * min, {b:.3} * mean)"))
+            let missed = format!("misses / count > {:.2}%", 100.0 * t);
+            rule(p, &format!("if({missed}, {a:.3} * min, {b:.3} * mean)"))
         },
     },
     RuleFamily {
         text: "if(misses / count > T, A * min, B * p10)",
         axes: &[MISS, SHARE, SHARE, PERIOD],
         policy: |[t, a, b, p]| {
-            let missing = format!("misses / count > {:.2}%", 100.0 * t);
-            rule(p, &format!("if({missing}, {a:.3} * min, {b:.3} * p10)"))
+            let missed = format!("misses / count > {:.2}%", 100.0 * t);
+            rule(p, &format!("if({missed}, {a:.3} * min, {b:.3} * p10)"))
         },
     },
     RuleFamily {
@@ -175,8 +175,8 @@ mod tests {
         let mut rng = Rng::new(3);
         for family in FAMILIES {
             let corners = [0.0, 0.5, 1.0].map(|at| vec![at; family.dimensions()]);
-            let some = (0..50).map(|_| family.random_point(&mut rng));
-            let mut points: Vec<Vec<f64>> = some.chain(corners).collect();
+            let random = (0..50).map(|_| family.random_point(&mut rng));
+            let mut points: Vec<Vec<f64>> = random.chain(corners).collect();
             let near = points
                 .iter()
                 .map(|p| family.point_near(p, 0.3, &mut Rng::new(1)));

@@ -15,7 +15,7 @@ const BOUNDS: [f64; 2] = [0.025, 0.975];
 pub(super) struct HeldOutResult {
     pub patterns: Vec<StudiedPattern>,
     pub contenders: Vec<Contender>,
-    pub both: Vec<BeatenLinux>,
+    pub beaten_linux: Vec<BeatenLinux>,
     pub seconds: f64,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn judge(
     HeldOutResult {
         contenders: ranked_roles.iter().map(contender).collect(),
         patterns: ranked.patterns.clone(),
-        both: better_than_linux(ranked, cells, true),
+        beaten_linux: better_than_linux(ranked, cells, true),
         seconds: cells.seconds,
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn judge(
 fn compare(ranked: &Ranking<'_>, configuration: usize, reference: usize) -> ReferenceComparison {
     let [losses, of_reference] = [configuration, reference].map(|c| ranked.losses.row(c).iter());
     let gains = of_reference.zip(losses);
-    let gains: Vec<f64> = gains.map(|(theirs, ours)| theirs - ours).collect();
+    let gains: Vec<f64> = gains.map(|(reference, loss)| reference - loss).collect();
     let (low, high) = interval(&gains, &ranked.by_source(), ranked.study.timing.seed);
     ReferenceComparison {
         reference: ranked.policy(reference).to_string(),

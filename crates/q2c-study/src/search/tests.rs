@@ -16,7 +16,7 @@ fn pattern(name: &str, us: f64) -> SimTrace {
     fixtures::trace(name, vec![lane])
 }
 
-fn found(points: usize) -> PollSearchResult {
+fn run_search(points: usize) -> PollSearchResult {
     let searched = [pattern("a", 40.0), pattern("b", 90.0), pattern("c", 150.0)];
     let held_out = [pattern("d", 60.0), pattern("e", 120.0)];
     let cost = CostModel::published();
@@ -43,7 +43,7 @@ fn found(points: usize) -> PollSearchResult {
 /// A sleep of nearly the minimum is far better than 70 % of it, also on patterns never seen.
 #[test]
 fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
-    let result = found(12);
+    let result = run_search(12);
     let names = |patterns: &[q2c_result::poll_study::StudiedPattern]| -> Vec<String> {
         patterns.iter().map(|p| p.name.clone()).collect()
     };
@@ -70,7 +70,7 @@ fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
 
 #[test]
 fn a_search_can_be_repeated() {
-    let (one, mut other) = (found(4), found(4));
+    let (one, mut other) = (run_search(4), run_search(4));
     other.seconds = one.seconds;
     assert_eq!(one, other);
 }

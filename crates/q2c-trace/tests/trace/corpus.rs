@@ -48,7 +48,7 @@ fn nothing_a_fuzzer_kept_breaks_an_importer() {
             for skip_bad in [false, true] {
                 import(format, skip_bad, &bytes);
                 if CHECKED.split(' ').any(|name| name == format.name) {
-                    common::check(format.name, skip_bad, &bytes);
+                    common::check(format.name, (skip_bad, &bytes));
                 }
             }
         }

@@ -2,8 +2,8 @@
 //! rules of any kind, any number of lanes, and rules that several lanes share.
 //!
 //! Lanes that share no state are simulated one after the other. So are lanes that share the windows
-//! of a rule, from one window's end to the next: until a window closes no sleep changes, and what
-//! it gathers does not depend on the order of its completions. A stretch is the I/Os of one lane
+//! of a rule, from one window's end to the next: until a window closes, no sleep changes, and its
+//! statistics do not depend on the order of its completions. A stretch is the I/Os of one lane
 //! between two window ends; it goes through the registers sixteen at a time ([`stretch`]). Events
 //! around the end of a window are taken in the order of their times ([`windows`]). A rule that
 //! learns from every I/O runs by its own code.
@@ -48,29 +48,29 @@ pub(crate) struct SingleSimulator<'a> {
     counting: CountingLimit,
     warm_up: i64,
     stop: i64,
-    once: bool,
-    part: i64,
+    one_pass: bool,
+    part_ns: i64,
     level: Level,
 }
 
 struct PolicyRun {
     runs: Vec<LaneRun>,
-    counted: PolicyCounts,
+    counts: PolicyCounts,
 }
 
 #[derive(Clone, Debug, Default)]
 struct PolicyCounts {
     sums: Sums,
-    open: OpenSums,
+    open_sums: OpenSums,
     latencies: LatencyHistogram,
-    last: i64,
+    last_end: i64,
     too_long: bool,
 }
 
 /// One configuration's counts, and the simulator that it runs in.
 struct PolicyPass<'a> {
     machine: &'a SingleSimulator<'a>,
-    counted: &'a mut PolicyCounts,
+    counts: &'a mut PolicyCounts,
 }
 
 struct LaneRun {
@@ -87,24 +87,24 @@ impl<'a> SingleSimulator<'a> {
     /// Returns `None` if times or corner points are too many or too large for the registers.
     pub(crate) fn new(lanes: &'a [LaneRecording], cost: &CostModel, drive: Drive) -> Option<Self> {
         let costs = CostTables::new(cost)?;
-        let idle = |lane: &LaneRecording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
-        let fits = |lane: &LaneRecording| are_short(lane) && idle(lane) <= MAX_THINK_NS;
+        let think_ns = |lane: &LaneRecording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
+        let fits = |lane: &LaneRecording| are_short(lane) && think_ns(lane) <= MAX_THINK_NS;
         if !lanes.iter().all(fits) {
             return None;
         }
         let (warm_up, stop) = drive.counted_range();
         let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
-        let first = traces.iter().flat_map(LaneTrace::first_latencies).collect();
+        let latencies = traces.iter().flat_map(LaneTrace::first_latencies).collect();
         let times = traces.iter().map(LaneTrace::ns_per_io);
         let ns_per_io = times.fold(f64::INFINITY, f64::min);
         Some(SingleSimulator {
-            counting: CountingLimit::new(first),
+            counting: CountingLimit::new(latencies),
             costs,
             draws: WakeDraws::new(cost, drive.seed),
             warm_up,
             stop,
-            once: drive.measure == Drive::ONE_PASS,
-            part: (ns_per_io.max(1.0) * PART_IOS) as i64,
+            one_pass: drive.measure == Drive::ONE_PASS,
+            part_ns: (ns_per_io.max(1.0) * PART_IOS) as i64,
             level: Level::new(),
             traces,
         })
@@ -117,13 +117,13 @@ impl<'a> SingleSimulator<'a> {
             policies.iter().map(|p| self.start(p)).collect();
         self.advance_all(0, &mut simulations);
         let outcome = |simulation: Option<PolicyRun>| {
-            let counted = simulation?.counted;
-            (!counted.too_long).then(|| counted.outcome(self))
+            let counts = simulation?.counts;
+            (!counts.too_long).then(|| counts.outcome(self))
         };
         simulations.into_iter().map(outcome).collect()
     }
 
-    /// A simulator of one part after others, replayed once; `limit` says which latencies count.
+    /// A simulator of one part of a recording, replayed once; `limit` is of the whole recording.
     pub(crate) fn for_part(
         part: &'a [LaneRecording; 1],
         cost: &CostModel,
@@ -132,7 +132,7 @@ impl<'a> SingleSimulator<'a> {
     ) -> Option<Self> {
         let machine = SingleSimulator::new(part, cost, drive)?;
         Some(SingleSimulator {
-            once: true,
+            one_pass: true,
             counting: limit,
             ..machine
         })
@@ -142,23 +142,23 @@ impl<'a> SingleSimulator<'a> {
         let mut horizon = start;
         let mut going = true;
         while going {
-            horizon = horizon.saturating_add(self.part);
+            horizon = horizon.saturating_add(self.part_ns);
             let running = simulations.par_iter_mut().flatten();
-            let further = running.map(|simulation| simulation.advance(self, horizon));
-            going = further.reduce(|| false, |a, b| a | b);
+            let unfinished = running.map(|simulation| simulation.advance(self, horizon));
+            going = unfinished.reduce(|| false, |a, b| a | b);
         }
     }
 
-    fn polling(&self) -> PolicyRun {
+    fn polling_run(&self) -> PolicyRun {
         let runs = vec![self.shared_run(Windows::constant(PricedSleep::POLLING))];
-        let counted = PolicyCounts::default();
-        PolicyRun { runs, counted }
+        let counts = PolicyCounts::default();
+        PolicyRun { runs, counts }
     }
 
     pub(crate) fn poll(&self) -> SimOutcome {
-        let mut simulation = self.polling();
+        let mut simulation = self.polling_run();
         simulation.advance(self, i64::MAX);
-        simulation.counted.outcome(self)
+        simulation.counts.outcome(self)
     }
 
     fn lanes(&self) -> impl Iterator<Item = LanePosition> {
@@ -194,8 +194,8 @@ impl<'a> SingleSimulator<'a> {
                 }
             },
         };
-        let counted = PolicyCounts::default();
-        Some(PolicyRun { runs, counted })
+        let counts = PolicyCounts::default();
+        Some(PolicyRun { runs, counts })
     }
 
     fn price(&self, sleep: Nanos) -> PricedSleep {
@@ -203,14 +203,15 @@ impl<'a> SingleSimulator<'a> {
     }
 
     fn is_over(&self, lane: &LanePosition) -> bool {
-        lane.start >= self.stop || (self.once && lane.rounds > 0)
+        lane.start >= self.stop || (self.one_pass && lane.rounds > 0)
     }
 }
 
 impl PolicyRun {
+    /// Returns true if I/Os remain after `horizon`.
     fn advance(&mut self, machine: &SingleSimulator<'_>, horizon: i64) -> bool {
-        let counted = &mut self.counted;
-        let mut pass = PolicyPass { machine, counted };
+        let counts = &mut self.counts;
+        let mut pass = PolicyPass { machine, counts };
         let mut going = false;
         for LaneRun { lanes, rule } in &mut self.runs {
             going |= match rule {
@@ -226,13 +227,13 @@ impl PolicyPass<'_> {
     /// Counts an I/O unless it begins in the warm-up. `submit` includes what the sleep added, ns.
     #[inline]
     fn add(&mut self, lane: &LanePosition, end: &PricedIoEnd, asked: i32, submit: i32) {
-        let PolicyPass { machine, counted } = self;
+        let PolicyPass { machine, counts } = self;
         if lane.start < machine.warm_up {
             return;
         }
         let columns = &machine.traces[lane.lane].columns;
         let wait = columns.wait[lane.index] as i32;
-        counted.sums += Sums {
+        counts.sums += Sums {
             ios: 1,
             misses: end.missed.into(),
             asked: asked.into(),
@@ -247,7 +248,7 @@ impl PolicyPass<'_> {
             thought: columns.think_cpu(lane.index),
         };
         let latency = submit + end.observed;
-        counted.latencies.count(latency, lane.ios, machine.counting);
+        counts.latencies.count(latency, lane.ios, machine.counting);
     }
 
     /// Runs a rule that may change its sleep with every I/O, by the rule's own code. Lanes share no
@@ -266,7 +267,7 @@ impl PolicyPass<'_> {
             let (io, wait) = (trace.io(i), columns.wait[i] as i32);
             let recorded = columns.submit[i] as i32;
             let (decision, token) = rule.decide(io, Nanos(lane.return_time(trace) as u64));
-            self.counted.too_long |=
+            self.counts.too_long |=
                 matches!(decision, Decision::Sleep(asked) if asked.0 > MAX_SLEEP_NS);
             let (end, asked, submit) = match decision {
                 Decision::Interrupt => (costs.interrupt_end(wait, recorded), 0, recorded),
@@ -288,11 +289,11 @@ impl PolicyPass<'_> {
                     }
                 },
             };
-            let done = lane.start + i64::from(submit) + i64::from(end.observed);
+            let done_at = lane.start + i64::from(submit) + i64::from(end.observed);
             self.add(lane, &end, asked, submit);
             let outcome = Outcome::new(end.observed.max(0) as u64, end.missed);
-            rule.complete(io, token, outcome, Nanos(done as u64));
-            self.counted.last = self.counted.last.max(lane.next(done, trace));
+            rule.complete(io, token, outcome, Nanos(done_at as u64));
+            self.counts.last_end = self.counts.last_end.max(lane.finish(done_at, trace));
         }
         false
     }
@@ -300,9 +301,9 @@ impl PolicyPass<'_> {
 
 impl PolicyCounts {
     fn outcome(mut self, machine: &SingleSimulator<'_>) -> SimOutcome {
-        self.sums += self.open.close();
-        let end = if machine.once {
-            self.last
+        self.sums += self.open_sums.close();
+        let end = if machine.one_pass {
+            self.last_end
         } else {
             machine.stop
         };

@@ -47,7 +47,7 @@ struct PausedWindows {
 pub(crate) type PolicyOrPolling<'a> = Option<&'a PolicySpec>;
 
 impl SingleSimulator<'_> {
-    /// The state before the first I/O; `None` if sleeps are too long or it cannot be stored.
+    /// The state before the first I/O; `None` if a sleep is too long or a state cannot be stored.
     pub(crate) fn pause(&self, rule: PolicyOrPolling<'_>) -> Option<PausedRun> {
         self.start_rule(rule)?.pause(self)
     }
@@ -66,8 +66,8 @@ impl SingleSimulator<'_> {
         };
         let pairs = rules.iter().zip(states.iter()).map(resume);
         let mut runs = pairs.collect::<Option<Vec<_>>>()?;
-        let first = states.iter().map(|paused| paused.start).min().unwrap_or(0);
-        self.advance_all(first, &mut runs);
+        let earliest = states.iter().map(|paused| paused.start).min().unwrap_or(0);
+        self.advance_all(earliest, &mut runs);
         for (paused, run) in states.iter_mut().zip(runs) {
             if let Some(run) = run {
                 *paused = run.pause(self)?;
@@ -85,7 +85,7 @@ impl SingleSimulator<'_> {
     fn start_rule(&self, rule: PolicyOrPolling<'_>) -> Option<PolicyRun> {
         match rule {
             Some(policy) => self.start(policy),
-            None => Some(self.polling()),
+            None => Some(self.polling_run()),
         }
     }
 
@@ -106,10 +106,10 @@ impl SingleSimulator<'_> {
             (RunningRule::Feedback(rule), PausedRule::Learned(numbers)) => rule.restore(numbers),
             _ => None,
         }?;
-        policy_run.counted = PolicyCounts {
+        policy_run.counts = PolicyCounts {
             sums: paused.sums,
             latencies: LatencyHistogram::from_counts(&paused.latencies)?,
-            last: paused.last,
+            last_end: paused.last,
             too_long: paused.too_long,
             ..PolicyCounts::default()
         };
@@ -124,15 +124,15 @@ impl PolicyRun {
         // After the last I/O the lane waits for another round, which does not come.
         let first_at = machine.traces.first()?.columns.first_at as i64;
         let repeat_offset = if lane.rounds == 0 { 0 } else { first_at };
-        let counted = &mut self.counted;
-        counted.sums += counted.open.close();
+        let counts = &mut self.counts;
+        counts.sums += counts.open_sums.close();
         Some(PausedRun {
             ios: lane.ios,
             start: lane.start - repeat_offset,
-            last: counted.last,
-            too_long: counted.too_long,
-            sums: counted.sums,
-            latencies: counted.latencies.counts(),
+            last: counts.last_end,
+            too_long: counts.too_long,
+            sums: counts.sums,
+            latencies: counts.latencies.counts(),
             rule: match rule {
                 RunningRule::Windows(windows) => PausedRule::Windows(windows.pause()),
                 RunningRule::Feedback(rule) => PausedRule::Learned(rule.state()?),
@@ -146,22 +146,22 @@ impl Windows {
         PausedWindows {
             end: self.end,
             asked: self.sleeps.iter().map(|sleep| sleep.asked).collect(),
-            interrupts: self.interrupts,
+            interrupts: self.interrupt_buckets,
             means: self.means.iter().map(|mean| mean.0).collect(),
             gathered: self.gathered.iter().map(OpenWindow::to_numbers).collect(),
         }
     }
 
     fn resume(&mut self, paused: &PausedWindows, machine: &SingleSimulator<'_>) -> Option<()> {
-        let ends = match self.rule {
+        let end_valid = match self.rule {
             None => paused.end == NEVER,
             Some(_) => paused.end == IDLE || (0..NEVER).contains(&paused.end),
         };
-        let lists = paused.asked.len() == BUCKETS + 1
+        let lengths_valid = paused.asked.len() == BUCKETS + 1
             && paused.means.len() == BUCKETS + 1
             && paused.gathered.len() == self.gathered.len();
-        (ends && lists && paused.interrupts < 1 << BUCKETS).then_some(())?;
-        (self.end, self.interrupts) = (paused.end, paused.interrupts);
+        (end_valid && lengths_valid && paused.interrupts < 1 << BUCKETS).then_some(())?;
+        (self.end, self.interrupt_buckets) = (paused.end, paused.interrupts);
         for (sleep, asked) in self.sleeps.iter_mut().zip(&paused.asked) {
             let asked = u64::try_from(*asked)
                 .ok()
@@ -180,7 +180,7 @@ impl Windows {
 }
 
 impl PausedRun {
-    /// True if its numbers can come from I/Os and leave room to resume.
+    /// True if the numbers can come from I/Os and leave room to resume.
     pub(crate) fn is_sound(&self) -> bool {
         let times = 0..=MAX_THINK_NS as i64;
         self.ios <= MAX_SUM as u64
@@ -190,7 +190,7 @@ impl PausedRun {
             && LatencyHistogram::from_counts(&self.latencies).is_some()
     }
 
-    /// True if it begins no more I/Os before `stop`, ns.
+    /// True if no more I/O begins before `stop`, ns.
     pub(crate) fn is_done(&self, stop: i64) -> bool {
         self.start >= stop
     }

@@ -31,8 +31,8 @@ impl<S: Simd> PricedSleeps<S> {
             earliest: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.earliest)),
             latest: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.latest)),
             clear_margin: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.clear_margin)),
-            added: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.added)),
-            submit: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.submit)),
+            added_latency: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.added_latency)),
+            added_submit: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.added_submit)),
             cpu_clear: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.cpu_clear)),
             cpu_hit: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.cpu_hit)),
         }
@@ -62,16 +62,16 @@ impl<S: Simd> Chunk<S> {
             f32x16::from_slice(simd, times).to_int()
         };
         let (wait, recorded) = (load(trace.columns.wait), load(trace.columns.submit));
-        let (clear, hit_draws) = machine.draws.sixteen_draws(lane.draw);
+        let (clear_draws, hit_draws) = machine.draws.sixteen_draws(lane.draw);
         let z = (
-            f32x16::from_slice(simd, clear),
+            f32x16::from_slice(simd, clear_draws),
             f32x16::from_slice(simd, hit_draws),
         );
         Chunk {
             wait,
-            submit: (recorded + sleeps.submit).max(0),
+            submit: (recorded + sleeps.added_submit).max(0),
             gap: load(trace.columns.gap),
-            io: sleeps.io(wait, z, hit, &machine.costs),
+            io: sleeps.outcomes(wait, z, hit, &machine.costs),
         }
     }
 }
@@ -118,11 +118,11 @@ impl<S: Simd> StretchSums<S> {
         self,
         chunk: &Chunk<S>,
         sleeps: &PricedSleeps<S>,
-        mine: mask32x16<S>,
-        max_thought: i32,
+        included: mask32x16<S>,
+        max_think: i32,
     ) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
-        let selected = |numbers: i32x16<S>| mine.select(numbers, zero);
+        let selected = |numbers: i32x16<S>| included.select(numbers, zero);
         let io = &chunk.io;
         Sums {
             misses: self.misses + selected(io.clear.select(zero, zero + 1)),
@@ -134,13 +134,13 @@ impl<S: Simd> StretchSums<S> {
             observed: self.observed + selected(io.observed),
             waited: self.waited + selected(chunk.wait),
             submitted: self.submitted + selected(chunk.submit),
-            thought: self.thought + selected(chunk.gap.min(max_thought)),
+            thought: self.thought + selected(chunk.gap.min(max_think)),
             ..self
         }
     }
 }
 
-/// What a window gathers from a stretch whose I/Os all fall into one bucket.
+/// The statistics that a window gathers from a stretch whose I/Os all fall into one bucket.
 #[derive(Clone, Copy)]
 struct WindowSums<S: Simd> {
     mean: i32x16<S>,
@@ -168,15 +168,15 @@ impl<S: Simd> WindowSums<S> {
     }
 
     #[inline(always)]
-    fn add(self, chunk: &Chunk<S>, mine: mask32x16<S>) -> Self {
+    fn add(self, chunk: &Chunk<S>, included: mask32x16<S>) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
-        let observed = mine.select(chunk.io.observed, zero);
-        let missed = mine.select(chunk.io.clear.select(zero, zero + 1), zero);
-        let below = mine.select(self.mean - chunk.io.observed, zero).max(0);
+        let observed = included.select(chunk.io.observed, zero);
+        let missed = included.select(chunk.io.clear.select(zero, zero + 1), zero);
+        let below = included.select(self.mean - chunk.io.observed, zero).max(0);
         WindowSums {
             min: self
                 .min
-                .min(mine.select(chunk.io.observed, zero + i32::MAX)),
+                .min(included.select(chunk.io.observed, zero + i32::MAX)),
             max: self.max.max(observed),
             sum: self.sum + observed,
             misses: self.misses + missed,
@@ -203,6 +203,7 @@ impl<S: Simd> WindowSums<S> {
     }
 }
 
+/// The number of I/Os that complete before `end` and begin before `limit`, and their time, ns.
 #[inline(always)]
 fn count_fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, limit: i64) -> (usize, i64) {
     if !is_short(chunk) {
@@ -232,17 +233,17 @@ fn is_short<S: Simd>(chunk: &Chunk<S>) -> bool {
 }
 
 #[inline(always)]
-fn count<S: Simd>(
+fn count_latencies<S: Simd>(
     chunk: &Chunk<S>,
     n: usize,
     io: u64,
-    counted: &mut PolicyCounts,
+    counts: &mut PolicyCounts,
     counting: CountingLimit,
 ) {
     let latency = chunk.submit + chunk.io.observed;
     let above = latency.simd_ge(counting.limit).to_bitmask();
     let weights = CountingLimit::weights(io);
-    let counted_lanes = (above | u64::from(weights.bits)) & ((1 << n) - 1);
+    let counted_lanes = (above | u64::from(weights.counted)) & ((1 << n) - 1);
     if counted_lanes == 0 {
         return;
     }
@@ -253,7 +254,7 @@ fn count<S: Simd>(
         } else {
             weights.weight
         };
-        counted.latencies.add(latency[j % SIMD_LANES], weight);
+        counts.latencies.add(latency[j % SIMD_LANES], weight);
     }
 }
 
@@ -277,10 +278,10 @@ fn run_part<S: Simd>(
     end: i64,
     pass: &mut PolicyPass<'_>,
 ) -> bool {
-    let PolicyPass { machine, counted } = pass;
+    let PolicyPass { machine, counts } = pass;
     let trace = &machine.traces[lane.lane];
-    let counts = lane.start >= machine.warm_up;
-    let limit = if counts {
+    let is_counted = lane.start >= machine.warm_up;
+    let limit = if is_counted {
         machine.stop
     } else {
         machine.warm_up
@@ -288,27 +289,27 @@ fn run_part<S: Simd>(
     let learns = !windows.gathered.is_empty();
     let hit = machine.costs.hit.load(simd);
     let only_row = trace.rows.only_row();
-    let max_thought = i32::try_from(trace.columns.max_think_cpu()).unwrap_or(i32::MAX);
+    let max_think = i32::try_from(trace.columns.max_think_cpu()).unwrap_or(i32::MAX);
     let mut sleeps = PricedSleeps::splat(simd, &windows.sleeps[only_row.unwrap_or(BUCKETS)]);
-    if counts {
-        counted.close_if_long();
+    if is_counted {
+        counts.close_if_long();
     }
-    let mut sums = StretchSums::load(simd, &counted.open);
+    let mut sums = StretchSums::load(simd, &counts.open_sums);
     let mean = windows.means[only_row.unwrap_or(BUCKETS)];
     let mut window = WindowSums::new(simd, mean);
     let bins = learns && windows.gathered[0].has_bins();
     // The shortfall of an I/O is at most the mean.
     let max_chunks = ((1 << 30) / (mean.0 + 1)).clamp(1, 1 << 30);
-    let (begun, first) = (lane.start, lane.ios);
+    let (start, ios_before) = (lane.start, lane.ios);
     let mut last = (0, 0);
     let mut chunks = 0;
-    let mut goes_on = false;
+    let mut has_paused = false;
     while lane.index + SIMD_LANES < trace.len() && lane.start < limit {
-        if lane.start - begun >= MAX_OPEN_NS / 2 || chunks == max_chunks {
-            goes_on = true;
+        if lane.start - start >= MAX_OPEN_NS / 2 || chunks == max_chunks {
+            has_paused = true;
             break;
         }
-        if let IoBuckets::Each(rows) = &trace.rows {
+        if let IoBuckets::PerIo(rows) = &trace.rows {
             sleeps = PricedSleeps::from_rows(simd, &windows.sleeps, &rows[lane.index..]);
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
@@ -317,13 +318,13 @@ fn run_part<S: Simd>(
         if n == 0 || CountingLimit::changes_within(lane.ios) {
             break;
         }
-        let mine = mask32x16::from_bitmask(simd, (1 << n) - 1);
-        sums = sums.add(&chunk, &sleeps, mine, max_thought);
-        if counts {
-            count(&chunk, n, lane.ios, counted, machine.counting);
+        let included = mask32x16::from_bitmask(simd, (1 << n) - 1);
+        sums = sums.add(&chunk, &sleeps, included, max_think);
+        if is_counted {
+            count_latencies(&chunk, n, lane.ios, counts, machine.counting);
         }
         if learns && only_row.is_some() {
-            window = window.add(&chunk, mine);
+            window = window.add(&chunk, included);
             last = last_completion(&chunk, n, lane.start + time);
         }
         if learns && (only_row.is_none() || bins) {
@@ -336,19 +337,19 @@ fn run_part<S: Simd>(
             break;
         }
     }
-    let ios = (lane.ios - first) as i64;
+    let ios = (lane.ios - ios_before) as i64;
     if ios == 0 {
         return false;
     }
-    if counts {
-        sums.store(&mut counted.open);
-        counted.open.ios += ios;
-        counted.open.time += lane.start - begun;
+    if is_counted {
+        sums.store(&mut counts.open_sums);
+        counts.open_sums.ios += ios;
+        counts.open_sums.time += lane.start - start;
     }
     if let (true, Some(row)) = (learns, only_row) {
         window.flush(windows, row, ios, last);
     }
-    goes_on
+    has_paused
 }
 
 /// Completion and observed time of the last of `n` I/Os, ns; `end` is its think time's end.
@@ -364,8 +365,8 @@ fn last_completion<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) 
 
 impl PolicyCounts {
     fn close_if_long(&mut self) {
-        if self.open.time >= MAX_OPEN_NS {
-            self.sums += self.open.close();
+        if self.open_sums.time >= MAX_OPEN_NS {
+            self.sums += self.open_sums.close();
         }
     }
 }

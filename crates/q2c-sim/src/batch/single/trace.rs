@@ -8,29 +8,29 @@ use q2c_policy::{BUCKETS, Io, bucket_of};
 pub(super) struct LaneTrace<'a> {
     pub columns: RecordingColumns<'a>,
     pub rows: IoBuckets,
-    pub largest: u64,
+    pub largest_bytes: u64,
 }
 
 pub(super) enum IoBuckets {
     One(u8),
-    Each(Vec<u8>),
+    PerIo(Vec<u8>),
 }
 
 impl IoBuckets {
     fn new(columns: &RecordingColumns<'_>) -> Self {
         let row = |&word| bucket_of(unpack(word)).unwrap_or(BUCKETS) as u8;
         let first = columns.ios.first().map_or(0, row);
-        let mut last = (columns.ios.first(), true);
+        let (mut last_word, mut last_alike) = (columns.ios.first(), true);
         let alike = columns.ios.iter().all(|word| {
-            if last.0 != Some(word) {
-                last = (Some(word), row(word) == first);
+            if last_word != Some(word) {
+                (last_word, last_alike) = (Some(word), row(word) == first);
             }
-            last.1
+            last_alike
         });
         if alike {
             IoBuckets::One(first)
         } else {
-            IoBuckets::Each(columns.ios.iter().map(row).collect())
+            IoBuckets::PerIo(columns.ios.iter().map(row).collect())
         }
     }
 
@@ -38,7 +38,7 @@ impl IoBuckets {
     pub(crate) fn only_row(&self) -> Option<usize> {
         match self {
             IoBuckets::One(row) => Some(usize::from(*row)),
-            IoBuckets::Each(_) => None,
+            IoBuckets::PerIo(_) => None,
         }
     }
 
@@ -46,7 +46,7 @@ impl IoBuckets {
     pub(crate) fn row_of(&self, i: usize) -> usize {
         usize::from(match self {
             IoBuckets::One(row) => *row,
-            IoBuckets::Each(rows) => rows[i],
+            IoBuckets::PerIo(rows) => rows[i],
         })
     }
 }
@@ -57,7 +57,7 @@ impl<'a> LaneTrace<'a> {
         let bytes = columns.ios.iter().map(|&word| word & !(1 << 31));
         LaneTrace {
             rows: IoBuckets::new(&columns),
-            largest: bytes.max().unwrap_or(0).into(),
+            largest_bytes: bytes.max().unwrap_or(0).into(),
             columns,
         }
     }
@@ -101,7 +101,7 @@ pub(super) struct LanePosition {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneInFlight {
-    pub done: i64,
+    pub done_at: i64,
     pub observed: i32,
     pub missed: bool,
 }
@@ -125,10 +125,10 @@ impl LanePosition {
         self.start + trace.columns.submit[self.index] as i64
     }
 
-    /// Moves on from an I/O completed at `done`; returns the end of its think time, ns.
+    /// Moves on from an I/O completed at `done_at`; returns the end of its think time, ns.
     #[inline]
-    pub(crate) fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
-        let end = done + trace.columns.gap[self.index] as i64;
+    pub(crate) fn finish(&mut self, done_at: i64, trace: &LaneTrace<'_>) -> i64 {
+        let end = done_at + trace.columns.gap[self.index] as i64;
         self.start = end;
         self.skip(1, trace);
         if self.index == 0 {

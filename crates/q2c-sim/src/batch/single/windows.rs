@@ -24,7 +24,7 @@ pub(super) struct Windows {
     /// End of the open window, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
     pub end: i64,
     pub sleeps: [PricedSleep; BUCKETS + 1],
-    pub interrupts: u32,
+    pub interrupt_buckets: u32,
     pub gathered: Vec<OpenWindow>,
     pub means: [Nanos; BUCKETS + 1],
 }
@@ -35,7 +35,7 @@ impl Windows {
             rule: None,
             end: NEVER,
             sleeps: [sleep; BUCKETS + 1],
-            interrupts: 0,
+            interrupt_buckets: 0,
             gathered: Vec::new(),
             means: [Nanos::ZERO; BUCKETS + 1],
         }
@@ -53,11 +53,11 @@ impl Windows {
     /// True if the I/Os can go through the registers, because none waits for its interrupt.
     fn is_regular(&self, trace: &LaneTrace<'_>) -> bool {
         let from = self.rule.as_ref().and_then(|rule| rule.interrupts_from);
-        let interrupts = match trace.rows {
-            IoBuckets::One(row) => self.interrupts >> row & 1 == 1,
-            IoBuckets::Each(_) => self.interrupts != 0,
+        let may_interrupt = match trace.rows {
+            IoBuckets::One(row) => self.interrupt_buckets >> row & 1 == 1,
+            IoBuckets::PerIo(_) => self.interrupt_buckets != 0,
         };
-        !interrupts && from.is_none_or(|from| trace.largest < from)
+        !may_interrupt && from.is_none_or(|from| trace.largest_bytes < from)
     }
 
     fn is_large(&self, trace: &LaneTrace<'_>, i: usize) -> bool {
@@ -79,12 +79,12 @@ impl Windows {
             let decision = rule.decide(&window);
             self.means[bucket] = window.mean();
             gathered.clear();
-            self.interrupts &= !(1 << bucket);
+            self.interrupt_buckets &= !(1 << bucket);
             match decision {
-                Decision::Interrupt => self.interrupts |= 1 << bucket,
+                Decision::Interrupt => self.interrupt_buckets |= 1 << bucket,
                 Decision::Poll => self.sleeps[bucket] = PricedSleep::POLLING,
                 Decision::Sleep(asked) => {
-                    pass.counted.too_long |= asked.0 > MAX_SLEEP_NS;
+                    pass.counts.too_long |= asked.0 > MAX_SLEEP_NS;
                     if self.sleeps[bucket].asked as u64 != asked.0 {
                         self.sleeps[bucket] = pass.machine.price(asked);
                     }
@@ -99,7 +99,7 @@ impl Windows {
         let (i, columns) = (lane.index, &trace.columns);
         let (wait, recorded) = (columns.wait[i] as i32, columns.submit[i] as i32);
         let row = trace.rows.row_of(i);
-        let interrupt = self.interrupts >> row & 1 == 1 || self.is_large(trace, i);
+        let interrupt = self.interrupt_buckets >> row & 1 == 1 || self.is_large(trace, i);
         let sleep = &self.sleeps[row];
         let (end, asked, submit) = if interrupt {
             (machine.costs.interrupt_end(wait, recorded), 0, recorded)
@@ -109,7 +109,7 @@ impl Windows {
         };
         pass.add(lane, &end, asked, submit);
         lane.flight = Some(LaneInFlight {
-            done: lane.start + i64::from(submit) + i64::from(end.observed),
+            done_at: lane.start + i64::from(submit) + i64::from(end.observed),
             observed: end.observed,
             missed: end.missed,
         });
@@ -125,20 +125,21 @@ impl Windows {
         let row = trace.rows.row_of(lane.index);
         if self.rule.is_some() && !self.is_large(trace, lane.index) {
             let outcome = Outcome::new(flight.observed.max(0) as u64, flight.missed);
-            let now = Nanos(flight.done as u64);
+            let now = Nanos(flight.done_at as u64);
             self.gathered[row].add(outcome, now, self.means[row]);
         }
         lane.flight = None;
-        pass.counted.last = pass.counted.last.max(lane.next(flight.done, trace));
+        pass.counts.last_end = pass.counts.last_end.max(lane.finish(flight.done_at, trace));
     }
 
+    /// Runs a lane, without any change of the sleeps, up to its first event at or after `end`.
     fn advance(&mut self, lane: &mut LanePosition, end: i64, pass: &mut PolicyPass<'_>) {
         let machine = pass.machine;
         let trace = &machine.traces[lane.lane];
         let regular = self.is_regular(trace);
         loop {
             if let Some(flight) = lane.flight {
-                if flight.done >= end {
+                if flight.done_at >= end {
                     return;
                 }
                 self.complete(lane, flight, pass);
@@ -165,12 +166,12 @@ impl Windows {
                 self.submit(lane, pass);
             }
             Some(flight) => {
-                if learns && self.has_ended_at(flight.done) {
+                if learns && self.has_ended_at(flight.done_at) {
                     self.close(pass);
                 }
                 if learns && self.end == IDLE {
                     let period = self.rule.as_ref().map_or(0, |rule| rule.period.0);
-                    self.end = flight.done.saturating_add_unsigned(period);
+                    self.end = flight.done_at.saturating_add_unsigned(period);
                 }
                 self.complete(lane, flight, pass);
             }
@@ -184,7 +185,7 @@ impl Windows {
 
 fn next_event(lane: &LanePosition, machine: &SingleSimulator<'_>) -> Option<i64> {
     match lane.flight {
-        Some(flight) => Some(flight.done),
+        Some(flight) => Some(flight.done_at),
         None if machine.is_over(lane) => None,
         None => Some(lane.return_time(&machine.traces[lane.lane])),
     }
@@ -210,12 +211,12 @@ pub(super) fn run(
         }
         turns.fill(lanes.iter().map(event));
         loop {
-            let (next, at) = (turns.next(), turns.next_time());
-            if at >= horizon {
-                return at != NO_EVENT;
+            let (next, event_at) = (turns.next(), turns.next_time());
+            if event_at >= horizon {
+                return event_at != NO_EVENT;
             }
             windows.handle_event(&mut lanes[next], pass);
-            if windows.end > at {
+            if windows.end > event_at {
                 break;
             }
             turns.set(next, event(&lanes[next]));
