@@ -20,18 +20,18 @@ fn main() {
 }
 
 fn compile() -> Result<(), String> {
-    let clang = clang()?;
+    let clang = find_clang()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("q2c.bpf.o");
-    let done = Command::new(&clang)
+    let output = Command::new(&clang)
         .args(["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g"])
         .args(["-Wall", "-Wextra", "-Werror", "-fno-stack-protector"])
         .args(["-I", "scx", "-c", "scx/q2c.bpf.c", "-o"])
         .arg(&out)
         .output();
-    match done {
-        Ok(done) if done.status.success() => Ok(()),
-        Ok(done) => {
-            for line in String::from_utf8_lossy(&done.stderr).lines() {
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            for line in String::from_utf8_lossy(&output.stderr).lines() {
                 println!("cargo::warning={line}");
             }
             Err(format!(
@@ -42,7 +42,7 @@ fn compile() -> Result<(), String> {
     }
 }
 
-fn clang() -> Result<String, String> {
+fn find_clang() -> Result<String, String> {
     let named = env::var("SCX_CLANG").ok();
     let names: Vec<&str> = named.as_deref().map_or(NAMES.to_vec(), |name| vec![name]);
     let fits = |name: &&&str| version(name).is_some_and(|version| version >= OLDEST_CLANG);
@@ -56,10 +56,10 @@ fn clang() -> Result<String, String> {
     })
 }
 
-/// The major version: `Debian clang version 19.1.7 (...)`.
+/// The major version: 19 of `Debian clang version 19.1.7 (...)`.
 fn version(name: &str) -> Option<u32> {
     let output = Command::new(name).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, rest) = text.split_once("version ")?;
-    rest.split('.').next()?.trim().parse().ok()
+    let (_, number) = text.split_once("version ")?;
+    number.split('.').next()?.trim().parse().ok()
 }

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Instant;
 
 const CPUS: usize = 8;
-/// The events of an I/O: action, ns since Q, true if on the completing CPU.
+/// The events Q, G, I, D and C of an I/O: action, ns since Q, true if on the completing CPU.
 const LIFE: [(u32, u64, bool); 5] = [
     (1, 0, false),
     (4, 400, false),
@@ -44,10 +44,10 @@ fn main() -> Result<(), Fault> {
     let events = files.iter().map(|file| file.len() / 48).sum::<usize>() as f64;
     for _ in 0..5 {
         let rates = [
-            read(&files)?,
-            matched(&files)?,
-            in_one_thread(&files)?,
-            in_a_second_thread(&files)?,
+            time_reading(&files)?,
+            time_matching(&files)?,
+            time_in_one_thread(&files)?,
+            time_in_a_second_thread(&files)?,
         ];
         let [read, matched, analysed, second] = rates.map(|seconds| events / seconds / 1e6);
         report(&format!(
@@ -70,7 +70,7 @@ fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, Fault> {
     )
 }
 
-fn read(files: &[Vec<u8>]) -> Result<f64, Fault> {
+fn time_reading(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let start = Instant::now();
     let mut merge = merge(files)?;
     while let Some(event) = merge.next_event()? {
@@ -79,40 +79,39 @@ fn read(files: &[Vec<u8>]) -> Result<f64, Fault> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn matched(files: &[Vec<u8>]) -> Result<f64, Fault> {
+fn time_matching(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let start = Instant::now();
-    let read = match_events(merge(files)?, Matcher::LIMIT, |some, _| {
-        black_box(some);
+    let read = match_events(merge(files)?, Matcher::LIMIT, |spans, _| {
+        black_box(spans);
         Ok::<(), Fault>(())
     })?;
     assert!(read.counts.unmatched.is_empty());
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Measures the time of reading, matching and analysing.
-fn analysed<A>(
+fn time_analysis<A>(
     files: &[Vec<u8>],
     mut analyzer: A,
     add: fn(&mut A, &[Span]),
     finish: fn(A, &BTreeMap<u32, String>) -> AnalyzeResult,
 ) -> Result<f64, Fault> {
     let start = Instant::now();
-    match_events(merge(files)?, Matcher::LIMIT, |some, _| {
-        add(&mut analyzer, some);
+    match_events(merge(files)?, Matcher::LIMIT, |spans, _| {
+        add(&mut analyzer, spans);
         Ok::<(), Fault>(())
     })?;
     black_box(finish(analyzer, &BTreeMap::new()));
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
+fn time_in_one_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let analyzer = Analyzer::new(Layer::Block);
-    analysed(files, analyzer, Analyzer::update, Analyzer::finish)
+    time_analysis(files, analyzer, Analyzer::update, Analyzer::finish)
 }
 
-fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
+fn time_in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block)).expect("a thread");
-    analysed(
+    time_analysis(
         files,
         analyzer,
         AnalyzerThread::update,
@@ -127,18 +126,18 @@ fn files(ios: usize) -> Vec<Vec<u8>> {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        let (sector, write) = ((random >> 34) * 8, 1 + (random >> 33 & 1) as u32);
-        for (action, after, there) in LIFE {
+        let (sector, direction) = ((random >> 34) * 8, 1 + (random >> 33 & 1) as u32);
+        for (action, after_ns, completes) in LIFE {
             // Latencies vary by up to a fifth.
-            let jitter = if there { random >> 40 & 0x3fff } else { 0 };
-            let cpu = if there {
+            let jitter = if completes { random >> 40 & 0x3fff } else { 0 };
+            let cpu = if completes {
                 (random >> 20) as usize % CPUS
             } else {
                 io % CPUS
             };
             events[cpu].push((
-                io as u64 * 200 + after + jitter,
-                write << 16 | action,
+                io as u64 * 200 + after_ns + jitter,
+                direction << 16 | action,
                 sector,
                 io as u32 % 16,
             ));

@@ -63,19 +63,19 @@ impl PartialAnalysis {
     fn join(
         mut self,
         mut other: PartialAnalysis,
-        join: fn(Analyzer, Analyzer) -> Result<Analyzer, Fault>,
+        join_analyzers: fn(Analyzer, Analyzer) -> Result<Analyzer, Fault>,
     ) -> Result<PartialAnalysis, Fault> {
         if let (Some(layer), Some(other_layer)) = (self.layer(), other.layer()) {
             same_layer(layer, other_layer)?;
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
-            // Both exist from here on, so that `zip` drops none.
+            // Creates a missing analyzer: `zip` below would drop the other one.
             self.analyzer_mut(layer);
             other.analyzer_mut(layer);
         }
         let both = self.analyzer.zip(other.analyzer);
-        let both = both.map(|(first, second)| join(first, second));
+        let both = both.map(|(first, second)| join_analyzers(first, second));
         self.analyzer = both.transpose()?;
         self.intake.merge(other.intake);
         Ok(PartialAnalysis { layer, ..self })
@@ -83,14 +83,14 @@ impl PartialAnalysis {
 
     fn analyzer_mut(&mut self, layer: Layer) -> &mut Analyzer {
         let later = self.is_later;
-        let new = if later { Analyzer::part } else { Analyzer::new };
-        self.analyzer.get_or_insert_with(|| new(layer))
+        let start = if later { Analyzer::part } else { Analyzer::new };
+        self.analyzer.get_or_insert_with(|| start(layer))
     }
 
     /// Returns the result of all records. `meta` describes the recording, and `path` names it.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
-        let any = self.requests() + self.intake.untimed > 0;
-        let Some(analyzer) = self.analyzer.filter(|_| any) else {
+        let has_requests = self.requests() + self.intake.untimed > 0;
+        let Some(analyzer) = self.analyzer.filter(|_| has_requests) else {
             return Err(no_request(path));
         };
         let result = analyzer.finish(&self.intake.names.by_id());

@@ -43,9 +43,9 @@ pub struct Analyzer {
     pub(crate) state: AnalyzerState,
 }
 
-/// The first I/Os of a later part. Some of their figures depend on I/Os in flight when the part
-/// began. So they are kept unanalysed until the part before continues with them. I/Os after them
-/// are analysed at once.
+/// The first I/Os of a later part, at most `most`. Some of their figures depend on I/Os in flight
+/// when the part began, so they are kept unanalysed until this part is appended to the earlier one.
+/// I/Os after them are analysed at once.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct PartHead {
     #[serde(with = "crate::stored::spans")]
@@ -82,34 +82,34 @@ impl Analyzer {
         Self::part_with_head(layer, Self::MAX_HEAD_IOS)
     }
 
-    pub(crate) fn part_with_head(layer: Layer, most: usize) -> Self {
-        let (spans, most) = (Vec::new(), most as u64);
+    pub(crate) fn part_with_head(layer: Layer, max_head_ios: usize) -> Self {
+        let (spans, most) = (Vec::new(), max_head_ios as u64);
         Analyzer {
             head: Some(PartHead { spans, most }),
             ..Analyzer::new(layer)
         }
     }
 
-    /// Keeps up to 4,096 I/Os in flight between these times (ns since the first start). Call it
-    /// before the first I/O, and only for an analysis in one pass.
-    pub(crate) fn window(&mut self, window: Range<u64>) {
+    /// Makes the excerpts keep up to 4,096 I/Os that are in flight within `window` (ns since the
+    /// first start). Call it before the first I/O, and only for an analysis in one pass.
+    pub(crate) fn set_excerpt_window(&mut self, window: Range<u64>) {
         self.state.excerpts.window = Some(window);
     }
 
     /// Takes the next I/Os. An I/O after one that was queued later is counted in full, but the
     /// largest number in flight may then be too small.
     pub fn update(&mut self, spans: &[Span]) {
-        let rest = match &mut self.head {
+        let after_head = match &mut self.head {
             Some(head) if !head.is_full() => {
-                let rest = head.take(spans);
+                let after_head = head.take(spans);
                 if head.is_full() {
                     self.state = AnalyzerState::continue_after(&head.spans);
                 }
-                rest
+                after_head
             }
             _ => spans,
         };
-        for span in rest {
+        for span in after_head {
             self.state.add(self.layer, span);
         }
     }
@@ -129,11 +129,11 @@ impl Analyzer {
             Some(head) if !head.is_full() => AnalyzerState::order_only(&head.spans).tail(),
             _ => self.state.tail(),
         };
-        let counted = head.is_none_or(|head| {
+        let has_state = head.is_none_or(|head| {
             self.update(&head.spans);
             head.is_full()
         });
-        if counted && state.counts.requests > 0 {
+        if has_state && state.counts.requests > 0 {
             self.seal();
             self.state.join(&tail, state);
         }
@@ -174,7 +174,7 @@ impl Analyzer {
         checked.or_fault(Exit::Input, "read the state of an analysis")
     }
 
-    /// Counts the I/Os of the head as well, as if no part came before.
+    /// Analyses the I/Os of the head as well, as if they were the first of the trace.
     fn into_complete(self) -> Analyzer {
         let Some(head) = self.head else { return self };
         let mut whole = Analyzer::new(self.layer);
@@ -185,8 +185,8 @@ impl Analyzer {
         whole
     }
 
-    /// Serialises the state: some 100 KB, and up to 150 KB for each of 8 devices that is read and
-    /// written all over. A later part has up to 4 MB more for its first I/Os.
+    /// Serialises the state: some 100 KB, and up to 150 KB for each of at most 8 devices whose I/Os
+    /// are spread over the whole device. A later part has up to 4 MB more for its first I/Os.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
@@ -204,13 +204,13 @@ impl PartHead {
         self.spans.len() as u64 >= self.most
     }
 
-    /// Takes I/Os until the head is full. Returns the others.
+    /// Takes I/Os until the head is full. Returns the I/Os that it did not take.
     fn take<'a>(&mut self, spans: &'a [Span]) -> &'a [Span] {
         let room = self.most.saturating_sub(self.spans.len() as u64);
         let taken = spans.len().min(usize::try_from(room).unwrap_or(usize::MAX));
-        let (head, rest) = spans.split_at(taken);
+        let (head, after_head) = spans.split_at(taken);
         self.spans.extend_from_slice(head);
-        rest
+        after_head
     }
 }
 
@@ -223,41 +223,41 @@ const FORM: StoredForm = StoredForm {
 /// Most buffers that wait for the analysis. A faster reader waits, which bounds the memory.
 const MAX_WAITING_BUFFERS: usize = 4;
 
-/// Runs an [`Analyzer`] in a second thread. Buffers go there filled and come back to be reused.
+/// Runs an [`Analyzer`] in a second thread. Buffers go there full and come back to be reused.
 pub struct AnalyzerThread {
-    out: SyncSender<Vec<Span>>,
-    spare: Receiver<Vec<Span>>,
+    full: SyncSender<Vec<Span>>,
+    free: Receiver<Vec<Span>>,
     thread: JoinHandle<Analyzer>,
 }
 
 impl AnalyzerThread {
     /// Starts the thread.
     pub fn new(mut analyzer: Analyzer) -> io::Result<Self> {
-        let (out, full) = sync_channel::<Vec<Span>>(MAX_WAITING_BUFFERS);
-        let (give, spare) = sync_channel(MAX_WAITING_BUFFERS + 2);
+        let (full, to_analyse) = sync_channel::<Vec<Span>>(MAX_WAITING_BUFFERS);
+        let (give_back, free) = sync_channel(MAX_WAITING_BUFFERS + 2);
         let thread = thread::Builder::new().spawn(move || {
-            for spans in full {
+            for spans in to_analyse {
                 analyzer.update(&spans);
                 // The caller may be gone. A buffer that it does not take back is dropped.
-                give.try_send(spans).ok();
+                give_back.try_send(spans).ok();
             }
             analyzer
         })?;
-        Ok(AnalyzerThread { out, spare, thread })
+        Ok(AnalyzerThread { full, free, thread })
     }
 
     /// Takes the next I/Os. Waits while four buffers are waiting for the analysis.
     pub fn update(&mut self, spans: &[Span]) {
-        let mut part = self.spare.try_recv().unwrap_or_default();
-        part.clear();
-        part.extend_from_slice(spans);
+        let mut buffer = self.free.try_recv().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(spans);
         // Sending fails only when the thread has panicked; `finish` hands the panic on.
-        self.out.send(part).ok();
+        self.full.send(buffer).ok();
     }
 
     /// Waits until all I/Os are analysed, then returns the result as [`Analyzer::finish`] does.
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
-        drop(self.out);
+        drop(self.full);
         match self.thread.join() {
             Ok(analyzer) => analyzer.finish(names),
             Err(panic) => resume_unwind(panic),

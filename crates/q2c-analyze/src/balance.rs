@@ -86,10 +86,10 @@ impl QueueBalance {
 
     pub(crate) fn by_device(&self) -> Vec<DeviceQueues> {
         let devices: BTreeSet<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
-        devices.into_iter().map(|of| self.device(of)).collect()
+        devices.into_iter().map(|id| self.queues(id)).collect()
     }
 
-    fn device(&self, device: DevId) -> DeviceQueues {
+    fn queues(&self, device: DevId) -> DeviceQueues {
         let class_use = |class| {
             let counts = self.counts.get(&(device, class))?;
             Some(queue_use(queue_counts(counts)))
@@ -110,9 +110,9 @@ impl QueueBalance {
 fn sum_counts<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
     let mut sum = ByQueue::new();
     for (queue, cpus) in all.flatten() {
-        let into = sum.entry(*queue).or_default();
+        let cpu_sums = sum.entry(*queue).or_default();
         for (cpu, n) in cpus {
-            *into.entry(*cpu).or_default() += n;
+            *cpu_sums.entry(*cpu).or_default() += n;
         }
     }
     sum
@@ -126,19 +126,19 @@ fn queue_counts(counts: &ByQueue) -> Vec<Hctx> {
     let total = saturating_sum(counts.values().flat_map(BTreeMap::values));
     let queue = |(hctx, cpus): (&u32, &ByCpu)| {
         let requests = saturating_sum(cpus.values());
-        let known = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
+        let known_cpus = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
         Hctx {
             hctx: *hctx,
             requests,
             share: requests as f64 / total as f64,
-            cpus: known.map(|(cpu, n)| (*cpu, *n)).collect(),
+            cpus: known_cpus.map(|(cpu, n)| (*cpu, *n)).collect(),
             expected: None,
         }
     };
     counts.iter().map(queue).collect()
 }
 
-/// The figures of queues that are known without a map of the device's queues.
+/// Judges the queues that had requests. [`complete`] adds what needs a map of the device's queues.
 fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
     QueueUse {
@@ -149,26 +149,26 @@ fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     }
 }
 
-/// Completes a device's queues by the map that was valid during the recording.
+/// Adds the device's unused queues and its queue sets, by the map that was valid while recording.
 pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
-    device.queues = Some(map.numbers().count() as u64);
+    device.queues = Some(map.queue_numbers().count() as u64);
     let sets = map.sets();
-    let parts = [device.reads.as_mut(), device.writes.as_mut()];
-    for part in parts.into_iter().flatten().chain([&mut device.all]) {
-        let used = |queue: &u32| part.queues.iter().any(|row| row.hctx == *queue);
-        let missing: Vec<u32> = map.numbers().filter(|queue| !used(queue)).collect();
-        part.queues.extend(missing.into_iter().map(|hctx| Hctx {
+    let classes = [device.reads.as_mut(), device.writes.as_mut()];
+    for usage in classes.into_iter().flatten().chain([&mut device.all]) {
+        let listed = |queue: &u32| usage.queues.iter().any(|row| row.hctx == *queue);
+        let missing: Vec<u32> = map.queue_numbers().filter(|queue| !listed(queue)).collect();
+        usage.queues.extend(missing.into_iter().map(|hctx| Hctx {
             hctx,
             ..Hctx::default()
         }));
-        part.queues.sort_by_key(|queue| queue.hctx);
-        complete_sets(part, &sets);
-        map.judge(part, &sets);
+        usage.queues.sort_by_key(|queue| queue.hctx);
+        complete_sets(usage, &sets);
+        map.judge(usage, &sets);
     }
 }
 
-fn complete_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
-    let counts: BTreeMap<u32, u64> = part.queues.iter().map(|q| (q.hctx, q.requests)).collect();
+fn complete_sets(usage: &mut QueueUse, sets: &[Vec<u32>]) {
+    let counts: BTreeMap<u32, u64> = usage.queues.iter().map(|q| (q.hctx, q.requests)).collect();
     let queue_set = |set: &Vec<u32>| {
         let counts: Vec<u64> = set.iter().map(|queue| counts[queue]).collect();
         let requests = counts.iter().sum();
@@ -179,13 +179,13 @@ fn complete_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
         }
     };
     let sets: Vec<QueueSet> = sets.iter().map(queue_set).collect();
-    let used: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
-    let queues = used.iter().flat_map(|set| &set.queues).copied();
-    part.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
-    let only = used.first().filter(|_| used.len() == 1);
-    part.even = only.and_then(|set| set.even.clone());
+    let used_sets: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
+    let queues = used_sets.iter().flat_map(|set| &set.queues).copied();
+    usage.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
+    let only_set = used_sets.first().filter(|_| used_sets.len() == 1);
+    usage.even = only_set.and_then(|set| set.even.clone());
     if sets.len() > 1 {
-        part.sets = sets;
+        usage.sets = sets;
     }
 }
 
@@ -240,7 +240,7 @@ fn ln_gamma_of_half(n: usize) -> f64 {
         0 => (1.0, 0.0),
         _ => (0.5, std::f64::consts::PI.sqrt().ln()),
     };
-    while a + 0.75 < n as f64 / 2.0 {
+    while a < n as f64 / 2.0 {
         sum += f64::ln(a);
         a += 1.0;
     }

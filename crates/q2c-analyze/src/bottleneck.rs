@@ -31,7 +31,7 @@ impl BottleneckSums {
         PARTS.into_iter().filter(takes_time).map(share).collect()
     }
 
-    fn mean(&self) -> f64 {
+    fn mean_q2c_ns(&self) -> f64 {
         match self.requests {
             0 => 0.0,
             n => self.q2c as f64 / n as f64,
@@ -39,7 +39,7 @@ impl BottleneckSums {
     }
 
     /// The largest stage before the driver if its share is [`MIN_BOTTLENECK_SHARE`] or more; else
-    /// D2C or the rest.
+    /// the larger one of D2C and [`Stage::Rest`].
     fn bottleneck_stage(&self) -> Stage {
         let before = BEFORE_DRIVER.into_iter();
         match before.max_by_key(|stage| self.parts[*stage as usize]) {
@@ -80,17 +80,17 @@ const fn stage_reason(stage: Stage) -> &'static str {
     }
 }
 
-/// Says why a stage takes long. For Q2G, also how much waiting had all requests in use.
+/// Says why a stage takes long. For Q2G, also how much of the waiting fell to full tags.
 fn bottleneck_reason(stage: Stage, tags: &[Tags]) -> String {
-    /// From this share of the waiting with all requests in use, requests count as exhausted.
+    /// Requests count as exhausted if this share of the waiting, or more, began with all in use.
     const MIN_EXHAUSTED_SHARE: f64 = 0.8;
     let sum = |field: fn(&Tags) -> u64| tags.iter().map(field).fold(0, u64::saturating_add);
-    let (waited, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
+    let (waited_ns, waited_at_most_ns) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
     let most = tags.iter().map(|t| t.most).max().unwrap_or(0);
-    if stage != Stage::Q2G || waited == 0 {
+    if stage != Stage::Q2G || waited_ns == 0 {
         return stage_reason(stage).to_owned();
     }
-    let share = at_most as f64 / waited as f64;
+    let share = waited_at_most_ns as f64 / waited_ns as f64;
     let queues = if tags.len() > 1 { "of a queue" } else { "" };
     let percent = share * 100.0;
     if share >= MIN_EXHAUSTED_SHARE {
@@ -118,19 +118,19 @@ pub(crate) struct StageShares {
 }
 
 impl StageShares {
-    pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &IoStages) {
-        let one = BottleneckSums {
+    pub(crate) fn add(&mut self, queue_ns: u64, depth: u64, stages: &IoStages) {
+        let io = BottleneckSums {
             requests: 1,
             q2c: stages.q2c(),
             parts: stages.parts(),
         };
-        self.all.join(one);
+        self.all.join(io);
         let class = depth.max(1).ilog2() as usize;
         if self.loads.len() <= class {
             self.loads.resize(class + 1, BottleneckSums::default());
         }
-        self.loads[class].join(one);
-        self.windows.window_mut(queue).join(one);
+        self.loads[class].join(io);
+        self.windows.window_mut(queue_ns).join(io);
     }
 
     pub(crate) fn merge(&mut self, other: StageShares) {
@@ -168,13 +168,13 @@ impl StageShares {
             from: 1 << class,
             to: (2 << class) - 1,
             requests: sums.requests,
-            mean_q2c_ns: sums.mean(),
+            mean_q2c_ns: sums.mean_q2c_ns(),
             stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let classes = self.loads.iter().enumerate().take(MAX_LOAD_CLASSES);
-        let any = classes.filter(|(_, sums)| sums.requests > 0);
-        any.map(class).collect()
+        let with_requests = classes.filter(|(_, sums)| sums.requests > 0);
+        with_requests.map(class).collect()
     }
 
     fn over_time(&self, origin: u64) -> Vec<TimeWindow> {
@@ -182,12 +182,12 @@ impl StageShares {
             start_ns,
             length_ns,
             requests: sums.requests,
-            mean_q2c_ns: sums.mean(),
+            mean_q2c_ns: sums.mean_q2c_ns(),
             stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let windows = self.windows.iter(origin);
-        let any = windows.filter(|(_, _, sums)| sums.requests > 0);
-        any.map(window).collect()
+        let with_requests = windows.filter(|(_, _, sums)| sums.requests > 0);
+        with_requests.map(window).collect()
     }
 }

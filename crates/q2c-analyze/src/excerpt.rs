@@ -26,14 +26,14 @@ pub(crate) struct Excerpts {
     #[serde(with = "stored::spans")]
     slowest: Vec<Span>,
     longest: u64,
-    /// Number of I/Os kept before the slowest.
+    /// Number of I/Os in `slowest` before the slowest one, and those after it still to be kept.
     before: usize,
-    /// Number of I/Os after the slowest that are still to be kept.
     still_to_keep: usize,
     pub(crate) window: Option<Range<u64>>,
     #[serde(with = "stored::spans")]
     in_window: Vec<Span>,
     left_out: u64,
+    /// Start of the trace's first I/O, ns.
     first: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ impl Excerpts {
         self.first = self.first.into_iter().chain(other.first).min();
     }
 
-    /// Times are relative to `first`. The slowest is left out if the start holds all of its I/Os.
+    /// Times are relative to `first`. `slowest` is left out if the start has all of its I/Os.
     pub(crate) fn excerpts(&self, first: u64) -> Vec<Excerpt> {
         let in_start = |span: &Span| self.start.iter().any(|kept| kept.id == span.id);
         let excerpt = |what: &str, spans: &[Span], left_out| Excerpt {

@@ -103,8 +103,8 @@ const PROPERTIES: [&str; 6] = ["op", "size", "device", "process", "cpu", "hctx"]
 const DEVICE: usize = 2;
 
 /// Counting is most of an analysis's work. So for operation, size and device an I/O is counted
-/// once, in the tally of its combination; these are added to their groups at the end. Groups by
-/// process, CPU and queue count it at once.
+/// once, in the tally of its combination (`kinds`); [`Groups::sum_up`] adds these tallies to the
+/// groups at the end. Groups by process, CPU and queue count the I/O at once.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: KeyedTallies<IoProperties>,
@@ -121,7 +121,7 @@ fn size_class(bytes: u64) -> u64 {
 }
 
 impl Groups {
-    /// Most combinations with their own tally. I/Os of others go to their groups directly.
+    /// Most combinations with a tally. I/Os of further combinations are counted in their groups.
     const MAX_KINDS: usize = 128;
 
     #[inline]
@@ -152,8 +152,8 @@ impl Groups {
         }
     }
 
-    /// Gives a combination a tally if there is room. The update that changes nothing reserves its
-    /// groups now, so that the order of the I/Os alone decides which groups there are.
+    /// Gives a combination a tally unless there are too many. The update that changes nothing
+    /// creates the groups now, so that the order of the I/Os alone decides which groups there are.
     #[cold]
     fn new_kind(&mut self, kind: IoProperties) -> Option<usize> {
         if self.kinds.keys.len() == Self::MAX_KINDS {
@@ -181,8 +181,8 @@ impl Groups {
         self.sum_up();
         other.sum_up();
         let mut exact = true;
-        for (groups, more) in self.properties.iter_mut().zip(other.properties) {
-            exact &= groups.merge(more);
+        for (groups, other_groups) in self.properties.iter_mut().zip(other.properties) {
+            exact &= groups.merge(other_groups);
         }
         exact
     }
@@ -284,15 +284,15 @@ impl<K: Copy + Eq + Hash> TryFrom<StoredTallies<K>> for KeyedTallies<K> {
     type Error = &'static str;
 
     fn try_from(stored: StoredTallies<K>) -> Result<Self, &'static str> {
-        let mut made = KeyedTallies::default();
+        let mut keyed = KeyedTallies::default();
         for (key, tally) in stored.0 {
-            if made.find(key).is_some() || made.keys.len() == Self::MAX_GROUPS {
+            if keyed.find(key).is_some() || keyed.keys.len() == Self::MAX_GROUPS {
                 return Err("a group twice, or more groups than are told apart");
             }
-            let index = made.add(key);
-            made.tallies[index] = tally;
+            let index = keyed.add(key);
+            keyed.tallies[index] = tally;
         }
-        Ok(made)
+        Ok(keyed)
     }
 }
 
@@ -309,7 +309,7 @@ impl<K> Default for KeyedTallies<K> {
 impl<K: Copy + Eq + Hash> KeyedTallies<K> {
     /// Most groups of one property, which bounds memory and results.
     pub(crate) const MAX_GROUPS: usize = 512;
-    /// So many first keys are found by comparison, which is faster for few keys than a hash.
+    /// Number of first keys that are found by comparison, which is faster for few keys than a hash.
     const MAX_SCANNED: usize = 32;
 
     #[inline]

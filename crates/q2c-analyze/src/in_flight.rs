@@ -15,13 +15,13 @@ pub(crate) struct InFlightSweep {
     start: Option<u64>,
     /// Completion times of the I/Os that were in flight before `start`.
     carried_ends: Vec<u64>,
-    /// I/Os in flight over time, ns, and the sum of their latencies: one figure counted in two
-    /// ways.
+    /// The integral of the number in flight over time, and the sum of latencies, ns: one figure
+    /// counted in two ways.
     integral: u128,
     sum: u128,
     most: u64,
     /// Each new largest number in flight, with the time at which it was reached. I/Os of an earlier
-    /// part can raise the maximum only at these times, because they only end.
+    /// part can raise the maximum only at these times, because their number only falls.
     reached: Vec<(u64, u64)>,
     idle: IdleTime,
 }
@@ -110,8 +110,8 @@ impl InFlightSweep {
         if self.sum > MAX_SUM || self.integral > MAX_SUM {
             return Err(StateError::Counts);
         }
-        let none_ended = self.ends.iter().all(|end| Some(end.0) >= self.now);
-        none_ended.then_some(()).ok_or(StateError::InFlight)
+        let all_in_flight = self.ends.iter().all(|end| Some(end.0) >= self.now);
+        all_in_flight.then_some(()).ok_or(StateError::InFlight)
     }
 
     /// A sweep that continues from here and has counted nothing yet.
@@ -125,7 +125,7 @@ impl InFlightSweep {
         }
     }
 
-    /// The completions of the I/Os in flight, in rising order.
+    /// The completion times of the I/Os in flight, in rising order.
     pub(crate) fn tail(&self) -> Vec<u64> {
         let mut ends: Vec<u64> = self.ends.iter().map(|end| end.0).collect();
         ends.sort_unstable();
@@ -133,7 +133,7 @@ impl InFlightSweep {
     }
 
     /// Continues with a part that was counted separately, after its first I/Os were added to this
-    /// sweep. `tail` holds the completion times of what was in flight before these I/Os.
+    /// sweep. `tail` holds the completion times of the I/Os in flight before these.
     pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut InexactMarks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
@@ -168,8 +168,8 @@ impl InFlightSweep {
         }
     }
 
-    /// Adds the part's integral, and the time of I/Os that only one side knew while the other
-    /// side's time went on.
+    /// Adds the later part's integral, and the time that is not counted yet: of the I/Os in `tail`
+    /// after this sweep's `now`, and of the part's own I/Os in flight after its `now`.
     fn join_integral(&mut self, tail: &[u64], start: u64, later: &InFlightSweep) {
         let now = self.now.unwrap_or(start);
         let later_now = later.now.unwrap_or(start);
@@ -196,8 +196,8 @@ impl InFlightSweep {
         if now > later.now {
             ends.retain(|end| Some(end.0) > now);
         }
-        let open = tail.iter().filter(|end| Some(**end) > now);
-        ends.extend(open.map(|end| Reverse(*end)));
+        let in_flight = tail.iter().filter(|end| Some(**end) > now);
+        ends.extend(in_flight.map(|end| Reverse(*end)));
         (self.ends, self.now) = (ends, now);
     }
 

@@ -12,7 +12,7 @@ const CLASSES: usize = 64 * 4;
 /// The class of a latency: its highest binary digit and the two digits after it.
 fn class(ns: u64) -> usize {
     let octave = ns.max(1).ilog2();
-    let quarter = octave.checked_sub(2).map_or(0, |below| ns >> below & 3);
+    let quarter = octave.checked_sub(2).map_or(0, |shift| ns >> shift & 3);
     octave as usize * 4 + quarter as usize
 }
 

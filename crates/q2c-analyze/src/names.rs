@@ -63,7 +63,7 @@ impl ProcessNames {
         known.map(|(pid, (_, name))| (*pid, name.clone())).collect()
     }
 
-    /// Number of names that are kept but cut, and of processes without a name.
+    /// Number of kept names that the kernel cut short, and of processes without a kept name.
     pub(crate) fn left_out_counts(&self) -> (usize, usize) {
         let cut = self.names.values().filter(|(_, name)| is_cut_name(name));
         (cut.count(), self.nameless.len())

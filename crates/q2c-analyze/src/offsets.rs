@@ -13,9 +13,9 @@ const MAX_DEVICES: usize = 8;
 /// log2 of the length of a sector in bytes.
 const SECTOR_LOG2: u32 = 9;
 
-/// Number of I/Os that begin in each range of sectors, which are windows of sectors in place of
-/// time: at most 128 ranges of at least 4 KiB. A
-/// window's ranges depend only on its own I/Os, so those of parts add up in any order.
+/// Number of I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. A
+/// range is a window over sectors instead of time. Ranges depend only on the I/Os of their window
+/// of time, so those of parts add up in any order.
 type Ranges = GrowingWindows<u64, 128, 3>;
 /// Ranges in each window of time: at most 256 windows of at least 4.1 us (2^12 ns).
 type OffsetTimeMap = GrowingWindows<ByOp<Ranges>, 256, 12>;
@@ -61,8 +61,8 @@ pub(crate) struct OffsetAnalysis {
 impl OffsetAnalysis {
     pub(crate) fn add(&mut self, span: &Span) {
         let at = span.first_ns();
-        let moves = matches!(span.op, Op::Read | Op::Write) && span.bytes > 0;
-        if !moves || at == NONE {
+        let moves_data = matches!(span.op, Op::Read | Op::Write) && span.bytes > 0;
+        if !moves_data || at == NONE {
             return;
         }
         self.flow.window_mut(at).op_mut(span.op).join(IoVolume {
@@ -111,7 +111,7 @@ impl OffsetAnalysis {
     }
 }
 
-/// Makes a map with one length of range, the one that all windows together need.
+/// Makes a map in which all ranges have one length: that of the ranges over all windows' I/Os.
 fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
     let mut all_ranges = Ranges::default();
     for (_, column) in map.with_numbers() {
@@ -208,9 +208,9 @@ mod tests {
         let wanted = [1, 2, 3, 4, 5, 8, 9, 10].map(|minor| format!("8:{minor}"));
         assert_eq!(names(offsets_of(&ios)), wanted);
         for cut in 0..ios.len() {
-            let mut one = offsets_of(&ios[cut..]);
-            one.merge(offsets_of(&ios[..cut]));
-            assert_eq!(names(one), wanted, "{cut}");
+            let mut merged = offsets_of(&ios[cut..]);
+            merged.merge(offsets_of(&ios[..cut]));
+            assert_eq!(names(merged), wanted, "{cut}");
         }
     }
 }

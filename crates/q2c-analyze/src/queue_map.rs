@@ -24,7 +24,7 @@ impl QueueMap {
         map.filter(|map| !map.is_empty()).map(QueueMap)
     }
 
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn queue_numbers(&self) -> impl Iterator<Item = u32> {
         self.0.keys().copied()
     }
 
@@ -46,7 +46,7 @@ impl QueueMap {
         sets
     }
 
-    fn by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
+    fn queue_by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
         let of_queue = |queue: &u32| {
             let queue = *queue;
             self.0[&queue].iter().map(move |cpu| (*cpu, queue))
@@ -56,22 +56,22 @@ impl QueueMap {
 
     /// Sets each queue's expected share, which is the share of requests that its CPUs submitted.
     /// Also sets how far the requests follow the map, or why that is unknown.
-    pub(crate) fn judge(&self, part: &mut QueueUse, sets: &[Vec<u32>]) {
-        match self.fit(part, sets) {
-            Ok(fit) => part.map = Some(fit),
-            Err(reason) => part.no_map = Some(reason),
+    pub(crate) fn judge(&self, usage: &mut QueueUse, sets: &[Vec<u32>]) {
+        match self.fit(usage, sets) {
+            Ok(fit) => usage.map = Some(fit),
+            Err(reason) => usage.no_map = Some(reason),
         }
     }
 
-    fn fit(&self, part: &mut QueueUse, sets: &[Vec<u32>]) -> Result<MapFit, NoMapFit> {
+    fn fit(&self, usage: &mut QueueUse, sets: &[Vec<u32>]) -> Result<MapFit, NoMapFit> {
         let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
         let (mut counted, mut off_map) = (0, 0);
-        let maps: Vec<BTreeMap<u32, u32>> = sets.iter().map(|set| self.by_cpu(set)).collect();
-        for queue in &part.queues {
+        let maps: Vec<BTreeMap<u32, u32>> = sets.iter().map(|set| self.queue_by_cpu(set)).collect();
+        for queue in &usage.queues {
             let set = sets.iter().position(|set| set.contains(&queue.hctx));
-            let by_cpu = &maps[set.ok_or(NoMapFit::UnknownCpus)?];
+            let queue_by_cpu = &maps[set.ok_or(NoMapFit::UnknownCpus)?];
             for (cpu, requests) in &queue.cpus {
-                let wanted_queue = by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
+                let wanted_queue = queue_by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
                 *expected.entry(*wanted_queue).or_default() += requests;
                 counted += requests;
                 if *wanted_queue != queue.hctx {
@@ -80,14 +80,14 @@ impl QueueMap {
             }
         }
         // A request whose CPU the trace lacks has no expected queue.
-        if counted < part.requests {
+        if counted < usage.requests {
             return Err(NoMapFit::UnknownCpus);
         }
         let mut difference = 0;
-        for queue in &mut part.queues {
-            let wanted = expected.get(&queue.hctx).copied().unwrap_or(0);
-            queue.expected = Some(wanted as f64 / counted as f64);
-            difference += wanted.abs_diff(queue.requests);
+        for queue in &mut usage.queues {
+            let requests = expected.get(&queue.hctx).copied().unwrap_or(0);
+            queue.expected = Some(requests as f64 / counted as f64);
+            difference += requests.abs_diff(queue.requests);
         }
         // Each request in a wrong queue is one too many there and one too few elsewhere.
         let misplaced = difference as f64 / 2.0 / counted as f64;
@@ -155,9 +155,9 @@ mod tests {
     }
 
     /// Four queues of two CPUs each. CPU 0 reads 300 times (queue 0) and CPU 2 100 times (queue 1).
-    /// The map expects these 75 and 25 %; an even split would be 25 % each. By hand for that: mean
-    /// 100, squares 200^2 + 0 + 100^2 + 100^2 = 60 000, chi-square 600, deviation sqrt(60 000 / 4)
-    /// / 100 = 1.2247.
+    /// The map expects these shares, 75 and 25 %; an even split would be 25 % each. By hand against
+    /// the even split: mean 100, squares 200^2 + 0 + 100^2 + 100^2 = 60 000, chi-square 600,
+    /// deviation sqrt(60 000 / 4) / 100 = 1.2247.
     #[test]
     fn as_the_map_has_it_is_not_even() {
         let map = "0:0-1 1:2-3 2:4,5 3:6-7";
@@ -186,11 +186,11 @@ mod tests {
     fn against_the_map() {
         let writes = [(0, Op::Write, 0, 0, 150), (0, Op::Write, 1, 0, 50)];
         let devices = with_map(&writes, "0:0 1:1");
-        let part = devices[0].writes.as_ref().unwrap();
-        let fit = part.map.as_ref().unwrap();
+        let writes = devices[0].writes.as_ref().unwrap();
+        let fit = writes.map.as_ref().unwrap();
         assert_eq!((fit.misplaced, fit.off_map), (0.25, 50));
         assert_eq!(fit.verdict, MapVerdict::Otherwise);
-        assert_eq!(part.queues[0].expected, Some(1.0));
+        assert_eq!(writes.queues[0].expected, Some(1.0));
     }
 
     #[test]
@@ -202,8 +202,8 @@ mod tests {
             (1, Op::Read, 1, 1, 40),
         ];
         let devices = count_requests(&requests);
-        let queue_requests = |part: &QueueUse| -> Vec<(u32, u64)> {
-            part.queues.iter().map(|q| (q.hctx, q.requests)).collect()
+        let queue_requests = |usage: &QueueUse| -> Vec<(u32, u64)> {
+            usage.queues.iter().map(|q| (q.hctx, q.requests)).collect()
         };
         let [one, two] = &devices[..] else {
             panic!("{devices:?}");
@@ -234,8 +234,8 @@ mod tests {
         let devices = with_map(&requests, "0:0-1 1:2-3 2:0-1 3:2-3");
         let (reads, writes) = (&devices[0].reads, &devices[0].writes);
         let (reads, writes) = (reads.as_ref().unwrap(), writes.as_ref().unwrap());
-        let set_requests = |part: &QueueUse| -> Vec<(Vec<u32>, u64)> {
-            let sets = part.sets.iter();
+        let set_requests = |usage: &QueueUse| -> Vec<(Vec<u32>, u64)> {
+            let sets = usage.sets.iter();
             sets.map(|set| (set.queues.clone(), set.requests)).collect()
         };
         assert_eq!(set_requests(reads), [(vec![0, 1], 200), (vec![2, 3], 0)]);

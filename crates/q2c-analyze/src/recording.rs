@@ -57,8 +57,8 @@ pub fn recording(
     analysis.finish(meta)
 }
 
-/// True if ids are those of threads. Another name for an id then means another program (exec), or
-/// another thread that reused the id. Threads of one process have different names.
+/// True if ids are those of threads. Only then does another name for an id mean another program
+/// (exec), or another thread that reused the id: threads of one process have different names.
 fn ids_are_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     const THREADS: [&str; 2] = ["blktrace", "blkparse"];
     if let Some(format) = input.format() {
@@ -114,15 +114,16 @@ pub struct RecordingAnalysis<'a> {
     by_name: BTreeMap<String, u32>,
 }
 
-/// What records hold apart from the figures of their I/Os. Stored states keep this order of fields.
+/// Names and counts of the records, apart from the figures of their I/Os. Stored states keep this
+/// order of fields.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RecordIntake {
     /// Number of I/Os of the other layer.
     pub(crate) other_layer: u64,
     pub(crate) names: ProcessNames,
-    /// Number of I/Os whose times fall.
+    /// Number of I/Os of which a later stage has an earlier time.
     pub(crate) untimed: u64,
-    /// Number of I/Os after one that began later; not counted for parts, which need no order.
+    /// Number of I/Os after one that began later. `PartialAnalysis` does not count them.
     #[serde(skip)]
     unsorted: u64,
     /// The spans of the last records, kept to reuse their memory.
@@ -189,8 +190,8 @@ impl<'a> RecordingAnalysis<'a> {
     /// Gives the I/O the number of the process that had this id at that time.
     fn set_process(&mut self, span: &mut Span, notes: &Notes) {
         let (pid, at) = (span.pid, span.first_ns());
-        if let Some(first) = notes.name(pid, 0) {
-            self.intake.names.add(pid, 0, first);
+        if let Some(first_name) = notes.name(pid, 0) {
+            self.intake.names.add(pid, 0, first_name);
         }
         let name = notes.name(pid, at);
         let process = name.and_then(|name| self.process_number(Some(pid), name, at));
@@ -199,14 +200,14 @@ impl<'a> RecordingAnalysis<'a> {
 
     fn analyzer(&mut self, layer: Layer) -> Result<&mut (Layer, AnalyzerThread), TraceError> {
         if self.analyzer.is_none() {
-            let mut new = Analyzer::new(layer);
+            let mut analyzer = Analyzer::new(layer);
             if let Some(Range { start, end }) = &self.window {
-                new.window(start.0..end.0);
+                analyzer.set_excerpt_window(start.0..end.0);
             }
             let path = self.path.to_owned();
-            let started = AnalyzerThread::new(new);
-            let started = started.map_err(|source| TraceError::Thread { path, source })?;
-            self.analyzer = Some((layer, started));
+            let thread = AnalyzerThread::new(analyzer);
+            let thread = thread.map_err(|source| TraceError::Thread { path, source })?;
+            self.analyzer = Some((layer, thread));
         }
         Ok(self.analyzer.as_mut().expect("it was just made"))
     }
@@ -223,10 +224,10 @@ pub(crate) fn no_request(path: &Path) -> Fault {
 impl RecordIntake {
     /// True if an analysis of `layer` uses this I/O. If not, the I/O is counted by its reason.
     pub(crate) fn admit(&mut self, span: &Span, layer: Layer) -> bool {
-        let (has_other_name, is_untimed) = (span.layer != layer, span.is_untimed());
-        self.other_layer += u64::from(has_other_name);
-        self.untimed += u64::from(!has_other_name && is_untimed);
-        !has_other_name && !is_untimed
+        let (has_other_layer, is_untimed) = (span.layer != layer, span.is_untimed());
+        self.other_layer += u64::from(has_other_layer);
+        self.untimed += u64::from(!has_other_layer && is_untimed);
+        !has_other_layer && !is_untimed
     }
 
     pub(crate) fn merge(&mut self, other: RecordIntake) {
@@ -235,7 +236,7 @@ impl RecordIntake {
         self.untimed = self.untimed.saturating_add(other.untimed);
     }
 
-    /// Adds what a result says of its recording, apart from the figures of its I/Os.
+    /// Adds the recording's facts, counts of left-out I/Os and warnings to a result.
     pub(crate) fn complete(
         &self,
         mut result: AnalyzeResult,
@@ -280,7 +281,7 @@ impl RecordIntake {
     }
 }
 
-/// Adds what the recording's facts say about the devices' queues.
+/// Adds figures that need the queue maps, which are among the recording's facts.
 pub(crate) fn complete_queues(devices: &mut [DeviceQueues], facts: &BTreeMap<String, String>) {
     for queues in devices {
         let device = queues.device.parse::<DevId>().ok();
@@ -299,8 +300,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         };
         let mut spans = std::mem::take(&mut self.intake.spans);
         spans.clear();
-        let (layer, _) = self.analyzer(first.layer)?;
-        let layer = *layer;
+        let &mut (layer, _) = self.analyzer(first.layer)?;
         for record in records {
             let mut span = Span::from_record(record);
             if !self.intake.admit(&span, layer) {

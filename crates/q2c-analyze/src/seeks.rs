@@ -32,7 +32,7 @@ struct DeviceSeeks {
 pub(crate) struct AllSeeks {
     devices: Vec<DeviceSeeks>,
     #[serde(skip)]
-    last: usize,
+    last_index: usize,
     /// True if I/Os were left out, because of too many devices.
     full: bool,
 }
@@ -51,7 +51,7 @@ impl AllSeeks {
             self.full = true;
             return NONE;
         };
-        self.last = index;
+        self.last_index = index;
         let device = &mut self.devices[index];
         if span.bytes > 0 {
             device.move_to(span);
@@ -65,9 +65,9 @@ impl AllSeeks {
     }
 
     fn index_or_add(&mut self, device: DevId) -> Option<usize> {
-        let last = self.devices.get(self.last);
+        let last = self.devices.get(self.last_index);
         if last.is_some_and(|last| last.device == device) {
-            return Some(self.last);
+            return Some(self.last_index);
         }
         let index = self.find(device);
         if index.is_some() || self.devices.len() == Self::MAX_DEVICES {
@@ -100,10 +100,10 @@ impl AllSeeks {
     pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut InexactMarks) -> Vec<(Span, u64)> {
         let mut gaps = Vec::new();
         self.full |= later.full;
-        for more in later.devices {
-            match self.find(more.device) {
-                Some(index) => gaps.extend(self.devices[index].join(&more, marks)),
-                None if self.devices.len() < Self::MAX_DEVICES => self.devices.push(more),
+        for seeks in later.devices {
+            match self.find(seeks.device) {
+                Some(index) => gaps.extend(self.devices[index].join(&seeks, marks)),
+                None if self.devices.len() < Self::MAX_DEVICES => self.devices.push(seeks),
                 None => self.full = true,
             }
         }
@@ -143,8 +143,8 @@ impl DeviceSeeks {
         self.sequential = self.sequential.saturating_add(later.sequential);
         self.sectors = self.sectors.saturating_add(later.sectors);
         self.lengths.merge(&later.lengths);
-        let known = later.base_ns.or(later.first.map(|first| first.begin_ns));
-        if self.last_queue > known {
+        let later_start = later.base_ns.or(later.first.map(|first| first.begin_ns));
+        if self.last_queue > later_start {
             marks.add(InexactFigure::Seeks, InexactReason::Order);
         }
         let (first, last) = (later.first, self.last_queue);

@@ -34,7 +34,6 @@ pub(crate) const STAGES: usize = Stage::VARIANTS.len();
 pub(crate) const PARTS: [Stage; 8] = *Stage::VARIANTS
     .first_chunk()
     .expect("as many stages and more");
-/// The stages that come before the driver.
 pub(crate) const BEFORE_DRIVER: [Stage; 6] = *Stage::VARIANTS
     .first_chunk()
     .expect("as many stages and more");
@@ -66,12 +65,12 @@ pub(crate) fn between(from: u64, to: u64) -> u64 {
 }
 
 impl IoStages {
-    pub(crate) fn from_span(span: &Span, since_last: u64) -> IoStages {
+    pub(crate) fn from_span(span: &Span, q2q_ns: u64) -> IoStages {
         let mut ns = [NONE; STAGES];
         let (q, g, i) = (span.begin_ns, span.getrq_ns, span.insert_ns);
         let (d, c) = (span.issue_ns, span.end_ns);
         if span.merged_into != NONE {
-            // Of a merged I/O, `getrq_ns` is M.
+            // In a merged I/O, `getrq_ns` holds the time of the merge (M).
             ns[Stage::Q2M as usize] = between(q, g);
             ns[Stage::M2D as usize] = between(g, d);
         } else {
@@ -82,7 +81,7 @@ impl IoStages {
         }
         ns[Stage::D2C as usize] = between(d, c);
         ns[Stage::Q2C as usize] = between(q, c);
-        ns[Stage::Q2Q as usize] = since_last;
+        ns[Stage::Q2Q as usize] = q2q_ns;
         IoStages(ns)
     }
 
@@ -131,9 +130,9 @@ impl StageTally {
     pub(crate) fn merge(&mut self, other: &StageTally) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);
-        for (histogram, more) in self.stages.iter_mut().zip(&other.stages) {
-            if let Some(more) = more {
-                histogram.get_or_insert_default().merge(more);
+        for (histogram, other) in self.stages.iter_mut().zip(&other.stages) {
+            if let Some(other) = other {
+                histogram.get_or_insert_default().merge(other);
             }
         }
     }
@@ -148,16 +147,16 @@ impl StageTally {
     }
 }
 
-fn stats(of: &Histogram) -> StageStats {
+fn stats(histogram: &Histogram) -> StageStats {
     StageStats {
-        n: of.count(),
-        min_ns: of.least(),
-        mean_ns: of.mean(),
-        max_ns: of.greatest(),
-        p50_ns: of.percentile(0.5),
-        p90_ns: of.percentile(0.9),
-        p99_ns: of.percentile(0.99),
-        p999_ns: of.percentile(0.999),
-        p9999_ns: of.percentile(0.9999),
+        n: histogram.count(),
+        min_ns: histogram.least(),
+        mean_ns: histogram.mean(),
+        max_ns: histogram.greatest(),
+        p50_ns: histogram.percentile(0.5),
+        p90_ns: histogram.percentile(0.9),
+        p99_ns: histogram.percentile(0.99),
+        p999_ns: histogram.percentile(0.999),
+        p9999_ns: histogram.percentile(0.9999),
     }
 }

@@ -94,7 +94,7 @@ impl AnalyzerState {
         state
     }
 
-    /// A state with only the fields that depend on the order of these I/Os.
+    /// A state with the fields that later I/Os are compared with: seeks, tags and the sweep.
     pub(crate) fn order_only(spans: &[Span]) -> AnalyzerState {
         let mut state = AnalyzerState::default();
         for span in spans {
@@ -114,8 +114,8 @@ impl AnalyzerState {
         }
     }
 
-    /// Continues with a part that was analysed separately. This state must have passed the I/Os
-    /// that `later` knows but did not count. `tail` holds what was in flight before those I/Os.
+    /// Continues with a part that was analysed separately. This state must have counted the head of
+    /// that part, which `later` did not count. `tail` holds the I/Os in flight before the head.
     pub(crate) fn join(&mut self, tail: &Tail, mut later: AnalyzerState) {
         self.merge_sums(&mut later);
         let marks = &mut self.marks;
@@ -278,8 +278,8 @@ impl AnalysisCounts {
             self.merged,
             self.issued,
         ];
-        let fit = counts.iter().all(|count| *count <= MAX_COUNT);
-        fit.then_some(()).ok_or(StateError::Counts)
+        let all_fit = counts.iter().all(|count| *count <= MAX_COUNT);
+        all_fit.then_some(()).ok_or(StateError::Counts)
     }
 
     /// Returns a result with these counts and no other figures.

@@ -2,7 +2,7 @@
 
 use q2c_model::{DevId, Layer, Op, OpFlags};
 use q2c_trace::Span;
-use q2c_trace::span::{NONE, NONE_32};
+use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 
 /// The serialised form of a [`Span`].
@@ -35,39 +35,39 @@ fn undo_zigzag(from: u64, distance: u64) -> u64 {
 }
 
 impl From<&Span> for StoredSpan {
-    fn from(of: &Span) -> Self {
-        let from = of.first_ns();
+    fn from(io: &Span) -> Self {
+        let start = io.first_ns();
         let times = [
-            of.begin_ns,
-            of.submit_end_ns,
-            of.getrq_ns,
-            of.insert_ns,
-            of.issue_ns,
-            of.end_ns,
+            io.begin_ns,
+            io.submit_end_ns,
+            io.getrq_ns,
+            io.insert_ns,
+            io.issue_ns,
+            io.end_ns,
         ];
-        let stored = |time: u64| (time != NONE).then(|| zigzag(from, time));
-        let numbers = [of.pid, of.cpu_submit, of.cpu_complete, of.hctx, of.tag];
+        let distance = |time: u64| (time != NONE).then(|| zigzag(start, time));
+        let numbers = [io.pid, io.cpu_submit, io.cpu_complete, io.hctx, io.tag];
         StoredSpan {
-            layer: of.layer,
-            device: of.device,
-            op: of.op,
-            flags: of.flags,
-            plain: [of.id, from, of.sector, of.bytes, of.cgroup],
-            times: times.map(stored),
-            merged_into: of.merged_into.wrapping_add(1),
-            lane: of.lane,
-            depth_at_submit: of.depth_at_submit,
+            layer: io.layer,
+            device: io.device,
+            op: io.op,
+            flags: io.flags,
+            plain: [io.id, start, io.sector, io.bytes, io.cgroup],
+            times: times.map(distance),
+            merged_into: io.merged_into.wrapping_add(1),
+            lane: io.lane,
+            depth_at_submit: io.depth_at_submit,
             numbers: numbers.map(|number| number.wrapping_add(1)),
-            error: of.error,
+            error: io.error,
         }
     }
 }
 
 impl From<StoredSpan> for Span {
-    fn from(of: StoredSpan) -> Self {
-        let [id, from, sector, bytes, cgroup] = of.plain;
+    fn from(io: StoredSpan) -> Self {
+        let [id, start, sector, bytes, cgroup] = io.plain;
         let time =
-            |stored: Option<u64>| stored.map_or(NONE, |distance| undo_zigzag(from, distance));
+            |stored: Option<u64>| stored.map_or(NONE, |distance| undo_zigzag(start, distance));
         let [
             begin_ns,
             submit_end_ns,
@@ -75,15 +75,15 @@ impl From<StoredSpan> for Span {
             insert_ns,
             issue_ns,
             end_ns,
-        ] = of.times.map(time);
-        let number = |stored: u32| stored.wrapping_add(NONE_32);
-        let [pid, cpu_submit, cpu_complete, hctx, tag] = of.numbers.map(number);
+        ] = io.times.map(time);
+        let number = |stored: u32| stored.wrapping_sub(1);
+        let [pid, cpu_submit, cpu_complete, hctx, tag] = io.numbers.map(number);
         Span {
             id,
-            layer: of.layer,
-            device: of.device,
-            op: of.op,
-            flags: of.flags,
+            layer: io.layer,
+            device: io.device,
+            op: io.op,
+            flags: io.flags,
             sector,
             bytes,
             begin_ns,
@@ -92,16 +92,16 @@ impl From<StoredSpan> for Span {
             insert_ns,
             issue_ns,
             end_ns,
-            merged_into: of.merged_into.wrapping_add(NONE),
+            merged_into: io.merged_into.wrapping_sub(1),
             cgroup,
-            lane: of.lane,
-            depth_at_submit: of.depth_at_submit,
+            lane: io.lane,
+            depth_at_submit: io.depth_at_submit,
             pid,
             cpu_submit,
             cpu_complete,
             hctx,
             tag,
-            error: of.error,
+            error: io.error,
         }
     }
 }

@@ -30,22 +30,22 @@ struct TagQueue {
 }
 
 impl TagQueue {
-    fn add(&mut self, queue: u64, getrq: u64, complete: u64) {
-        self.start.get_or_insert(queue);
+    fn add(&mut self, queue_ns: u64, getrq_ns: u64, end_ns: u64) {
+        self.start.get_or_insert(queue_ns);
         self.counted = true;
-        self.advance(queue);
-        let waits = getrq.saturating_sub(queue);
+        self.advance(queue_ns);
+        let wait_ns = getrq_ns.saturating_sub(queue_ns);
         let in_use = self.in_use.len() as u64;
-        self.q2g = self.q2g.saturating_add(waits);
+        self.q2g = self.q2g.saturating_add(wait_ns);
         if in_use >= self.most && in_use > 0 {
-            self.q2g_at_most = self.q2g_at_most.saturating_add(waits);
+            self.q2g_at_most = self.q2g_at_most.saturating_add(wait_ns);
         }
-        self.to_come.push(Reverse((getrq, complete)));
+        self.to_come.push(Reverse((getrq_ns, end_ns)));
     }
 
     fn advance(&mut self, until: u64) {
         while let Some(&Reverse((getrq, complete))) =
-            self.to_come.peek().filter(|to| to.0.0 <= until)
+            self.to_come.peek().filter(|Reverse((g, _))| *g <= until)
         {
             self.to_come.pop();
             self.release_until(getrq);
@@ -94,7 +94,7 @@ impl TagQueue {
             inexact = Some(InexactReason::Order);
         } else {
             self.advance(start);
-            let lasts = |request: &(u64, u64)| request.0.max(request.1) > start;
+            let lasts = |(getrq, complete): &(u64, u64)| *getrq.max(complete) > start;
             if tail.iter().any(lasts) {
                 inexact = Some(InexactReason::LongIo);
             }
@@ -134,8 +134,8 @@ impl AllTags {
     const MAX_QUEUES: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
-        let lacks = [span.begin_ns, span.getrq_ns, span.end_ns].contains(&NONE);
-        if lacks || span.merged_into != NONE {
+        let lacks_times = [span.begin_ns, span.getrq_ns, span.end_ns].contains(&NONE);
+        if lacks_times || span.merged_into != NONE {
             return;
         }
         let key = (span.device, span.hctx);
@@ -164,27 +164,27 @@ impl AllTags {
     pub(crate) fn into_next(self) -> AllTags {
         let queues = self.queues.into_iter();
         AllTags {
-            queues: queues.map(|(key, one)| (key, one.into_next())).collect(),
+            queues: queues.map(|(key, tags)| (key, tags.into_next())).collect(),
             full: false,
         }
     }
 
     pub(crate) fn tail(&self) -> TagsTail {
         let queues = self.queues.iter();
-        queues.map(|(key, one)| (*key, one.tail())).collect()
+        queues.map(|(key, tags)| (*key, tags.tail())).collect()
     }
 
     /// Continues with a later part of the trace, or adds a part of other devices.
     pub(crate) fn join(&mut self, tail: &TagsTail, later: AllTags, marks: &mut InexactMarks) {
         self.full |= later.full;
-        for (key, more) in later.queues {
+        for (key, later_queue) in later.queues {
             let tail = tail.get(&key).map_or(&[][..], Vec::as_slice);
             if let Some(queue) = self.queues.get_mut(&key) {
-                if let Some(reason) = queue.join(tail, more) {
+                if let Some(reason) = queue.join(tail, later_queue) {
                     marks.add(InexactFigure::Tags, reason);
                 }
             } else if self.queues.len() < Self::MAX_QUEUES {
-                self.queues.insert(key, more);
+                self.queues.insert(key, later_queue);
             } else {
                 self.full = true;
             }

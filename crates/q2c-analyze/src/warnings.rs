@@ -138,16 +138,16 @@ const INCOMPLETE_REASONS: [&str; 7] = [
     UNTIMED,
 ];
 
-/// Counts I/Os whose times fall, so that no figure uses them ([`q2c_trace::Span::is_untimed`]).
+/// The reason for I/Os whose times fall ([`q2c_trace::Span::is_untimed`]). No figure uses them.
 pub(crate) const UNTIMED: &str = "times that fall";
 
-/// Counts I/Os that come after one that began later. All figures include them.
+/// The reason for I/Os that come after one that began later. All figures include them.
 pub(crate) const UNSORTED: &str = "row after one that began later";
 
 /// Counts the I/Os without Q2C. The result must have its stages and unmatched events already.
 pub(crate) fn incomplete_ios(result: &AnalyzeResult) -> Option<IncompleteIos> {
-    let whole = result.stages.get("Q2C").map_or(0, |stage| stage.n);
-    if result.layer != Layer::Block || whole == 0 {
+    let with_q2c = result.stages.get("Q2C").map_or(0, |stage| stage.n);
+    if result.layer != Layer::Block || with_q2c == 0 {
         return None;
     }
     let counted = INCOMPLETE_REASONS.iter().filter_map(|reason| {
@@ -159,7 +159,7 @@ pub(crate) fn incomplete_ios(result: &AnalyzeResult) -> Option<IncompleteIos> {
         ..IncompleteIos::default()
     };
     incomplete_ios.ios = incomplete_ios.reasons.values().sum();
-    incomplete_ios.of = whole + incomplete_ios.ios;
+    incomplete_ios.of = with_q2c + incomplete_ios.ios;
     incomplete_ios.share = incomplete_ios.ios as f64 / incomplete_ios.of as f64;
     Some(incomplete_ios)
 }

@@ -62,8 +62,8 @@ impl<T, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX, MIN_LOG2> 
         (self.base..).zip(&self.all)
     }
 
-    /// For each window: start in ns since `origin` (earlier starts are cut to it), ns long,
-    /// content.
+    /// For each window: its start in ns since `origin` (an earlier start counts as `origin`), its
+    /// length in ns and its content.
     pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
         self.with_numbers().map(move |(number, window)| {
             let begin = number << self.log2;
@@ -136,7 +136,7 @@ impl<T: Mergeable, const MAX: usize, const MIN_LOG2: u32> GrowingWindows<T, MAX,
         index
     }
 
-    /// Doubles the windows until log2 of their length is at least `log2`.
+    /// Doubles the length of the windows until its log2 is at least `log2`.
     pub(crate) fn lengthen(&mut self, log2: u32) {
         while self.log2 < log2 {
             self.double();

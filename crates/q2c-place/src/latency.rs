@@ -27,31 +27,31 @@ impl Default for PollTimes {
 /// Latencies over all I/Os of the P tasks, where `sharing[n]` is for CPUs with n other tasks;
 /// `None` where no I/O was made.
 pub(crate) fn poll_latency(sharing: &[PollSharing], times: PollTimes) -> Option<PollLatency> {
-    let mut parts: Vec<(f64, f64)> = Vec::new();
+    let mut weighted_us: Vec<(f64, f64)> = Vec::new();
     for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {
         let io_us = times.io_us * shared.ran_s / shared.work_s;
-        let cut = (io_us / times.slice_us).min(1.0);
-        let cut = if others == 0 { 0.0 } else { cut };
-        let waits_us = others as f64 * times.slice_us.max(io_us);
-        parts.push((io_us, shared.work_s * (1.0 - cut)));
-        parts.push((io_us + waits_us, shared.work_s * cut));
+        let cut_share = (io_us / times.slice_us).min(1.0);
+        let cut_share = if others == 0 { 0.0 } else { cut_share };
+        let wait_us = others as f64 * times.slice_us.max(io_us);
+        weighted_us.push((io_us, shared.work_s * (1.0 - cut_share)));
+        weighted_us.push((io_us + wait_us, shared.work_s * cut_share));
     }
-    parts.retain(|(_, weight)| *weight > 0.0);
-    parts.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total_weight: f64 = parts.iter().map(|(_, weight)| weight).sum();
-    let sum: f64 = parts.iter().map(|(us, weight)| us * weight).sum();
+    weighted_us.retain(|(_, weight)| *weight > 0.0);
+    weighted_us.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let total_weight: f64 = weighted_us.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = weighted_us.iter().map(|(us, weight)| us * weight).sum();
     (total_weight > 0.0).then(|| PollLatency {
         mean_us: sum / total_weight,
-        p99_us: quantile(&parts, 0.99 * total_weight),
-        p999_us: quantile(&parts, 0.999 * total_weight),
+        p99_us: quantile(&weighted_us, 0.99 * total_weight),
+        p999_us: quantile(&weighted_us, 0.999 * total_weight),
     })
 }
 
-fn quantile(ascending: &[(f64, f64)], weight: f64) -> f64 {
-    let mut below = 0.0;
-    let reached = ascending.iter().find(|(_, part)| {
-        below += part;
-        below >= weight
+fn quantile(ascending: &[(f64, f64)], wanted_weight: f64) -> f64 {
+    let mut weight_so_far = 0.0;
+    let reached = ascending.iter().find(|(_, weight)| {
+        weight_so_far += weight;
+        weight_so_far >= wanted_weight
     });
     reached.or(ascending.last()).map_or(0.0, |(us, _)| *us)
 }

@@ -35,6 +35,7 @@ pub struct SmtMap {
     cores: Vec<Vec<CpuIndex>>,
     caches: Vec<u32>,
     cache_of: Vec<usize>,
+    /// For each core, its number of CPUs, and that of its last-level cache.
     cpus_within: Vec<[usize; 2]>,
 }
 

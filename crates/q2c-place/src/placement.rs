@@ -16,17 +16,17 @@ pub(crate) fn place_tasks(
 ) -> Option<TaskPlacement> {
     let cores = map.cores();
     let tasks_per_cpu = (compute + polling).div_ceil(map.cpus().max(1) as u32) as usize;
-    let of_core = |core: usize, side: usize| {
+    let cpu_on = |core: usize, thread: usize| {
         let cpus = map.cpus_of(core);
-        cpus[side % cpus.len()]
+        cpus[thread % cpus.len()]
     };
     let cpu_of: &dyn Fn(usize) -> CpuIndex = match policy {
         // On both threads of as few cores as possible.
         PolicyName::Bunch => &|nth| bunch_cpu(map, nth, tasks_per_cpu),
         // Even over the cores, on the first logical CPU of each.
-        PolicyName::Colocate => &|nth| of_core(nth % cores, 0),
+        PolicyName::Colocate => &|nth| cpu_on(nth % cores, 0),
         // Even over the cores and then over their logical CPUs.
-        PolicyName::Scatter | PolicyName::Spread => &|nth| of_core(nth % cores, nth / cores),
+        PolicyName::Scatter | PolicyName::Spread => &|nth| cpu_on(nth % cores, nth / cores),
         _ => return None,
     };
     let polling: Vec<CpuIndex> = (0..polling as usize).map(cpu_of).collect();
@@ -44,13 +44,13 @@ pub(crate) fn place_tasks(
 }
 
 fn bunch_cpu(map: &SmtMap, nth: usize, tasks_per_cpu: usize) -> CpuIndex {
-    let mut before = 0;
+    let mut tasks_before = 0;
     for core in (0..map.cores()).cycle() {
         let cpus = map.cpus_of(core);
-        if nth < before + tasks_per_cpu * cpus.len() {
-            return cpus[(nth - before) % cpus.len()];
+        if nth < tasks_before + tasks_per_cpu * cpus.len() {
+            return cpus[(nth - tasks_before) % cpus.len()];
         }
-        before += tasks_per_cpu * cpus.len();
+        tasks_before += tasks_per_cpu * cpus.len();
     }
     0
 }
@@ -69,7 +69,6 @@ pub(crate) struct TaskPlacement {
 }
 
 impl TaskPlacement {
-    /// The run queues.
     #[cfg(test)]
     pub(crate) fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
         let mut tally = Tally::new(map);
@@ -107,7 +106,7 @@ pub(crate) fn extremes(
     let mut search = PlacementSearch {
         map,
         speeds,
-        base: tasks / cpus,
+        min_load: tasks / cpus,
         tried: 0,
         queues: Vec::with_capacity(map.cpus()),
         extremes: None,
@@ -119,7 +118,7 @@ pub(crate) fn extremes(
 struct PlacementSearch<'a> {
     map: &'a SmtMap,
     speeds: &'a Speeds,
-    base: u32,
+    min_load: u32,
     tried: usize,
     queues: Vec<RunQueueCounts>,
     extremes: Option<Extremes>,
@@ -134,16 +133,16 @@ impl PlacementSearch<'_> {
         }
         let next = self.queues.len();
         if next == self.map.cpus() {
-            return self.rate(larger == 0 && polling == 0);
+            return self.record_slowdown(larger == 0 && polling == 0);
         }
-        for more in 0..=1.min(larger) {
-            let load = self.base + more;
+        for extra_task in 0..=1.min(larger) {
+            let load = self.min_load + extra_task;
             for polling_here in 0..=load.min(polling) {
                 self.queues.push(RunQueueCounts {
                     compute: load - polling_here,
                     polling: polling_here,
                 });
-                let goes_on = self.place(larger - more, polling - polling_here);
+                let goes_on = self.place(larger - extra_task, polling - polling_here);
                 self.queues.pop();
                 if !goes_on {
                     return false;
@@ -153,7 +152,7 @@ impl PlacementSearch<'_> {
         true
     }
 
-    /// True if these queues are the first of their permutations: ascending in a core, as are cores.
+    /// True if queues ascend within each core, as do equal cores: no other permutation is tried.
     fn in_order(&self) -> bool {
         let Some(last) = self.queues.len().checked_sub(1) else {
             return true;
@@ -167,14 +166,14 @@ impl PlacementSearch<'_> {
         if core_cpus.last() != Some(&last) || core == 0 {
             return true;
         }
-        let before = self.map.cpus_of(core - 1);
+        let previous_cpus = self.map.cpus_of(core - 1);
         let first = core_cpus[0];
-        before.len() != core_cpus.len()
+        previous_cpus.len() != core_cpus.len()
             || self.map.cache_of(core - 1) != self.map.cache_of(core)
-            || self.queues[first - before.len()..first] <= self.queues[first..]
+            || self.queues[first - previous_cpus.len()..first] <= self.queues[first..]
     }
 
-    fn rate(&mut self, all_placed: bool) -> bool {
+    fn record_slowdown(&mut self, all_placed: bool) -> bool {
         self.tried += 1;
         let tally = || Tally::from_counts(self.map, &self.queues);
         let slowdown = || speed::c_slowdown(self.speeds, &tally());

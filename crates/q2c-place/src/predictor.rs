@@ -29,7 +29,7 @@ impl Default for Predictor {
 }
 
 impl Predictor {
-    /// Takes in a window of time, in which the task polled or did not.
+    /// Counts up after a window of time in which the task polled, else down.
     pub(crate) fn update(&mut self, polled: bool) {
         self.0 = if polled {
             (self.0 + 1).min(MAX_COUNT)

@@ -37,9 +37,9 @@ pub use tally::{RunQueueCounts, Tally};
 use crate::map::CpuIndex;
 use crate::predictor::Class;
 
-/// Which of the rules are in force. With the swap step, a P task never moves to a core that would
-/// then have more P tasks than the one it left: the literal rules allow that, and the two would
-/// undo each other's moves.
+/// The rules in force. With the swap step, a P task never moves to a core that would then have more
+/// P tasks than the core it left: the literal rules allow that move, but the swap step would undo
+/// it, again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// The published rules alone.
@@ -47,16 +47,16 @@ pub enum Rules {
     /// With the swap step, which gathers the P tasks of a core on one CPU in any case, even if that
     /// leaves the other idle.
     WithSwap,
-    /// The rules of the daemon and the scheduler. P tasks are gathered only where a C task takes,
-    /// or could take, the place that is left. Else the P tasks would share a CPU while another
-    /// idles.
+    /// The rules of the daemon and the scheduler. P tasks are gathered on one CPU only if a C task
+    /// takes, or could take, the CPU that they leave. Else the P tasks would share a CPU while
+    /// another idles.
     Proposed,
 }
 
-/// Whether some task of the class may move from the first CPU to the second: tasks that an
-/// administrator pinned count in the loads, but do not move.
+/// Says which tasks may move: tasks that an administrator pinned count in the loads, but do not
+/// move.
 pub trait Movable {
-    /// Whether a task of `class` on `from` may move to `to`.
+    /// True if some task of `class` on `from` may move to `to`.
     fn may_move(&self, from: CpuIndex, to: CpuIndex, class: Class) -> bool;
 }
 

@@ -20,10 +20,10 @@ use crate::map::{CpuIndex, SmtMap};
 use crate::rules::Rules;
 use q2c_result::place::Speeds;
 
-/// What moves tasks.
+/// The policy that moves tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// Nothing: every task has its CPU, in the order of the tasks.
+    /// No task moves: the CPU of each task, in the order of the tasks.
     Fixed(Vec<CpuIndex>),
     /// A Linux-like balancer that is blind to polling.
     Free,

@@ -107,7 +107,7 @@ mod tests {
         // Colocate and spread on one core: 2 / 0.8, and 2 over the mean of 0.5 and 0.8.
         close(slowdown(&[(2, 0), (0, 2)]), 2.5);
         close(slowdown(&[(1, 1), (1, 1)]), 2.0 / 0.65);
-        // Three C tasks with times 1, 2 / 0.5 and 1 / 0.5... : (2 x 4 + 2) / 3.
+        // Two C tasks share a CPU and take 2 / 0.5 each; the third one beside them takes 1 / 0.5.
         close(slowdown(&[(2, 0), (1, 0)]), (2.0 * 4.0 + 2.0) / 3.0);
     }
 

@@ -103,7 +103,7 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
     let sizes = [machine.cores, machine.threads, machine.caches];
     let [cores, threads, caches] = sizes.map(|n| n as usize);
     let map = SmtMap::regular(cores, threads, caches);
-    let task = |class: Task, phases| Task { phases, ..class };
+    let task = |steady: Task, phases| Task { phases, ..steady };
     let compute = task(Task::compute(machine.work_s), machine.compute_phases);
     let polling = task(Task::polling(), machine.polling_phases);
     let mut tasks = vec![compute; machine.compute as usize];
@@ -134,14 +134,15 @@ fn setup_result(
     let search = || extremes(map, compute, polling, &request.speeds);
     let extremes = if closed_form { search() } else { None };
     let (best, worst) = extremes.map(|e| (e.best, e.worst)).unzip();
-    let (best_time, worst_time) = (best.as_ref().map(|b| b.1), worst.as_ref().map(|w| w.1));
+    let [best_time, worst_time] =
+        [&best, &worst].map(|extreme| extreme.as_ref().map(|(_, time)| *time));
     let unit = best_time.unwrap_or(1.0);
     let slowdown = |name: PolicyName| {
         let figures = policies.iter().find(|figures| figures.policy == name);
         figures.map_or(f64::NAN, |figures| figures.c_slowdown)
     };
     let time = |name| slowdown(name) / unit;
-    let gain = |longer, shorter| Gain::from_times(slowdown(longer), slowdown(shorter));
+    let gain = |slower, faster| Gain::from_times(slowdown(slower), slowdown(faster));
     let over_free = gain(PolicyName::Free, PolicyName::Proposed);
     let over_worst = worst_time.map(|w| Gain::from_times(w, slowdown(PolicyName::Proposed)));
     let published = |&(figure, published_pct, fitted): &(PublishedFigure, f64, bool)| {

@@ -83,6 +83,6 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
     assert!(moves >= spec.polling(), "{moves} moves");
     assert_eq!(trial.compute_s.len(), spec.compute() as usize);
     assert!(trial.polls.is_some_and(|polls| polls.iops > 0.0));
-    let left = journals(journal.path());
-    assert_eq!(left, Vec::<String>::new(), "changes that were not undone");
+    let files = journals(journal.path());
+    assert_eq!(files, Vec::<String>::new(), "changes that were not undone");
 }

@@ -22,9 +22,9 @@ struct GeneratedMachine {
 }
 
 fn machines() -> Vec<GeneratedMachine> {
-    let made = (1..=6_usize, 1..=3_usize, 1..=3_usize, 0..=4_u32).prop_flat_map(
-        |(cores, threads, caches, most)| {
-            let queue = (0..=most, 0..=most)
+    let strategy = (1..=6_usize, 1..=3_usize, 1..=3_usize, 0..=4_u32).prop_flat_map(
+        |(cores, threads, caches, max_tasks)| {
+            let queue = (0..=max_tasks, 0..=max_tasks)
                 .prop_map(|(compute, polling)| RunQueueCounts { compute, polling });
             let counts = proptest::collection::vec(queue, cores * threads);
             counts.prop_map(move |counts| GeneratedMachine {
@@ -36,8 +36,8 @@ fn machines() -> Vec<GeneratedMachine> {
         },
     );
     let mut runner = TestRunner::deterministic();
-    let one = |_| made.new_tree(&mut runner).expect("a machine").current();
-    (0..MACHINES).map(one).collect()
+    let draw = |_| strategy.new_tree(&mut runner).expect("a machine").current();
+    (0..MACHINES).map(draw).collect()
 }
 
 fn build(folder: &Path) -> std::path::PathBuf {
@@ -60,9 +60,9 @@ fn answers(input: &str) -> String {
         .stdout(Stdio::piped())
         .spawn()
         .expect("start the program");
-    let mut to = child.stdin.take().expect("its input");
+    let mut stdin = child.stdin.take().expect("its input");
     let input = input.to_owned();
-    let writer = std::thread::spawn(move || to.write_all(input.as_bytes()));
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().expect("its answers");
     let wrote = writer.join().expect("the writer");
     wrote.expect("write the machines");
@@ -75,16 +75,16 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     let mut input = String::new();
     let mut expected = Vec::new();
     let polls = |class| u32::from(class == Class::Polling);
-    for made in &machines {
-        let map = SmtMap::regular(made.cores, made.threads, made.caches);
+    for machine in &machines {
+        let map = SmtMap::regular(machine.cores, machine.threads, machine.caches);
         let decider = Decider {
-            tally: &Tally::from_counts(&map, &made.counts),
+            tally: &Tally::from_counts(&map, &machine.counts),
             rules: Rules::Proposed,
             movable: &AllMovable,
         };
-        let per_cache = made.cores.div_ceil(made.caches);
-        input += &format!("{} {} {per_cache}", made.cores, made.threads);
-        for counts in &made.counts {
+        let per_cache = machine.cores.div_ceil(machine.caches);
+        input += &format!("{} {} {per_cache}", machine.cores, machine.threads);
+        for counts in &machine.counts {
             input += &format!(" {} {}", counts.compute, counts.polling);
         }
         input.push('\n');
@@ -111,6 +111,6 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     for class in [" 0", " 1"] {
         assert!(decisions().any(|line| line.ends_with(class)));
     }
-    let alone = |line: &String| line.split(' ').count() == 3 && line.ends_with("-1");
-    assert!(decisions().any(alone));
+    let moves_alone = |line: &String| line.split(' ').count() == 3 && line.ends_with("-1");
+    assert!(decisions().any(moves_alone));
 }

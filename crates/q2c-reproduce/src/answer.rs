@@ -18,7 +18,7 @@ use q2c_run::runner::{End, Summary, Trial, TrialResult};
 
 /// Facts of a run other than its trials.
 pub struct RunFacts<'a> {
-    /// What the machine has.
+    /// The machine and the features that it has.
     pub present: &'a Features,
     /// The user's target; `None` if the experiment uses none.
     pub target: Option<Target>,
@@ -43,7 +43,7 @@ pub fn answer(
     summary: &Summary<AxisValues, PointTrial>,
     cpus: impl Fn(&AxisValues) -> Vec<CpuUse>,
 ) -> ReproduceResult {
-    let predicted = model(experiment.study()).is_some();
+    let predicted = stated_error(experiment.study()).is_some();
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
@@ -61,7 +61,7 @@ pub fn answer(
             points: &result.points,
             phases: &result.phases,
             captured: experiment.capture,
-            idle: facts.idle_busy_cpus,
+            idle_busy_cpus: facts.idle_busy_cpus,
         }));
     }
     warnings.extend(summary.warnings.iter().cloned());
@@ -105,7 +105,7 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
         points: &points,
         scale,
         trials: facts.trials,
-        model: model(experiment.study()),
+        model_error: stated_error(experiment.study()),
     };
     let claims = experiment.claims.iter().map(|(claim, needs)| {
         let claim = Claim {
@@ -146,7 +146,8 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
     }
 }
 
-fn model(study: StudyKind) -> Option<StatedError> {
+/// The stated error of the model by which a study predicts; `None` if the study measures.
+fn stated_error(study: StudyKind) -> Option<StatedError> {
     match study {
         StudyKind::Place => Some(place::stated_error()),
         StudyKind::Rules => Some(rules::stated_error()),

@@ -43,17 +43,17 @@ pub(crate) struct ExperimentDevice {
     pub span: Bytes,
     /// The engine that simulates the device; `None` for a real device.
     pub engine: Option<EngineSpec>,
-    /// Whatever must be removed together with the device.
-    _kept: Option<Rc<dyn Any>>,
+    /// The owner of everything that is removed together with the device.
+    _owner: Option<Rc<dyn Any>>,
 }
 
 impl ExperimentDevice {
-    fn new(kept: Rc<dyn Any>, medium: Medium, span: Bytes) -> Self {
+    fn new(owner: Rc<dyn Any>, medium: Medium, span: Bytes) -> Self {
         ExperimentDevice {
             medium,
             span,
             engine: None,
-            _kept: Some(kept),
+            _owner: Some(owner),
         }
     }
 }
@@ -91,25 +91,25 @@ impl DeviceMaker {
     pub(crate) fn make(
         &self,
         devices: &[DeviceText],
-        full: &AxisValues,
+        at: &AxisValues,
     ) -> Result<DevicesByName, String> {
         let make_named = |device: &DeviceText| {
-            let text = device.fill(full);
-            let asked = text.parse().map_err(Box::from);
-            let made = asked.and_then(|asked| self.make_one(&asked));
+            let text = device.fill(at);
+            let spec = text.parse().map_err(Box::from);
+            let made = spec.and_then(|spec| self.make_one(&spec));
             let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
             Ok((device.name.get_ref().clone(), made))
         };
         devices.iter().map(make_named).collect()
     }
 
-    fn make_one(&self, asked: &DeviceSpec) -> Result<ExperimentDevice, Box<dyn Error>> {
-        match asked {
+    fn make_one(&self, spec: &DeviceSpec) -> Result<ExperimentDevice, Box<dyn Error>> {
+        match spec {
             DeviceSpec::Simulated(engine) => Ok(ExperimentDevice {
                 medium: self.simulated.medium(engine)?,
                 span: SIMULATED_SIZE,
                 engine: Some(engine.clone()),
-                _kept: None,
+                _owner: None,
             }),
             DeviceSpec::Loop(size) => {
                 let made = get_or_make(&self.loops, size.0, || self.make_loop(*size))?;
@@ -188,19 +188,20 @@ impl DeviceMaker {
         let loaded = Command::new("modprobe").arg(module).args(options).output();
         let loaded = loaded.map_err(|e| format!("run modprobe: {e}"))?;
         if !loaded.status.success() {
-            let said = String::from_utf8_lossy(&loaded.stderr);
-            return Err(format!("load the module {module}: {}", said.trim()).into());
+            let stderr = String::from_utf8_lossy(&loaded.stderr);
+            return Err(format!("load the module {module}: {}", stderr.trim()).into());
         }
         guard.note_loaded_module()?;
         // The device does not read unwritten pages from memory, so they must be written first.
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
-        // Dropping the guard unloads the module. If that fails, it stays loaded, and the next trial
-        // reports it. After SIGKILL `q2c restore` unloads it. The device must be closed before.
-        let loaded = (Arc::clone(&file), guard);
+        // Dropping the guard unloads the module, for which the device must be closed: so the file
+        // comes first in the owner. If the module stays loaded, the next trial reports it. After
+        // SIGKILL `q2c restore` unloads it.
+        let owner = (Arc::clone(&file), guard);
         let medium = Medium::File(file);
-        Ok(ExperimentDevice::new(Rc::new(loaded), medium, ram.size))
+        Ok(ExperimentDevice::new(Rc::new(owner), medium, ram.size))
     }
 }
 
@@ -211,13 +212,13 @@ fn get_or_make<K: Ord, T>(
     make: impl FnOnce() -> Result<T, Box<dyn Error>>,
 ) -> Result<Rc<T>, Box<dyn Error>> {
     match made.borrow_mut().entry(key) {
-        Entry::Occupied(there) => Ok(Rc::clone(there.get())),
-        Entry::Vacant(place) => Ok(Rc::clone(place.insert(Rc::new(make()?)))),
+        Entry::Occupied(entry) => Ok(Rc::clone(entry.get())),
+        Entry::Vacant(entry) => Ok(Rc::clone(entry.insert(Rc::new(make()?)))),
     }
 }
 
 /// Writes one block of random data again and again. Each page begins with a number of its own, so
-/// that no two pages are alike. To draw all of it takes seconds in a test's build.
+/// that no two pages are alike. To draw all data at random would take seconds in a debug build.
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let mut rng = q2c_model::stats::Rng::new(seed);
@@ -225,14 +226,14 @@ fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     for word in block.chunks_exact_mut(8) {
         word.copy_from_slice(&rng.next_u64().to_le_bytes());
     }
-    let mut left = size.0;
-    while left > 0 {
-        for (page, at) in block.chunks_exact_mut(4096).zip(0_u64..) {
-            page[..8].copy_from_slice(&(left - at).to_le_bytes());
+    let mut remaining = size.0;
+    while remaining > 0 {
+        for (page, n) in block.chunks_exact_mut(4096).zip(0_u64..) {
+            page[..8].copy_from_slice(&(remaining - n).to_le_bytes());
         }
-        let now = left.min(block.len() as u64) as usize;
-        file.write_all(&block[..now])?;
-        left -= now as u64;
+        let chunk = remaining.min(block.len() as u64) as usize;
+        file.write_all(&block[..chunk])?;
+        remaining -= chunk as u64;
     }
     file.sync_all()
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// The conditions under which the experiments are listed.
 pub struct Lister<'a> {
-    /// What the machine has, and the target if one was named.
+    /// The features of the machine, and of the target if one was named.
     pub present: &'a Features,
     /// True if a target was named; without one, needs of the target stay open.
     pub target: bool,
@@ -31,7 +31,7 @@ impl Lister<'_> {
     pub fn list_entry(&self, experiment: &Experiment) -> ListedExperiment {
         let needs = |claim: &JudgedClaim| self.needs(experiment, claim);
         let claims: Vec<_> = self.claims(experiment).iter().map(needs).collect();
-        // A claim can be judged here, cannot be judged, or depends on the target.
+        // True if a claim can be judged here, false if not, `None` if that depends on the target.
         let verdict = |needs: &Vec<ListedNeed>| {
             let has = |met: Option<bool>| needs.iter().any(|need| need.met == met);
             if has(Some(false)) {
@@ -41,7 +41,7 @@ impl Lister<'_> {
             }
         };
         let verdicts: Vec<_> = claims.iter().map(verdict).collect();
-        let count = |here: Option<bool>| verdicts.iter().filter(|&&v| v == here).count() as u32;
+        let count = |wanted: Option<bool>| verdicts.iter().filter(|&&v| v == wanted).count() as u32;
         let trials = self.trials.unwrap_or(experiment.trials);
         let variant = experiment.variant_of.as_ref();
         ListedExperiment {
@@ -59,7 +59,7 @@ impl Lister<'_> {
     }
 
     fn claims(&self, experiment: &Experiment) -> Vec<JudgedClaim> {
-        let about = RunFacts {
+        let facts = RunFacts {
             present: self.present,
             target: None,
             scale: self.scale,
@@ -72,11 +72,11 @@ impl Lister<'_> {
         let mut made_up = MadeUpTrials {
             experiment,
             scale: self.scale,
-            figures: 0,
+            figure_count: 0,
         };
         let points = experiment.points().into_iter();
         let points = points.map(|at| made_up.point(at, self.present.cpus));
-        judge(experiment, &about, points.collect()).claims
+        judge(experiment, &facts, points.collect()).claims
     }
 
     /// Everything that a claim needs, including the needs of its experiment.
@@ -85,7 +85,7 @@ impl Lister<'_> {
             cpus: experiment.cpus(),
             ..Needs::default()
         };
-        // The jobs use this many CPUs at some point, but the claim may look at other points.
+        // Listed only if met: the jobs need them at some point, perhaps not at the claim's points.
         let mut cpu_needs = self.present.check(&Needs::default(), &cpus);
         cpu_needs.retain(|need| need.met);
         let claim_needs = claim.needs.iter().chain(&cpu_needs);
@@ -107,8 +107,8 @@ impl Lister<'_> {
     }
 
     fn need(&self, need: &Need) -> ListedNeed {
-        let by_target = [NeedKind::PollQueues, NeedKind::HwQueues, NeedKind::Spdk];
-        let open = !self.target && by_target.contains(&need.kind);
+        let target_kinds = [NeedKind::PollQueues, NeedKind::HwQueues, NeedKind::Spdk];
+        let open = !self.target && target_kinds.contains(&need.kind);
         ListedNeed {
             what: need.kind,
             needed: need.needed.clone(),
@@ -151,8 +151,8 @@ fn merge_needs(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
     for need in needs {
         let number = |need: &ListedNeed| need.needed.parse::<u32>().ok();
         let same = merged_needs.iter_mut().find(|known| {
-            let counted = number(known).is_some() && number(&need).is_some();
-            known.what == need.what && (counted || known.needed == need.needed)
+            let are_numbers = number(known).is_some() && number(&need).is_some();
+            known.what == need.what && (are_numbers || known.needed == need.needed)
         });
         match same {
             Some(known) if number(known) < number(&need) => *known = need,
@@ -169,13 +169,13 @@ fn merge_needs(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
 struct MadeUpTrials<'a> {
     experiment: &'a Experiment,
     scale: f64,
-    figures: u32,
+    figure_count: u32,
 }
 
 impl MadeUpTrials<'_> {
     fn point(&mut self, at: AxisValues, cpus: u32) -> Point {
         let study = self.experiment.study();
-        let of_study = match study {
+        let names = match study {
             StudyKind::Jobs | StudyKind::Stages => Vec::new(),
             StudyKind::Place | StudyKind::Compare | StudyKind::Rules => {
                 self.experiment.scope().figures
@@ -184,7 +184,7 @@ impl MadeUpTrials<'_> {
         Point {
             trials: vec![PointTrial {
                 trial: 0,
-                figures: self.named_figures(&of_study),
+                figures: self.named_figures(&names),
                 phases: self.phases(&at),
             }],
             cpus: cpu_use(self.experiment, &at, cpus),
@@ -196,8 +196,8 @@ impl MadeUpTrials<'_> {
 
     /// A number above 1 that differs from all before.
     fn figure(&mut self) -> f64 {
-        self.figures += 1;
-        1.0 + f64::from(self.figures) / 1e3
+        self.figure_count += 1;
+        1.0 + f64::from(self.figure_count) / 1e3
     }
 
     fn named_figures(&mut self, names: &[String]) -> BTreeMap<String, f64> {
@@ -207,14 +207,14 @@ impl MadeUpTrials<'_> {
 
     fn phases(&mut self, at: &AxisValues) -> Vec<PhaseTrial> {
         let experiment = self.experiment;
-        let full = experiment.expand(at);
+        let point = experiment.expand(at);
         let mut stages = STAGE_FIGURES.map(str::to_owned).to_vec();
         stages.retain(|_| experiment.capture);
         let lengths = experiment.scaled_phases(self.scale).into_iter().enumerate();
         let phase = |(nth, length): (usize, Nanos)| {
             let seconds = length.as_secs_f64();
             let jobs = experiment.jobs.iter().filter_map(|job| {
-                let settings = job.phases[nth].as_ref()?.settings_at(&full).ok()?;
+                let settings = job.phases[nth].as_ref()?.settings_at(&point).ok()?;
                 let periods = settings.methods.iter().filter_map(Method::period);
                 Some(JobSeries {
                     job: job.name.clone(),

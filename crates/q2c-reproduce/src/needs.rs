@@ -15,14 +15,14 @@ use std::process::Command;
 
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 
-/// What the machine has, as far as claims need it.
+/// The features of the machine and of the target that claims may need.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     /// CPUs that this process may use.
     pub cpus: u32,
     /// Facts of the machine.
     pub machine: Machine,
-    /// Whether io_uring can poll the target's device; `None` without a target.
+    /// True if io_uring can poll the target's device; `None` without a target.
     pub poll_queues: Option<bool>,
     /// Hardware queues of the target's device; `None` if it has none or they are unknown.
     pub hw_queues: Option<u32>,
@@ -35,17 +35,17 @@ pub struct Features {
 }
 
 impl Features {
-    /// What this machine has; at most `cpus` CPUs count.
-    pub fn read(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
+    /// The features of this machine and of an open target; at most `cpus` CPUs count.
+    pub fn read(cpus: usize, target: Option<(&Workbench, &Media)>) -> Self {
         let roots = Roots::live();
-        let device = place.and_then(|(place, _)| place.target.device.as_ref());
+        let device = target.and_then(|(bench, _)| bench.target.device.as_ref());
         let modules = MODULES.into_iter().filter(|name| has_module(&roots, name));
         Features {
             cpus: AllowedCpus::read().map_or(cpus, |allowed| allowed.count().min(cpus)) as u32,
-            machine: place.map_or_else(|| machine::read(&roots), |at| at.0.machine.clone()),
-            poll_queues: place.map(|(place, _)| place.polling.is_ok()),
+            machine: target.map_or_else(|| machine::read(&roots), |(b, _)| b.machine.clone()),
+            poll_queues: target.map(|(bench, _)| bench.polling.is_ok()),
             hw_queues: device.and_then(|device| hw_queues(&roots, &device.name)),
-            no_spdk: match place.map(|(_, media)| &media.spdk) {
+            no_spdk: match target.map(|(_, media)| &media.spdk) {
                 Some(Ok(_)) => None,
                 Some(Err(reason)) => Some(reason.clone()),
                 None => Some("no target".to_owned()),
@@ -55,7 +55,7 @@ impl Features {
         }
     }
 
-    /// What a simulated machine has: `cpus` CPUs and no kernel.
+    /// The features of a simulated machine: `cpus` CPUs and no kernel.
     pub fn simulated(world: &World, cpus: usize) -> Self {
         Features {
             cpus: cpus as u32,
@@ -157,19 +157,19 @@ fn hw_queues(roots: &Roots, disk: &str) -> Option<u32> {
 
 fn has_module(roots: &Roots, name: &str) -> bool {
     let loaded = roots.sys(&format!("module/{name}")).exists();
-    let known = || Command::new("modprobe").args(["-n", "-q", name]).output();
-    loaded || known().is_ok_and(|tried| tried.status.success())
+    let dry_run = || Command::new("modprobe").args(["-n", "-q", name]).output();
+    loaded || dry_run().is_ok_and(|output| output.status.success())
 }
 
 /// File systems that the kernel supports and for which a `mkfs` program exists.
 fn file_systems(roots: &Roots) -> Vec<String> {
     let text = fs::read_to_string(roots.proc("filesystems")).unwrap_or_default();
     let names = text.lines().filter_map(|line| line.split('\t').next_back());
-    let made = |name: &str| {
+    let has_mkfs = |name: &str| {
         let mut folders = ["/sbin", "/usr/sbin", "/bin", "/usr/bin"].iter();
         folders.any(|folder| fs::metadata(format!("{folder}/mkfs.{name}")).is_ok())
     };
-    names.filter(|name| made(name)).map(str::to_owned).collect()
+    names.filter(|n| has_mkfs(n)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    fn only(change: impl FnOnce(&mut Needs)) -> Need {
+    fn need(change: impl FnOnce(&mut Needs)) -> Need {
         let mut needs = Needs::default();
         change(&mut needs);
         features().check(&Needs::default(), &needs).remove(0)
@@ -203,24 +203,24 @@ mod tests {
     fn needs_are_told_with_what_there_is() {
         let kernel = |bound: &str| {
             let bound = KernelBound::try_from(bound.to_owned()).unwrap();
-            only(|needs| needs.kernel = Some(bound))
+            need(|needs| needs.kernel = Some(bound))
         };
         let module = Some("ramdisk_mq".to_owned());
         for (need, has, met) in [
-            (only(|n| n.cpus = Some(2)), "2", true),
-            (only(|n| n.cpus = Some(120)), "2", false),
-            (only(|n| n.threads_per_core = Some(2)), "1", false),
+            (need(|n| n.cpus = Some(2)), "2", true),
+            (need(|n| n.cpus = Some(120)), "2", false),
+            (need(|n| n.threads_per_core = Some(2)), "1", false),
             (kernel("< 5.0"), "6.18.5-x", false),
             (kernel(">= 5.0"), "6.18.5-x", true),
-            (only(|n| n.hw_queues = Some(4)), "4", true),
-            (only(|n| n.module = module), "not there", false),
+            (need(|n| n.hw_queues = Some(4)), "4", true),
+            (need(|n| n.module = module), "not there", false),
             (
-                only(|n| n.file_systems = vec!["f2fs".into()]),
+                need(|n| n.file_systems = vec!["f2fs".into()]),
                 "ext4",
                 false,
             ),
-            (only(|n| n.poll_queues = true), "no", false),
-            (only(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
+            (need(|n| n.poll_queues = true), "no", false),
+            (need(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
         ] {
             assert_eq!((need.present.as_str(), need.met), (has, met), "{need:?}");
         }

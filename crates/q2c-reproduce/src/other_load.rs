@@ -10,15 +10,15 @@ pub(crate) struct LoadEvidence<'a> {
     pub phases: &'a [PhaseAsRun],
     pub captured: bool,
     /// Number of CPUs that were busy before the run.
-    pub idle: f64,
+    pub idle_busy_cpus: f64,
 }
 
 const AT_REST_MEANS: &str = "KIOPS per core takes that load off as if it stayed the same; latencies \
                              are disturbed";
 
 pub(crate) fn warnings(load: &LoadEvidence<'_>) -> Vec<Warning> {
-    let rest = busy_before(load.idle, "measured", AT_REST_MEANS);
-    rest.into_iter().chain(others_ran_warning(load)).collect()
+    let before = busy_before(load.idle_busy_cpus, "measured", AT_REST_MEANS);
+    before.into_iter().chain(others_ran_warning(load)).collect()
 }
 
 struct DisturbedPhase<'a> {
@@ -56,7 +56,7 @@ fn disturbed_phases<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
     for point in load.points {
         for PointTrial { trial, phases, .. } in &point.trials {
             for (nth, phase) in phases.iter().enumerate() {
-                let cpus = other_cpus(phase, load.idle).unwrap_or_default();
+                let cpus = other_cpus(phase, load.idle_busy_cpus).unwrap_or_default();
                 let (wall_s, stretches) = (phase.seconds, 1);
                 let rounding = CounterSpan { wall_s, stretches }.rounding();
                 if cpus > QUIET_CPUS + rounding {
@@ -74,19 +74,19 @@ fn disturbed_phases<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
     disturbed
 }
 
-fn place_text(seen: &DisturbedPhase<'_>, load: &LoadEvidence<'_>) -> String {
-    let at = seen.point.at.iter();
+fn place_text(disturbed: &DisturbedPhase<'_>, load: &LoadEvidence<'_>) -> String {
+    let at = disturbed.point.at.iter();
     let mut parts: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
-    let phase = load.phases.get(seen.phase).map(|phase| &phase.label);
-    parts.extend(phase.map(|label| format!("phase {label}")));
-    parts.push(format!("trial {}", seen.trial + 1));
+    let label = load.phases.get(disturbed.phase).map(|phase| &phase.label);
+    parts.extend(label.map(|label| format!("phase {label}")));
+    parts.push(format!("trial {}", disturbed.trial + 1));
     parts.join(", ")
 }
 
 /// CPUs busy with other work beyond the load at rest; `None` without counters.
-fn other_cpus(phase: &PhaseTrial, idle: f64) -> Option<f64> {
+fn other_cpus(phase: &PhaseTrial, idle_busy_cpus: f64) -> Option<f64> {
     let used_by_jobs: f64 = phase.jobs.iter().map(job_cpus).sum();
-    Some(phase.busy_cpus? - idle - used_by_jobs)
+    Some(phase.busy_cpus? - idle_busy_cpus - used_by_jobs)
 }
 
 /// CPUs that a job's threads used, from the mean over threads in each interval.
@@ -158,7 +158,7 @@ mod tests {
                 points,
                 phases: &[],
                 captured: false,
-                idle,
+                idle_busy_cpus: idle,
             });
             warnings
                 .iter()

@@ -39,7 +39,7 @@ pub struct ReproduceSettings {
     pub scratch: Option<Bytes>,
     /// Shorten all times: a factor such as 0.1 or 10%, or small, which is 2 %. Block sizes, depths
     /// and CPUs stay, and the result says so
-    #[arg(long, default_value = "1", value_parser = scale)]
+    #[arg(long, default_value = "1", value_parser = parse_scale)]
     pub scale: f64,
     /// Trials of each point [default: those of the file, mostly 5]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -86,12 +86,11 @@ pub struct ReproduceSettings {
     pub machine: Option<SimMachine>,
 }
 
-/// The scale that `--scale small` means.
 const SMALL_SCALE: f64 = 0.02;
 /// Scales that the command line accepts.
 const ALLOWED_SCALES: RangeInclusive<f64> = 0.001..=1.0;
 
-fn scale(text: &str) -> Result<f64, String> {
+fn parse_scale(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(percent) => (percent, 0.01),
         None => (text, 1.0),
@@ -158,11 +157,11 @@ mod tests {
 
     #[test]
     fn factors_shorten_and_never_lengthen() {
-        assert_eq!(scale("0.1"), Ok(0.1));
-        assert_eq!(scale("10%"), Ok(0.1));
-        assert_eq!(scale("small"), Ok(0.02));
+        assert_eq!(parse_scale("0.1"), Ok(0.1));
+        assert_eq!(parse_scale("10%"), Ok(0.1));
+        assert_eq!(parse_scale("small"), Ok(0.02));
         for wrong in ["2", "0", "-1", "nan", "x", ""] {
-            assert!(scale(wrong).unwrap_err().contains("0.001"), "{wrong}");
+            assert!(parse_scale(wrong).unwrap_err().contains("0.001"), "{wrong}");
         }
     }
 }

@@ -38,7 +38,7 @@ impl From<&RecordedIo> for DeviceRequest {
     }
 }
 
-fn is_whole(request: &DeviceRequest) -> bool {
+fn has_times(request: &DeviceRequest) -> bool {
     request.issue_ns != NONE && request.end_ns != NONE
 }
 
@@ -127,19 +127,20 @@ impl Requests {
             of_thread.sort_unstable_by_key(|request| request.queue_ns);
         }
         let size = |r: &DeviceRequest| (u64::from(!r.carried), r.bytes);
-        let whole = || requests.iter().filter(|r| is_whole(r));
+        let timed = || requests.iter().filter(|r| has_times(r));
         Requests {
             by_thread,
-            issued: CumulativeCounts::new(whole().map(|r| (r.issue_ns, size(r)))),
-            ended: CumulativeCounts::new(whole().map(|r| (r.end_ns, size(r)))),
+            issued: CumulativeCounts::new(timed().map(|r| (r.issue_ns, size(r)))),
+            ended: CumulativeCounts::new(timed().map(|r| (r.end_ns, size(r)))),
         }
     }
 
-    /// Number and bytes of the requests on the device. One that completes at `at_ns` has left it.
+    /// Number and bytes of the requests on the device, without those that complete at `at_ns`.
     pub(crate) fn on_device(&self, at_ns: u64) -> (u64, u64) {
-        let (issued, ended) = (self.issued.at_time(at_ns), self.ended.at_time(at_ns));
-        let requests = issued.0.saturating_sub(ended.0);
-        (requests, issued.1.saturating_sub(ended.1))
+        let (issued, issued_bytes) = self.issued.at_time(at_ns);
+        let (ended, ended_bytes) = self.ended.at_time(at_ns);
+        let requests = issued.saturating_sub(ended);
+        (requests, issued_bytes.saturating_sub(ended_bytes))
     }
 
     /// Joins an I/O with the requests of its operation that its thread queued between its
@@ -153,20 +154,20 @@ impl Requests {
             return Err(Mismatch::CompletedAfterReap);
         }
         // The thread cannot oversleep before the submitting call has returned.
-        let free_ns = io.submit_end_ns.map_or(end_ns, |back| back.max(end_ns));
+        let free_ns = io.submit_end_ns.unwrap_or(end_ns).max(end_ns);
         // A thread that woke before the completion still had to wait for it, so it was not late.
-        let late = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
-        let found_ns = late.map_or(free_ns, |sleep| sleep.woke_ns);
-        let reap_ns = io.reap_ns.checked_sub(found_ns);
+        let late_sleep = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
+        let wake_ns = late_sleep.map_or(free_ns, |sleep| sleep.woke_ns);
+        let reap_ns = io.reap_ns.checked_sub(wake_ns);
         let reap_ns = reap_ns.ok_or(Mismatch::OutOfOrder)?;
-        let due = late.map_or(free_ns, |sleep| sleep.due_ns.min(found_ns).max(free_ns));
+        let due_ns = late_sleep.map_or(free_ns, |sleep| sleep.due_ns.clamp(free_ns, wake_ns));
         Ok(JoinedIo {
             parts: U2cParts {
                 submission_ns: first_issue - io.submit_ns,
                 device_ns: end_ns - first_issue,
                 return_ns: free_ns - end_ns,
-                oversleep_ns: due - free_ns,
-                wakeup_ns: found_ns - due,
+                oversleep_ns: due_ns - free_ns,
+                wakeup_ns: wake_ns - due_ns,
                 reap_ns,
             },
             end_ns,
@@ -180,20 +181,20 @@ impl Requests {
     fn request_span(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
         let requests = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
         let from = requests.partition_point(|r| r.queue_ns < io.submit_ns);
-        let (mut bytes, mut first, mut last, mut whole) = (0, NONE, 0, true);
+        let (mut bytes, mut first_issue, mut last_end, mut all_timed) = (0, NONE, 0, true);
         let queued = requests[from..].iter();
         let in_time = queued.take_while(|r| r.queue_ns <= io.reap_ns);
         for request in in_time.filter(|r| r.op == io.op) {
             bytes += request.bytes;
-            whole &= is_whole(request);
-            first = first.min(request.issue_ns);
-            last = last.max(request.end_ns);
+            all_timed &= has_times(request);
+            first_issue = first_issue.min(request.issue_ns);
+            last_end = last_end.max(request.end_ns);
         }
         match bytes {
             0 => Err(Mismatch::NoRequest),
             bytes if bytes != io.bytes => Err(Mismatch::OtherBytes),
-            _ if !whole => Err(Mismatch::NoTimes),
-            _ => Ok((first, last)),
+            _ if !all_timed => Err(Mismatch::NoTimes),
+            _ => Ok((first_issue, last_end)),
         }
     }
 }

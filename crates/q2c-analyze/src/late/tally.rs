@@ -20,7 +20,7 @@ pub struct LateSums {
     misses: u64,
     misses_in_time: u64,
     miss_late_ns: u64,
-    /// Requests on the device and their bytes, each summed over the misses.
+    /// Requests beside and their bytes, summed over the misses, and over all other I/Os.
     beside_misses: (u64, u64),
     beside_others: (u64, u64),
 }
@@ -60,11 +60,11 @@ impl LateSums {
 
     /// The means of the sums.
     pub fn numbers(&self) -> LateNumbers {
-        let over = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
-        let beside = |(requests, bytes): (u64, u64), count: u64| {
+        let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+        let mean_load = |(requests, bytes): (u64, u64), count: u64| {
             Some(DeviceLoad {
-                requests: over(requests, count)?,
-                bytes: over(bytes, count)?,
+                requests: mean(requests, count)?,
+                bytes: mean(bytes, count)?,
             })
         };
         let ios = self.matched;
@@ -75,9 +75,9 @@ impl LateSums {
             overslept: self.overslept,
             misses: self.misses,
             misses_in_time: self.misses_in_time,
-            miss_late_ns: over(self.miss_late_ns, self.misses),
-            beside_misses: beside(self.beside_misses, self.misses),
-            beside_others: beside(self.beside_others, ios - self.misses),
+            miss_late_ns: mean(self.miss_late_ns, self.misses),
+            beside_misses: mean_load(self.beside_misses, self.misses),
+            beside_others: mean_load(self.beside_others, ios - self.misses),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Parts of different devices over the same time.
 
-use super::made::{share, trace};
-use super::{CASES, copy, feed, finished, json, same_but_for_the_inexact};
+use super::made::{random_index, trace};
+use super::{CASES, feed, finished, json, restored, same_but_for_the_inexact};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::{Exit, Fault, Layer};
@@ -18,15 +18,15 @@ fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
 }
 
 /// Merges random pairs of parts until one is left.
-fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
+fn merged_in_order(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle().copied();
-    let mut next = |count: usize| share(count, order.next().expect("not empty"));
+    let mut next = |count: usize| random_index(count, order.next().expect("not empty"));
     while parts.len() > 1 {
-        let one = parts.swap_remove(next(parts.len()));
+        let one = restored(&parts.swap_remove(next(parts.len())));
         let other = parts.swap_remove(next(parts.len()));
-        parts.push(copy(&one).merge_devices(other).expect("the devices differ"));
+        parts.push(one.merge_devices(other).expect("the devices differ"));
     }
-    copy(&parts.remove(0))
+    restored(&parts.remove(0))
 }
 
 /// The figures that need the I/Os of all devices in one order.
@@ -51,17 +51,17 @@ proptest! {
         let devices = by_device(&spans);
         let new = || match head {
             None => Analyzer::new(Layer::Block),
-            Some(most) => Analyzer::part_with_head(Layer::Block, most),
+            Some(ios) => Analyzer::part_with_head(Layer::Block, ios),
         };
         let parts = || devices.iter().map(|ios| feed(new(), ios, 5)).collect();
-        let merged = finished(added(parts(), &order));
-        let again = finished(added(parts(), &other_order));
+        let merged = finished(merged_in_order(parts(), &order));
+        let again = finished(merged_in_order(parts(), &other_order));
         prop_assert_eq!(json(&merged), json(&again));
         let whole = finished(feed(Analyzer::new(Layer::Block), &spans, 64));
-        let named = same_but_for_the_inexact(merged, whole);
+        let inexact = same_but_for_the_inexact(merged, whole);
         match devices.len() {
-            0..=2 => prop_assert_eq!(named, []),
-            _ => prop_assert_eq!(named, COMMON),
+            0..=2 => prop_assert_eq!(inexact, []),
+            _ => prop_assert_eq!(inexact, COMMON),
         }
     }
 
@@ -86,7 +86,7 @@ proptest! {
             }
             parts.push(device);
         }
-        let merged = finished(added(parts, &order));
+        let merged = finished(merged_in_order(parts, &order));
         let whole = finished(feed(Analyzer::new(Layer::Block), &spans, 64));
         let inexact = same_but_for_the_inexact(merged, whole);
         prop_assert!(inexact.iter().all(|figure| COMMON.contains(figure)), "{inexact:?}");

@@ -1,8 +1,8 @@
 //! Analyses of successive parts of a trace, joined, equal the analysis of the whole.
 
-use super::made::{share, trace};
+use super::made::{random_index, trace};
 use super::oracle::OracleFigures;
-use super::{CASES, copy, feed, finished, same_but_for_the_inexact};
+use super::{CASES, feed, finished, restored, same_but_for_the_inexact};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::Layer;
@@ -11,23 +11,23 @@ use q2c_trace::Span;
 
 /// Cuts the I/Os at random places; some of the parts are empty.
 fn cut_spans<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
-    let places = cuts.iter().map(|cut| share(spans.len() + 1, *cut));
+    let places = cuts.iter().map(|cut| random_index(spans.len() + 1, *cut));
     let mut places: Vec<usize> = places.chain([0, spans.len()]).collect();
     places.sort_unstable();
     let pairs = places.windows(2);
     pairs.map(|pair| &spans[pair[0]..pair[1]]).collect()
 }
 
-/// Analyses parts. `heads` are, in turn, the most first I/Os that each later part keeps.
+/// Analyses parts. The numbers of `heads` limit in turn the head that each later part keeps.
 pub(super) fn parts(parts: &[&[Span]], heads: &[usize]) -> Vec<Analyzer> {
-    let one = |(at, spans): (usize, &&[Span])| {
+    let analyze = |(at, spans): (usize, &&[Span])| {
         let new = match at {
             0 => Analyzer::new(Layer::Block),
             at => Analyzer::part_with_head(Layer::Block, heads[at % heads.len()]),
         };
         feed(new, spans, 7)
     };
-    parts.iter().enumerate().map(one).collect()
+    parts.iter().enumerate().map(analyze).collect()
 }
 
 /// Joins random neighbours until one is left. Some are serialised and restored in between.
@@ -35,16 +35,16 @@ fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle();
     while parts.len() > 1 {
         let random = *order.next().expect("not empty");
-        let at = share(parts.len() - 1, random);
+        let at = random_index(parts.len() - 1, random);
         let (mut earlier, mut later) = (parts.remove(at), parts.remove(at));
         match random >> 16 & 3 {
-            0 => earlier = copy(&earlier),
-            1 => later = copy(&later),
+            0 => earlier = restored(&earlier),
+            1 => later = restored(&later),
             _ => {}
         }
         parts.insert(at, earlier.append(later).expect("the layers are the same"));
     }
-    copy(&parts.remove(0))
+    restored(&parts.remove(0))
 }
 
 fn analyze_whole(spans: &[Span]) -> Analyzer {
@@ -62,8 +62,8 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 1..8),
     ) {
         let merged = joined(parts(&cut_spans(&spans, &cuts), &[Analyzer::MAX_HEAD_IOS]), &order);
-        let left = same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
-        prop_assert_eq!(left, []);
+        let inexact = same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
+        prop_assert_eq!(inexact, []);
     }
 
     /// With short heads, most of a part is analysed before it is known what was in flight earlier.
@@ -87,24 +87,24 @@ proptest! {
         heads in prop::collection::vec(0..12usize, 1..4),
     ) {
         // The I/Os in flight are in order if every I/O has its begin.
-        let known = |span: &&Span| span.begin_ns != u64::MAX;
-        let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
+        let has_begin = |span: &&Span| span.begin_ns != u64::MAX;
+        let spans: Vec<Span> = spans.iter().filter(has_begin).copied().collect();
         let merged = finished(joined(parts(&cut_spans(&spans, &cuts), &heads), &order));
         let is_inexact = |figure: InexactFigure| merged.inexact.iter().any(|mark| mark.figure == figure);
         prop_assert!(!is_inexact(InexactFigure::MostInFlight), "{:?}", merged.inexact);
-        let walked = OracleFigures::from_spans(&spans);
-        let has_any = spans.iter().any(|span| span.end_ns != u64::MAX);
-        prop_assert_eq!(merged.in_flight.most, has_any.then_some(walked.most));
-        prop_assert_eq!(merged.in_flight.integral_ns, walked.integral);
-        prop_assert_eq!(merged.in_flight.sum_q2c_ns, walked.integral);
+        let oracle = OracleFigures::from_spans(&spans);
+        let has_completions = spans.iter().any(|span| span.end_ns != u64::MAX);
+        prop_assert_eq!(merged.in_flight.most, has_completions.then_some(oracle.most));
+        prop_assert_eq!(merged.in_flight.integral_ns, oracle.integral);
+        prop_assert_eq!(merged.in_flight.sum_q2c_ns, oracle.integral);
         if !is_inexact(InexactFigure::Activity) {
-            prop_assert_eq!(merged.activity, has_any.then_some(walked.activity));
+            prop_assert_eq!(merged.activity, has_completions.then_some(oracle.activity));
         }
         if !is_inexact(InexactFigure::OverLoad) {
             let bottleneck = merged.bottleneck.unwrap_or_default();
             let classes = bottleneck.over_load.iter().map(|c| (c.from, c.requests));
             let classes: Vec<(u64, u64)> = classes.collect();
-            prop_assert!(classes.is_empty() || classes == walked.classes, "{classes:?}");
+            prop_assert!(classes.is_empty() || classes == oracle.classes, "{classes:?}");
         }
     }
 }

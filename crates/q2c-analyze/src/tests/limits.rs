@@ -67,11 +67,11 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     let ios = of_processes(0..1_500);
     let (one, two) = ios.split_at(400);
     let whole = |spans: &[Span]| finished(first(spans));
-    let left = joined(first(one), later_part(&two[..500], 9));
-    let processes = &left.groups["process"];
+    let merged = joined(first(one), later_part(&two[..500], 9));
+    let processes = &merged.groups["process"];
     assert_eq!(processes.len(), 513);
     assert_eq!(processes[512].requests, 900 - 512);
-    assert_eq!(same_but_for_the_inexact(left, whole(&ios[..900])), []);
+    assert_eq!(same_but_for_the_inexact(merged, whole(&ios[..900])), []);
     let result = joined(first(one), later_part(two, 9));
     let overflow = mark(InexactFigure::Groups, InexactReason::Overflow, 1);
     assert_eq!(result.inexact, [overflow]);
@@ -81,7 +81,7 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     assert_eq!(count(&result.groups["process"]), 1_500);
 }
 
-/// There is room for 4,096 hardware queues; I/Os of one more are in no table, in one pass too.
+/// The tables hold 4,096 hardware queues. The I/Os of one more are left out, in one pass too.
 #[test]
 fn too_many_queues_are_told() {
     let of_queue = |hctx: u32| Span {
@@ -128,18 +128,18 @@ fn the_slowest_stands_among_its_neighbours() {
 
 /// Eight jobs on a queue of four requests of 100 ns: nearly always, all four are in use.
 fn full_queue() -> Vec<Span> {
-    let (mut free, mut ready) = ([0u64; 4], [0u64; 8]);
+    let (mut free_at, mut ready_at) = ([0u64; 4], [0u64; 8]);
     let mut spans = Vec::new();
     for round in 0..12 {
-        for (job, at) in (0..).zip(&mut ready) {
-            let request = free.iter_mut().min().expect("four of them");
-            let getrq = (*at + 5).max(*request);
+        for (job, at) in (0..).zip(&mut ready_at) {
+            let request_free = free_at.iter_mut().min().expect("four of them");
+            let getrq = (*at + 5).max(*request_free);
             spans.push(Span {
                 getrq_ns: getrq,
                 issue_ns: getrq + 10,
                 ..read(8 * round + job, *at, getrq + 100)
             });
-            *request = getrq + 100;
+            *request_free = getrq + 100;
             // Every other round begins with a pause in which requests become free.
             *at = getrq + 120 + round % 2 * (30 * job);
         }
@@ -157,9 +157,9 @@ fn waits_for_requests_go_on_over_a_cut() {
     for (cut, head) in (0..spans.len()).flat_map(|cut| [3, 16, 24].map(|head| (cut, head))) {
         let (one, two) = spans.split_at(cut);
         let result = joined(first(one), later_part(two, head));
-        let named = same_but_for_the_inexact(result, whole.clone());
-        let exact = named.is_empty() || head < 16;
-        assert!(exact, "cut {cut}, head {head}: {named:?}");
+        let inexact = same_but_for_the_inexact(result, whole.clone());
+        let as_expected = inexact.is_empty() || head < 16;
+        assert!(as_expected, "cut {cut}, head {head}: {inexact:?}");
     }
 }
 
@@ -188,7 +188,7 @@ fn parts_out_of_order_are_told() {
 #[test]
 fn the_excerpt_of_a_window_is_that_of_the_first_part() {
     let mut one = Analyzer::new(Layer::Block);
-    one.window(0..1_000);
+    one.set_excerpt_window(0..1_000);
     one.update(&[read(0, 0, 10)]);
     let result = joined(one, later_part(&[read(1, 20, 30), read(2, 40, 50)], 1));
     let window = mark(InexactFigure::Excerpts, InexactReason::Window, 1);

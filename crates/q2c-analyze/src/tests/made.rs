@@ -12,7 +12,8 @@ struct GeneratedIo {
     op: Op,
     sector: u64,
     bytes: u64,
-    who: [u32; 3],
+    /// Process, CPU and queue, each plus 1; 0 if unknown.
+    numbers: [u32; 3],
     merged: bool,
     /// Time units since the I/O before.
     after: u64,
@@ -21,7 +22,7 @@ struct GeneratedIo {
     /// True for each of Q, G, I, D, C that the trace lacks.
     lacks: [bool; 5],
     error: bool,
-    /// Time units by which its events are earlier than its place in the trace.
+    /// Time units by which the I/O is earlier than its place in the trace.
     early: u64,
 }
 
@@ -50,7 +51,7 @@ impl Manner {
         }
     }
 
-    fn numbers(self) -> [u32; 4] {
+    fn device_pid_cpu_queue_counts(self) -> [u32; 4] {
         match self {
             Manner::Any | Manner::Calm => [3, 4, 3, 3],
             Manner::Waiting => [1, 2, 2, 1],
@@ -58,20 +59,20 @@ impl Manner {
     }
 }
 
-fn made(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
-    let [devices, pids, cpus, queues] = manner.numbers();
-    let often = |yes: f64| match manner {
+fn any_io(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
+    let [devices, pids, cpus, queues] = manner.device_pid_cpu_queue_counts();
+    let flag = |probability: f64| match manner {
         Manner::Waiting => prop::bool::weighted(0.0),
-        _ => prop::bool::weighted(yes),
+        _ => prop::bool::weighted(probability),
     };
-    let rare = || often(0.08);
+    let rare = || flag(0.08);
     let kind = (
         0..devices,
         select(&Op::ALL[..]),
         0..40u64,
         select(&[0u64, 512, 4096, 65_536][..]),
         [0..pids, 0..cpus, 0..queues],
-        often(0.15),
+        flag(0.15),
     );
     let after = prop_oneof![3 => Just(0u64), 4 => 0..4u64, 1 => 5..300u64];
     let early = if late {
@@ -82,14 +83,14 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
     let lacks = [rare(), rare(), rare(), rare(), rare()];
     let times = (after, manner.steps(), lacks, rare(), early);
     (kind, times).prop_map(|(kind, times)| {
-        let (device, op, sector, bytes, who, merged) = kind;
+        let (device, op, sector, bytes, numbers, merged) = kind;
         let (after, steps, lacks, error, early) = times;
         GeneratedIo {
             device,
             op,
             sector: sector * 8,
             bytes,
-            who,
+            numbers,
             merged,
             after,
             steps,
@@ -127,9 +128,9 @@ impl GeneratedIo {
             issue_ns: times[3],
             end_ns: times[4],
             merged_into: if self.merged { 0 } else { NONE },
-            pid: number(self.who[0]),
-            cpu_submit: number(self.who[1]),
-            hctx: number(self.who[2]),
+            pid: number(self.numbers[0]),
+            cpu_submit: number(self.numbers[1]),
+            hctx: number(self.numbers[2]),
             error: if self.error { -5 } else { 0 },
             ..super::stored::read(id, 0, 0)
         }
@@ -142,7 +143,7 @@ pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     let units = select(&[1u64, 997, 1_000_000, 37_000_000][..]);
     let origin = select(&[0u64, 1_000, 987_654_321, 1 << 60][..]);
     let manners = select(&[Manner::Any, Manner::Calm, Manner::Waiting][..]);
-    let ios = manners.prop_flat_map(move |manner| prop::collection::vec(made(manner, late), 0..90));
+    let ios = manners.prop_flat_map(move |m| prop::collection::vec(any_io(m, late), 0..90));
     (ios, units, origin).prop_map(|(ios, unit, origin)| {
         let mut now = 0;
         let span = |(id, io): (u64, &GeneratedIo)| io.span(id, &mut now, origin, unit);
@@ -150,7 +151,7 @@ pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     })
 }
 
-/// A random index below `of`, or 0.
-pub(super) fn share(of: usize, random: u32) -> usize {
-    random as usize % of.max(1)
+/// A random index below `length`; 0 if `length` is 0.
+pub(super) fn random_index(length: usize, random: u32) -> usize {
+    random as usize % length.max(1)
 }

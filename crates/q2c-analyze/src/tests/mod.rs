@@ -37,7 +37,7 @@ pub(crate) fn io_at(minor: u32, op: Op, sector: u64, bytes: u64, at: u64) -> Spa
 }
 
 /// The analysis after it was serialised and restored, as another process would get it.
-fn copy(analyzer: &Analyzer) -> Analyzer {
+fn restored(analyzer: &Analyzer) -> Analyzer {
     let bytes = analyzer.to_bytes().expect("an analysis has bytes");
     let back = Analyzer::from_bytes(&bytes).expect("they are an analysis");
     assert_eq!(back.to_bytes().expect("this one too"), bytes);
@@ -87,7 +87,7 @@ fn without_seeks(result: &mut AnalyzeResult) {
     groups.for_each(|group| remove(&mut group.stages));
 }
 
-/// Compares all figures except those that `merged` lists as inexact, and returns these.
+/// Compares all figures except those that `merged` lists as inexact. Returns the inexact ones.
 fn same_but_for_the_inexact(merged: AnalyzeResult, whole: AnalyzeResult) -> Vec<InexactFigure> {
     let figures: Vec<InexactFigure> = merged.inexact.iter().map(|mark| mark.figure).collect();
     assert!(whole.inexact.is_empty());

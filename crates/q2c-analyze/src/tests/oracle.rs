@@ -15,14 +15,14 @@ pub(super) struct OracleFigures {
 
 impl OracleFigures {
     pub(super) fn from_spans(spans: &[Span]) -> OracleFigures {
-        let is_whole = |s: &&Span| s.begin_ns != NONE && s.end_ns != NONE;
-        let whole = spans.iter().filter(is_whole);
-        let ios: Vec<(u64, u64)> = whole.map(|s| (s.begin_ns, s.end_ns)).collect();
+        let has_times = |s: &&Span| s.begin_ns != NONE && s.end_ns != NONE;
+        let timed = spans.iter().filter(has_times);
+        let ios: Vec<(u64, u64)> = timed.map(|s| (s.begin_ns, s.end_ns)).collect();
         let mut classes = BTreeMap::new();
         let mut most = 0;
-        for (place, (begin, _)) in ios.iter().enumerate() {
+        for (index, (begin, _)) in ios.iter().enumerate() {
             // The I/O itself, and those queued before it that end after its begin.
-            let before = ios[..place].iter().filter(|io| io.1 > *begin);
+            let before = ios[..index].iter().filter(|(_, end)| end > begin);
             let depth = 1 + before.count() as u64;
             most = most.max(depth);
             let class = (0..63).map(|k| 1u64 << k).filter(|k| *k <= depth).max();

@@ -1,6 +1,6 @@
 //! Real recordings, cut into seven parts and joined again.
 
-use super::{copy, feed, finished, same_but_for_the_inexact};
+use super::{feed, finished, restored, same_but_for_the_inexact};
 use crate::Analyzer;
 use q2c_model::IoRecord;
 use q2c_trace::import::{ImportOptions, Input, RecordSink};
@@ -28,22 +28,22 @@ fn spans(path: &Path) -> Vec<Span> {
 fn in_seven_parts(path: &Path, head: usize) {
     let spans = spans(path);
     let layer = spans[0].layer;
-    let one = |(at, ios): (usize, &[Span])| match at {
+    let analyze = |(at, ios): (usize, &[Span])| match at {
         0 => feed(Analyzer::new(layer), ios, 500),
-        _ => copy(&feed(Analyzer::part_with_head(layer, head), ios, 500)),
+        _ => restored(&feed(Analyzer::part_with_head(layer, head), ios, 500)),
     };
     let parts = spans.chunks(spans.len().div_ceil(7));
-    let mut parts: Vec<Analyzer> = parts.enumerate().map(one).collect();
+    let mut parts: Vec<Analyzer> = parts.enumerate().map(analyze).collect();
     assert_eq!(parts.len(), 7, "{}", path.display());
     let joined = |parts: Vec<Analyzer>| {
-        let both = |one: Analyzer, next| one.append(next).expect("one layer");
-        parts.into_iter().reduce(both).expect("some parts")
+        let append = |one: Analyzer, next| one.append(next).expect("one layer");
+        parts.into_iter().reduce(append).expect("some parts")
     };
     let last = joined(parts.split_off(3));
     let merged = joined(parts).append(last).expect("one layer");
     let whole = finished(feed(Analyzer::new(layer), &spans, 4096));
-    let named = same_but_for_the_inexact(finished(merged), whole);
-    assert!(named.is_empty(), "{}: {named:?}", path.display());
+    let inexact = same_but_for_the_inexact(finished(merged), whole);
+    assert!(inexact.is_empty(), "{}: {inexact:?}", path.display());
 }
 
 /// Recordings of a drive and RAM disks under this project's own loads, and published latencies.

@@ -41,7 +41,7 @@ fn is_length(fault: &Fault) -> bool {
     stored.is_some_and(|error| matches!(error.reason, StoredMistake::Length { .. }))
 }
 
-/// Recomputes the checksum, as somebody who changes a state on purpose would.
+/// Recomputes the checksum of the bytes after the header (24 bytes), as a forger would.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes[24..]);
     bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -56,12 +56,12 @@ proptest! {
         let whole = bytes(&feed(Analyzer::new(Layer::Block), &spans, 9));
         let place = place as usize % whole.len();
         refused(&whole[..place]);
-        let mut other = whole.clone();
-        other[place] ^= 1 << bit;
-        refused(&other);
-        other[place] ^= 1 << bit;
-        other.push(0);
-        let error = refused(&other);
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << bit;
+        refused(&damaged);
+        damaged[place] ^= 1 << bit;
+        damaged.push(0);
+        let error = refused(&damaged);
         prop_assert!(is_length(&error), "{error}");
     }
 
@@ -74,12 +74,12 @@ proptest! {
     ) {
         let half = spans.len() / 2;
         for part in parts(&[&spans[..half], &spans[half..]], &[head]) {
-            let mut other = bytes(&part);
+            let mut changed = bytes(&part);
             for (place, byte) in &changes {
-                let place = 24 + *place as usize % (other.len() - 24);
-                other[place] = *byte;
+                let place = 24 + *place as usize % (changed.len() - 24);
+                changed[place] = *byte;
             }
-            if let Ok(forged) = Analyzer::from_bytes(&with_checksum(other)) {
+            if let Ok(forged) = Analyzer::from_bytes(&with_checksum(changed)) {
                 finished(forged.clone());
                 for (one, two) in [(&forged, &part), (&part, &forged)] {
                     let joined = one.clone().append(two.clone());

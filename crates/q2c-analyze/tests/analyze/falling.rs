@@ -4,7 +4,7 @@
 //! (`jumpback`), with completions too early (`cearly`), with issues too late (`dlate`), and doubled
 //! (`dupall`). A second, small implementation computes the expected values from the lines.
 
-use super::recording::{analyzed, of_records, read};
+use super::recording::{analyze_records, analyzed, read};
 use q2c_analyze::Options;
 use q2c_model::{IoRecord, Layer, Nanos, OpFlags};
 use q2c_result::analyze::AnalyzeResult;
@@ -17,31 +17,31 @@ fn file(name: &str) -> PathBuf {
     folder.join(name).with_extension("txt")
 }
 
-/// The times of an I/O's lines by event, and whether the time of a line is below an earlier one.
+/// The times of an I/O's lines by event. `falls` is true if a line has a time below an earlier one.
 #[derive(Default)]
-struct Lived {
+struct ListedIo {
     times: HashMap<String, u64>,
     falls: bool,
 }
 
-impl Lived {
+impl ListedIo {
     fn stage(&self, from: &str, to: &str) -> Option<u64> {
         Some(self.times.get(to)? - self.times.get(from)?)
     }
 }
 
-fn by_lines(name: &str) -> Vec<Lived> {
+fn listed_ios(name: &str) -> Vec<ListedIo> {
     let text = std::fs::read_to_string(file(name)).expect("a file of the tests");
-    let (mut ios, mut of_sector, mut latest) = (Vec::<Lived>::new(), HashMap::new(), 0);
+    let (mut ios, mut by_sector, mut latest) = (Vec::<ListedIo>::new(), HashMap::new(), 0);
     for line in text.lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (time, event, sector) = (fields[3].replace('.', ""), fields[5], fields[7]);
         let time: u64 = time.parse().expect("seconds with nine decimals");
         if event == "Q" {
-            of_sector.insert(sector.to_owned(), ios.len());
-            ios.push(Lived::default());
+            by_sector.insert(sector.to_owned(), ios.len());
+            ios.push(ListedIo::default());
         }
-        let io = &mut ios[of_sector[sector]];
+        let io = &mut ios[by_sector[sector]];
         io.falls |= time < latest;
         io.times.insert(event.to_owned(), time);
         latest = latest.max(time);
@@ -49,7 +49,7 @@ fn by_lines(name: &str) -> Vec<Lived> {
     ios
 }
 
-fn has_the_stages_of(result: &AnalyzeResult, ios: &[Lived]) {
+fn assert_stages(result: &AnalyzeResult, ios: &[ListedIo]) {
     for (name, from, to) in [("Q2G", "Q", "G"), ("D2C", "D", "C"), ("Q2C", "Q", "C")] {
         let rising = ios.iter().filter(|io| !io.falls);
         let ns: Vec<u64> = rising.filter_map(|io| io.stage(from, to)).collect();
@@ -73,17 +73,17 @@ fn warned(result: &AnalyzeResult, id: &str) -> bool {
 #[test]
 fn a_recording_whose_times_rise_has_all_its_ios() {
     let result = analyzed(&file("ok"), &Options::default()).unwrap();
-    let ios = by_lines("ok");
+    let ios = listed_ios("ok");
     assert!(ios.iter().all(|io| !io.falls));
     assert_eq!(result.requests, ios.len() as u64);
-    has_the_stages_of(&result, &ios);
+    assert_stages(&result, &ios);
     assert!(!warned(&result, "times-fall"), "{:?}", result.warnings);
 }
 
 #[test]
 fn ios_whose_times_fall_are_in_no_figure() {
     for name in ["jumpback", "cearly", "dlate"] {
-        let ios = by_lines(name);
+        let ios = listed_ios(name);
         let fall = ios.iter().filter(|io| io.falls).count() as u64;
         assert!(fall > 0, "{name}");
         let rise = ios.len() as u64 - fall;
@@ -92,7 +92,7 @@ fn ios_whose_times_fall_are_in_no_figure() {
                 assert_eq!(result.requests, rise, "{name}");
                 assert_eq!(result.unmatched["times that fall"], fall, "{name}");
                 assert!(warned(&result, "times-fall"), "{name}");
-                has_the_stages_of(&result, &ios);
+                assert_stages(&result, &ios);
             }
             Err(fault) => {
                 assert_eq!(rise, 0, "{name}: {fault}");
@@ -121,14 +121,14 @@ fn six_reads() -> Vec<IoRecord> {
     (0..6).map(read).collect()
 }
 
-/// Another program, such as SQL or pandas, reversed the rows. Latencies stay; the rest is wrong.
+/// Another program, such as SQL or pandas, reversed the rows. Only latencies and stages stay right.
 #[test]
 fn rows_that_another_program_turned_round_are_told() {
     let mut ios = six_reads();
-    let sorted = of_records(&ios).unwrap();
+    let sorted = analyze_records(&ios).unwrap();
     assert!(!warned(&sorted, "unsorted"));
     ios.reverse();
-    let turned = of_records(&ios).unwrap();
+    let turned = analyze_records(&ios).unwrap();
     assert!(warned(&turned, "unsorted"));
     assert_eq!(turned.unmatched["row after one that began later"], 5);
     assert_eq!(turned.stages["Q2C"], sorted.stages["Q2C"]);
@@ -141,12 +141,12 @@ fn a_changed_trace_is_read_as_carefully() {
     ios[1].getrq_ns = Some(Nanos(500_000));
     ios[2].flags = OpFlags::UNTIMED;
     ios.insert(4, ios[3].clone());
-    let result = of_records(&ios).unwrap();
+    let result = analyze_records(&ios).unwrap();
     assert_eq!(result.requests, 4);
     assert_eq!(result.unmatched["times that fall"], 2);
     assert_eq!(result.unmatched["duplicate record"], 1);
     assert_eq!(result.stages["Q2C"].min_ns, 10_000);
     assert!(warned(&result, "times-fall") && warned(&result, "duplicate"));
-    let fault = of_records(&ios[2..3]).unwrap_err();
+    let fault = analyze_records(&ios[2..3]).unwrap_err();
     assert!(fault.message().contains("found 1 I/Os whose times fall"));
 }

@@ -66,13 +66,13 @@ fn parts_by_hand() {
 #[test]
 fn a_call_that_outlasts_the_device_is_no_oversleep() {
     let requests = Requests::new(&[request(LANE, 4096, [1_050, 1_100, 1_600])]);
-    let back = |io| UserIo {
+    let late = |io| UserIo {
         submit_end_ns: Some(1_800),
         ..io
     };
-    let polled = requests.join(LANE, &back(read())).expect("a match");
+    let polled = requests.join(LANE, &late(read())).expect("a match");
     assert_eq!(polled.parts.in_order(), [100, 500, 200, 0, 0, 200]);
-    let io = back(slept(1_850, 1_870, true));
+    let io = late(slept(1_850, 1_870, true));
     let joined = requests.join(LANE, &io).expect("a match");
     assert_eq!(joined.parts.in_order(), [100, 500, 200, 50, 20, 130]);
     let one_call = UserIo {
@@ -214,18 +214,18 @@ fn sums_by_hand() {
 fn the_slowest_by_hand() {
     let mut tally = LateTally::new(0, 1, 1);
     for n in 0..200_u64 {
-        let (device, over) = match n {
+        let (device, oversleep) = match n {
             50 => (9_000, 0),
             150 => (500, 7_500),
             _ => (500, 0),
         };
         let (submit_ns, end_ns) = (n * 100_000, n * 100_000 + 100 + device);
-        let woke_ns = end_ns + over;
+        let woke_ns = end_ns + oversleep;
         let io = UserIo {
             submit_ns,
             submit_end_ns: Some(submit_ns + 200),
             reap_ns: woke_ns + 10,
-            ..slept(woke_ns, woke_ns, over > 0)
+            ..slept(woke_ns, woke_ns, oversleep > 0)
         };
         let times = [submit_ns, submit_ns + 100, end_ns];
         let requests = Requests::new(&[request(LANE, 4096, times)]);
@@ -247,7 +247,7 @@ struct GeneratedLateIo {
     missed: bool,
 }
 
-fn made() -> impl Strategy<Value = GeneratedLateIo> {
+fn generated_io() -> impl Strategy<Value = GeneratedLateIo> {
     let part = || prop_oneof![Just(0), 0_u64..5_000_000];
     (
         1_u64..50_000,
@@ -299,10 +299,10 @@ fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
 }
 
 proptest! {
-    /// Other requests may be on the device. Those beside must be those of a plain count.
+    /// Other requests may be on the device; `beside` must equal a plain count of them.
     #[test]
     fn the_parts_are_those_it_was_made_from(
-        ios in proptest::collection::vec(made(), 1..20),
+        ios in proptest::collection::vec(generated_io(), 1..20),
         beside in proptest::collection::vec((0_u64..50_000_000, 0_u64..9_000_000), 0..40),
     ) {
         let mut requests: Vec<DeviceRequest> = beside
@@ -326,8 +326,8 @@ proptest! {
             prop_assert_eq!(joined.parts.in_order(), made.parts);
             prop_assert_eq!(joined.parts.u2c_ns(), io.reap_ns - io.submit_ns);
             let at = joined.end_ns;
-            let there = |&&(issue, device): &&(u64, u64)| issue <= at && at < issue + device;
-            let count = beside.iter().filter(there).count() as u64;
+            let on_device = |&&(issue, device): &&(u64, u64)| issue <= at && at < issue + device;
+            let count = beside.iter().filter(on_device).count() as u64;
             prop_assert_eq!(joined.beside, (count, count * 8_192));
             sums.add(&Ok(joined));
         }

@@ -8,14 +8,14 @@ fn numbered(all: Vec<[i64; 5]>) -> Vec<Span> {
 }
 
 /// `jobs` jobs on a device of 100 us; each I/O first waits for one of `tags` requests.
-fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
+fn queue(tags: usize, jobs: usize, ios_per_job: usize) -> Vec<Span> {
     let service = 100_000;
-    let mut free = vec![0i64; tags];
-    let mut ready = vec![0i64; jobs];
+    let mut free_at = vec![0i64; tags];
+    let mut ready_at = vec![0i64; jobs];
     let mut spans = Vec::new();
-    for _ in 0..each {
-        for at in &mut ready {
-            let tag = free.iter_mut().min().expect("at least one tag");
+    for _ in 0..ios_per_job {
+        for at in &mut ready_at {
+            let tag = free_at.iter_mut().min().expect("at least one tag");
             let getrq = (*at + 500).max(*tag);
             let complete = getrq + 1_000 + service;
             spans.push([*at, getrq, -1, getrq + 1_000, complete]);

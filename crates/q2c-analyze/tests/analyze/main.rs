@@ -39,6 +39,6 @@ pub(crate) fn span(id: u64, times: [i64; 5]) -> Span {
 /// Analyses I/Os, passed in small slices; process 7 is called `fio`.
 pub(crate) fn analyze(spans: &[Span]) -> AnalyzeResult {
     let mut analyzer = Analyzer::new(Layer::Block);
-    spans.chunks(3).for_each(|some| analyzer.update(some));
+    spans.chunks(3).for_each(|slice| analyzer.update(slice));
     analyzer.finish(&BTreeMap::from([(7, "fio".to_owned())]))
 }

@@ -34,7 +34,7 @@ pub(crate) fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> Pat
     path
 }
 
-pub(crate) fn of_records(records: &[IoRecord]) -> Result<AnalyzeResult, Fault> {
+pub(crate) fn analyze_records(records: &[IoRecord]) -> Result<AnalyzeResult, Fault> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = trace(folder.path(), TraceMeta::default(), records);
     analyzed(&path, &Options::default())
@@ -82,7 +82,7 @@ fn records_of_the_other_layer_are_left_out_and_counted() {
         read(1, Layer::User, 1, 500),
         read(2, Layer::Block, 2, 20),
     ];
-    let result = of_records(&records).unwrap();
+    let result = analyze_records(&records).unwrap();
     assert_eq!((result.layer, result.requests), (Layer::Block, 2));
     assert_eq!(result.stages["Q2C"].max_ns, 20_000);
     assert_eq!(result.unmatched["of the other layer"], 1);
@@ -143,7 +143,7 @@ fn blktraces_files_are_found_by_their_base_name() {
 
 #[test]
 fn no_request_is_an_error_that_names_the_recording() {
-    let failed = of_records(&[]).unwrap_err();
+    let failed = analyze_records(&[]).unwrap_err();
     assert_eq!(failed.exit(), Exit::Input);
     let expected = "t.parquet: expected at least one request";
     assert!(failed.message().contains(expected), "{failed}");

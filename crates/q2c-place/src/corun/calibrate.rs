@@ -10,7 +10,7 @@ use q2c_result::place::Speeds;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The least share of its speed that C must lose beside C in every trial; clocks cost less.
+/// The least share of its speed that C must lose beside C in every trial; clock drift costs less.
 const MIN_LOSS: f64 = 0.05;
 
 /// The trials of a calibration.
@@ -27,7 +27,7 @@ pub struct CalibrationPlan {
 /// The last core with two logical CPUs that q2c may use: the kernel's own work is on the first.
 ///
 /// # Errors
-/// There is none, or the processor is emulated.
+/// No core has two such CPUs, or the processor is emulated.
 pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Siblings, Fault> {
     let topology = Topology::read(roots);
     let pair = topology.cpus.iter().rev().find_map(|cpu| {
@@ -45,15 +45,15 @@ pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Sib
         );
         return Err(Fault::new(Exit::Environment, text));
     }
-    let device = None;
     Ok(Siblings {
         own,
         other,
         trial,
-        device,
+        device: None,
     })
 }
 
+/// A measured task, its neighbour, and true if both run on the same logical CPU.
 type PairCell = (Work, Option<Work>, bool);
 
 fn cells(polling: &[Work]) -> Vec<PairCell> {
@@ -89,7 +89,7 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> Result<(Vec<Pair>, Speeds), Fault> {
     let cells = cells(&machine.polling());
-    let pairs = pairs(machine, &cells, cpus, plan, stop)?;
+    let pairs = measure_pairs(machine, &cells, cpus, plan, stop)?;
     let speeds = speeds_from_pairs(&pairs);
     Ok((pairs, speeds))
 }
@@ -105,16 +105,16 @@ pub fn shared_pipeline(
     plan: CalibrationPlan,
     stop: &AtomicBool,
 ) -> Result<Interval, Fault> {
-    let both_cells = |work| [(work, None, false), (work, Some(work), false)];
-    let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both_cells).collect();
-    let pairs = pairs(machine, &cells, cpus, plan, stop)?;
+    let class_cells = |work| [(work, None, false), (work, Some(work), false)];
+    let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(class_cells).collect();
+    let pairs = measure_pairs(machine, &cells, cpus, plan, stop)?;
     let speeds = pairs.into_iter().map(|pair| pair.speed);
     let slowest = speeds.min_by(|a, b| a.max.total_cmp(&b.max));
     Ok(slowest.unwrap_or_default())
 }
 
-/// Measures the cells that have a neighbour. Fails if C beside C cannot be told from C alone.
-fn pairs(
+/// Returns the cells with a neighbour. Fails if C beside C cannot be told from C alone.
+fn measure_pairs(
     machine: &mut impl PairMachine,
     cells: &[PairCell],
     cpus: (CpuId, CpuId),
@@ -142,7 +142,7 @@ fn pairs(
             let alone = cells
                 .iter()
                 .position(is_alone)
-                .map_or(f64::NAN, |at| rates[at]);
+                .map_or(f64::NAN, |index| rates[index]);
             speeds[cell].push(rates[cell] / alone);
         }
     }
@@ -162,17 +162,17 @@ fn pairs(
     Ok(pairs)
 }
 
-/// Checks that C beside C is slower than C alone. The class that loses most decides.
+/// Checks that C beside C is slower than C alone. It is enough that one class loses speed in every
+/// trial, so its fastest trial counts.
 fn check_loss(pairs: &[Pair]) -> Result<(), Fault> {
     let beside_own =
         |pair: &&Pair| !pair.same_cpu && pair.neighbour == Some(pair.own) && !pair.own.polls();
-    // Every trial of a class must show the loss, so its fastest one decides.
     let fastest = pairs.iter().filter(beside_own).map(|pair| pair.speed.max);
-    let least = fastest.fold(f64::INFINITY, f64::min);
-    if least <= 1.0 - MIN_LOSS {
+    let slowest_class = fastest.fold(f64::INFINITY, f64::min);
+    if slowest_class <= 1.0 - MIN_LOSS {
         return Ok(());
     }
-    let percent = 100.0 * least;
+    let percent = 100.0 * slowest_class;
     let text = format!(
         "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
     );
@@ -180,10 +180,10 @@ fn check_loss(pairs: &[Pair]) -> Result<(), Fault> {
 }
 
 fn speeds_from_pairs(pairs: &[Pair]) -> Speeds {
-    let mean_speed = |polls: bool, beside: bool| {
+    let mean_speed = |own_polls: bool, neighbour_polls: bool| {
         let fits = |pair: &&Pair| {
-            let neighbour = pair.neighbour.map(Work::polls);
-            !pair.same_cpu && pair.own.polls() == polls && neighbour == Some(beside)
+            let polls = (pair.own.polls(), pair.neighbour.map(Work::polls));
+            !pair.same_cpu && polls == (own_polls, Some(neighbour_polls))
         };
         let medians = pairs.iter().filter(fits).map(|pair| pair.speed.median);
         mean(&medians.collect::<Vec<f64>>())

@@ -83,7 +83,7 @@ impl PairMachine for Siblings {
 /// A work, and the device that it polls.
 type WorkOn<'a> = (Work, Option<&'a PolledDevice>);
 
-/// Pins this thread and makes its task. Even after a failure it joins the other at the barrier.
+/// Pins this thread and makes its task. Waits for the other thread, which a failure must not block.
 fn start(on: WorkOn<'_>, seed: u64, cpu: CpuId, gate: &Barrier) -> io::Result<CorunTask> {
     let task = pin(cpu).and_then(|()| match on {
         (Work::Iopoll, Some(device)) => CorunTask::polling(device, seed),
@@ -96,9 +96,9 @@ fn start(on: WorkOn<'_>, seed: u64, cpu: CpuId, gate: &Barrier) -> io::Result<Co
 
 fn measure_rate(on: WorkOn<'_>, cpu: CpuId, trial: Duration, gate: &Barrier) -> io::Result<f64> {
     let mut task = start(on, 1, cpu, gate)?;
-    // A tenth of the trial brings caches and clocks to where they stay.
-    let warm = Instant::now();
-    while warm.elapsed() < trial / 10 {
+    // A tenth of the trial fills the caches and lets the CPU's frequency settle.
+    let warm_up = Instant::now();
+    while warm_up.elapsed() < trial / 10 {
         task.block()?;
     }
     let began = Instant::now();

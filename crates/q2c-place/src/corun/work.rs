@@ -22,7 +22,7 @@ pub(crate) struct CorunTask {
     numbers: Vec<f32>,
     other: Vec<f32>,
     chain: Vec<u32>,
-    at: u32,
+    chain_index: u32,
 }
 
 impl CorunTask {
@@ -37,11 +37,11 @@ impl CorunTask {
             numbers: vector.clone(),
             other: vector,
             chain: match work {
-                Work::Memory => cycle(WALK_BYTES / size_of::<u32>(), &mut rng),
+                Work::Memory => random_cycle(WALK_BYTES / size_of::<u32>(), &mut rng),
                 _ => Vec::new(),
             },
             rng,
-            at: 0,
+            chain_index: 0,
         }
     }
 
@@ -74,7 +74,7 @@ impl CorunTask {
             Work::Branchy => branchy(&mut self.rng),
             Work::Float => float(self.rng.unit()),
             Work::Vector => vector(&mut self.numbers, &self.other),
-            Work::Memory => self.at = walk(&self.chain, self.at),
+            Work::Memory => self.chain_index = walk(&self.chain, self.chain_index),
             Work::PollPause => poll(spin_loop),
             // Without a device there is nothing to read.
             Work::Poll | Work::Iopoll => poll(|| ()),
@@ -108,8 +108,8 @@ impl DeviceReader {
     }
 }
 
-fn integer(begin: u64) {
-    let mut x = begin | 1;
+fn integer(seed: u64) {
+    let mut x = seed | 1;
     for n in 0..20_000_u64 {
         x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (x >> 29) ^ n;
     }
@@ -130,8 +130,8 @@ fn branchy(rng: &mut Rng) {
     black_box(sum);
 }
 
-fn float(begin: f64) {
-    let mut chains = [begin, begin + 0.1, begin + 0.2, begin + 0.3];
+fn float(seed: f64) {
+    let mut chains = [seed, seed + 0.1, seed + 0.2, seed + 0.3];
     for _ in 0..4_000 {
         for x in &mut chains {
             *x = *x * 0.999_999 + 1.000_001 / (*x + 2.0);
@@ -149,13 +149,13 @@ fn vector(numbers: &mut [f32], other: &[f32]) {
     }
 }
 
-fn cycle(places: usize, rng: &mut Rng) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..places as u32).collect();
+fn random_cycle(length: usize, rng: &mut Rng) -> Vec<u32> {
+    let mut next_index: Vec<u32> = (0..length as u32).collect();
     // Sattolo's shuffle: the permutation is one cycle.
-    for n in (1..places).rev() {
-        order.swap(n, rng.below(n as u64) as usize);
+    for n in (1..length).rev() {
+        next_index.swap(n, rng.below(n as u64) as usize);
     }
-    order
+    next_index
 }
 
 fn walk(chain: &[u32], from: u32) -> u32 {
@@ -166,10 +166,10 @@ fn walk(chain: &[u32], from: u32) -> u32 {
     black_box(at)
 }
 
-fn poll(turn: impl Fn()) {
+fn poll(pause: impl Fn()) {
     let end = monotonic_ns() + POLL_NS;
     while monotonic_ns() < end {
-        turn();
+        pause();
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_walk_meets_every_place() {
-        let chain = cycle(1_000, &mut Rng::new(3));
+        let chain = random_cycle(1_000, &mut Rng::new(3));
         let mut met = vec![false; 1_000];
         let mut at = 0;
         for _ in 0..1_000 {

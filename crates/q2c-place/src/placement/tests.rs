@@ -1,6 +1,6 @@
 use super::*;
 
-fn shown(tally: &Tally<'_>) -> String {
+fn queue_letters(tally: &Tally<'_>) -> String {
     let queue = |cpu: &CpuIndex| tally.cpus[*cpu].letters();
     let core = |core| {
         let queues: Vec<String> = tally.map.cpus_of(core).iter().map(queue).collect();
@@ -15,7 +15,7 @@ fn shown(tally: &Tally<'_>) -> String {
 fn placed(policy: PolicyName, cores: usize, compute: u32, polling: u32) -> String {
     let map = SmtMap::regular(cores, 2, 1);
     let placed = place_tasks(policy, &map, compute, polling).expect("a fixed placement");
-    shown(&placed.tally(&map))
+    queue_letters(&placed.tally(&map))
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn the_extremes_are_those_of_a_search_without_symmetry() {
         }
         let extremes = extremes(&map, compute, polling, &speeds).expect("few placements");
         times.sort_by(f64::total_cmp);
-        let away = extremes.best.1 - times[0];
-        let away = away
+        let error = extremes.best.1 - times[0];
+        let error = error
             .abs()
             .max((extremes.worst.1 - times[times.len() - 1]).abs());
-        assert!(away < 1e-12, "{compute}C {polling}P {extremes:?}");
+        assert!(error < 1e-12, "{compute}C {polling}P {extremes:?}");
     }
 }
 

@@ -31,8 +31,8 @@ impl<M: Movable> Decider<'_, M> {
     pub fn steal(&self, to: CpuIndex) -> Option<Steal> {
         let map = self.tally.map;
         let load = |cpu: CpuIndex| self.tally.cpus[cpu].load();
-        let loaded = |from: &CpuIndex| load(*from) >= load(to) + THRESHOLD;
-        let mut sources: Vec<CpuIndex> = (0..map.cpus()).filter(loaded).collect();
+        let exceeds = |from: &CpuIndex| load(*from) >= load(to) + THRESHOLD;
+        let mut sources: Vec<CpuIndex> = (0..map.cpus()).filter(exceeds).collect();
         sources.sort_by_key(|&from| (map.distance(to, from), Reverse(load(from)), from));
         sources.into_iter().find_map(|from| {
             let class = self.class_from(to, from)?;
@@ -47,27 +47,27 @@ impl<M: Movable> Decider<'_, M> {
             return None;
         }
         let has_movable = |class| source.count(class) > 0 && self.movable.may_move(from, to, class);
-        let may_poll = self.rules == Rules::Literal || siblings || self.evens_out(to, from);
-        if may_poll && self.takes_polling(to, from) && has_movable(Class::Polling) {
+        let may_come = self.rules == Rules::Literal || siblings || self.evens_out(to, from);
+        if may_come && self.takes_polling(to, from) && has_movable(Class::Polling) {
             Some(Class::Polling)
         } else {
             has_movable(Class::Compute).then_some(Class::Compute)
         }
     }
 
-    /// Rule 1: whether `to` (d) takes a P task from `from` (s). P_T / N_P is multiplied out.
+    /// Rule 1: true if `to` (d) takes a P task from `from` (s). P_T / N_P is multiplied out.
     fn takes_polling(&self, to: CpuIndex, from: CpuIndex) -> bool {
         let map = self.tally.map;
         let (to_core, from_core) = (map.core_of(to), map.core_of(from));
         if to_core == from_core {
             return self.tally.cpus[to].polling >= self.tally.cpus[from].polling;
         }
-        let of_core = |core: CoreIndex| u64::from(self.tally.polling_of_core[core]);
+        let polling_on = |core: CoreIndex| u64::from(self.tally.polling_of_core[core]);
         let (cores, polling) = (map.cores() as u64, u64::from(self.tally.polling));
-        of_core(to_core) * cores < polling && of_core(from_core) * cores > polling
+        polling_on(to_core) * cores < polling && polling_on(from_core) * cores > polling
     }
 
-    /// Whether a P task that moves between two cores leaves them more even than they were.
+    /// True if a P task that moves between two cores leaves them more even than they were.
     fn evens_out(&self, to: CpuIndex, from: CpuIndex) -> bool {
         let polling = |cpu| self.tally.polling_of_core[self.tally.map.core_of(cpu)];
         polling(from) >= polling(to) + 2

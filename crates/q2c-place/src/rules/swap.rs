@@ -1,5 +1,5 @@
-//! The swap step, which is q2c's own, acts where loads are equal and the published rules rest. It
-//! makes P tasks even over the cores, and gathers those of a core on one of its CPUs.
+//! The swap step, which is q2c's own, acts where loads are equal and the published rules move no
+//! task. It makes P tasks even over the cores, and gathers those of a core on one of its CPUs.
 //!
 //! Two CPUs exchange a P task for a C task, so their loads stay as they are. Where the other CPU
 //! has no C task to give, the P task moves alone.
@@ -33,7 +33,7 @@ pub struct Swap {
 }
 
 impl<M: Movable> Decider<'_, M> {
-    /// The next swap; `None` when P tasks are even over cores and on one side of each, if they may.
+    /// The next swap; `None` when P tasks are even over cores and on one CPU of each, or must stay.
     pub(crate) fn swap(&self) -> Option<Swap> {
         if self.rules == Rules::Literal {
             return None;
@@ -83,17 +83,17 @@ impl<M: Movable> Decider<'_, M> {
 
     fn gather(&self, core: CoreIndex) -> Option<Swap> {
         let counts = &self.tally.cpus;
-        let mut sides: Vec<CpuIndex> = self.tally.map.cpus_of(core).to_vec();
-        sides.retain(|&cpu| counts[cpu].polling > 0);
-        sides.sort_by_key(|&cpu| (Reverse(counts[cpu].polling), cpu));
-        let (&main, others) = sides.split_first()?;
-        let pairs = others.iter().rev().map(|&from| (from, main));
+        let mut cpus: Vec<CpuIndex> = self.tally.map.cpus_of(core).to_vec();
+        cpus.retain(|&cpu| counts[cpu].polling > 0);
+        cpus.sort_by_key(|&cpu| (Reverse(counts[cpu].polling), cpu));
+        let (&main_cpu, others) = cpus.split_first()?;
+        let pairs = others.iter().rev().map(|&from| (from, main_cpu));
         let swap = self.exchange(pairs, SwapReason::Colocate)?;
-        let always = self.rules == Rules::WithSwap || counts[swap.from].load() > 1;
-        (always || swap.back.is_some() || self.is_wanted(swap.from)).then_some(swap)
+        let may_idle = self.rules == Rules::WithSwap || counts[swap.from].load() > 1;
+        (may_idle || swap.back.is_some() || self.is_wanted(swap.from)).then_some(swap)
     }
 
-    /// Whether a C task that shares its CPU may come to this one.
+    /// True if some C task that shares its CPU with other tasks may move to `cpu`.
     fn is_wanted(&self, cpu: CpuIndex) -> bool {
         (0..self.tally.map.cpus()).any(|other| {
             let counts = self.tally.cpus[other];
@@ -112,10 +112,10 @@ impl<M: Movable> Decider<'_, M> {
         let map = self.tally.map;
         let siblings = map.cpus_of(map.core_of(to)).iter().copied();
         let mut givers = once(to).chain(siblings.filter(|&cpu| cpu != to && cpu != from));
-        let gives = |&cpu: &CpuIndex| {
+        let has_compute_task = |&cpu: &CpuIndex| {
             self.tally.cpus[cpu].compute > 0 && may_move(cpu, from, Class::Compute)
         };
-        let back = givers.find(gives);
+        let back = givers.find(has_compute_task);
         Some(Swap {
             from,
             to,

@@ -16,7 +16,7 @@ fn apply(next: Move, tally: &mut Tally<'_>) {
     }
 }
 
-/// All moves until the rules rest, for tasks that may run anywhere. Afterwards `tally` is the end.
+/// Makes all moves that the rules ask for in `tally`, whose tasks may run anywhere, and lists them.
 fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
     let mut moves = Vec::new();
     while let Some(next) = decider(tally, rules).next_move() {
@@ -55,7 +55,7 @@ fn stolen(cores: &[&str], to: CpuIndex) -> Option<(CpuIndex, Class)> {
 fn a_cpu_takes_the_published_task_from_the_published_source() {
     use Class::{Compute, Polling};
     let cases: [(&[&str], _); 14] = [
-        // Within a core. P_d = 1 >= P_s = 1: P. P_d = 0 < P_s = 1: C. P_s = 0: P, of which is none.
+        // Within a core. P_d = 1 >= P_s = 1: P. P_d = 0 < P_s = 1: C. P_s = 0: s has no P, so C.
         (&["P|PCC"], Some((1, Polling))),
         (&["C|PCC"], Some((1, Compute))),
         (&["C|CCC"], Some((1, Compute))),
@@ -64,7 +64,7 @@ fn a_cpu_takes_the_published_task_from_the_published_source() {
         (&["P|C", "PCC|C"], Some((2, Compute))),
         // 3 / 2 = 1.5: 1 is below and 2 above.
         (&["P|C", "PPC|C"], Some((2, Polling))),
-        // The CPU holds no P task although its core has two: a C task.
+        // P_T / N_P = 1: core 1 has two P tasks in the first case, but only one in the second: C.
         (&["|C", "PP|CC"], Some((2, Polling))),
         (&["|C", "P|CC", "P|P"], Some((3, Compute))),
         // Colocated: s holds only P tasks and d fewer of them.
@@ -220,17 +220,17 @@ prop_assert!(are_even(&end), "{:?}", end.cpus);
     #[test]
     fn any_order_of_cpus_ends_the_same_way((map, queues) in machines(), first in 0..18_usize) {
         let mut tally = Tally::from_counts(&map, &queues);
-        let mut left = 10_000;
-        let mut still = 0;
+        let mut turns_left = 10_000;
+        let mut turns_without_move = 0;
         for cpu in (0..map.cpus()).cycle().skip(first) {
             let rules = decider(&tally, Rules::WithSwap);
             let swap = || rules.swap_for_core(map.core_of(cpu)).map(Move::Swap);
             let next = rules.steal(cpu).map(Move::Steal).or_else(swap);
-            still = if next.is_some() { 0 } else { still + 1 };
+            turns_without_move = if next.is_some() { 0 } else { turns_without_move + 1 };
             if let Some(next) = next { apply(next, &mut tally); }
-            left -= 1;
-            prop_assert!(left > 0, "the rules do not rest: {:?}", queues);
-            if still == map.cpus() { break; }
+            turns_left -= 1;
+            prop_assert!(turns_left > 0, "the rules do not rest: {:?}", queues);
+            if turns_without_move == map.cpus() { break; }
         }
         prop_assert!(decider(&tally, Rules::WithSwap).next_move().is_none());
     }

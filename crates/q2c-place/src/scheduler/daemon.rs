@@ -26,9 +26,9 @@ const MAX_SILENT_WINDOWS: u32 = 20;
 /// Something that the daemon did or saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonEvent {
-    /// What it was, in words.
+    /// A sentence for the user.
     pub text: String,
-    /// Whether a task got CPUs.
+    /// True if a task got other CPUs.
     pub moved: bool,
 }
 
@@ -37,7 +37,7 @@ struct MovedTask {
     own_cpus: Vec<CpuId>,
     given_cpus: Vec<CpuId>,
     name: String,
-    silent: u32,
+    silent_windows: u32,
 }
 
 /// Moves tasks, whose own CPUs are given back on drop. After [`PlacementDaemon::begin`] the caller
@@ -52,8 +52,8 @@ pub struct PlacementDaemon {
     moved_tasks: HashMap<TaskId, MovedTask>,
     wishes: Wishes,
     events: Vec<DaemonEvent>,
-    /// Own CPUs of tasks, some offline, to give back again: until Linux 6.1 the kernel forgets
-    /// those.
+    /// Own CPUs of tasks, some offline, to give back when they are online: until Linux 6.1 the
+    /// kernel forgets offline CPUs.
     unrestored: HashMap<TaskId, Vec<CpuId>>,
     refused: HashSet<TaskId>,
 }
@@ -94,7 +94,7 @@ impl PlacementDaemon {
         self
     }
 
-    /// Whether tasks of other users can be moved, too.
+    /// True if tasks of other users can be moved, too.
     pub fn moves_all_users(&self) -> bool {
         let status = fs::read_to_string(self.roots.proc("self/status")).unwrap_or_default();
         capabilities::has(&status, capabilities::SYS_NICE)
@@ -126,7 +126,7 @@ impl PlacementDaemon {
             self.check_given_cpus(task)?;
         }
         for (task, cpus) in self.wishes.update(targets(&self.map, &active)) {
-            self.give(task, &cpus, &active)?;
+            self.assign(task, &cpus, &active)?;
         }
         self.release_inactive(&active)?;
         Ok(std::mem::take(&mut self.events))
@@ -138,8 +138,8 @@ impl PlacementDaemon {
         self.guard.undo()
     }
 
-    /// When CPUs come or go, tasks get theirs back, and the daemon begins anew: the kernel itself
-    /// changes the CPUs of tasks whose last one goes.
+    /// When CPUs come or go, tasks get their own CPUs back, and the daemon begins anew: the kernel
+    /// itself gives other CPUs to a task whose last CPU goes offline.
     fn follow_hotplug(&mut self) -> Result<(), Fault> {
         let online = machine::online(&self.roots);
         if online == self.online {
@@ -155,9 +155,9 @@ impl PlacementDaemon {
         self.restore_again();
         let moved = self.moved_tasks.iter();
         let tasks: Vec<_> = moved.map(|(id, t)| (*id, t.own_cpus.clone())).collect();
-        for (task, old) in tasks {
-            if old.iter().any(|cpu| !self.online.contains(cpu)) {
-                self.unrestored.insert(task, old);
+        for (task, own_cpus) in tasks {
+            if own_cpus.iter().any(|cpu| !self.online.contains(cpu)) {
+                self.unrestored.insert(task, own_cpus);
             }
             self.release(task, "CPUs came or went")?;
         }
@@ -165,17 +165,18 @@ impl PlacementDaemon {
     }
 
     fn restore_again(&mut self) {
-        for (task, old) in &self.unrestored {
+        for (task, own_cpus) in &self.unrestored {
             let now = thread(&self.roots, task.pid, task.tid);
             if now.is_some_and(|now| now.start_time == task.start_time) {
-                q2c_sys::thread::allow_other(task.tid, old).ok();
+                q2c_sys::thread::allow_other(task.tid, own_cpus).ok();
             }
         }
         let offline = |cpu: &CpuId| !self.online.contains(cpu);
-        self.unrestored.retain(|_, old| old.iter().any(offline));
+        self.unrestored.retain(|_, cpus| cpus.iter().any(offline));
     }
 
-    /// Distinguishes the CPUs that the daemon gave a task from CPUs that somebody else chose.
+    /// Makes a task movable, with its own CPUs as allowed, if it still has the CPUs that the daemon
+    /// gave it. Leaves it alone if somebody else chose others since, or if it must stay now.
     fn check_given_cpus(&mut self, task: &mut ActiveTask) -> Result<(), Fault> {
         let id = task.id();
         if self.refused.contains(&id) {
@@ -206,7 +207,6 @@ impl PlacementDaemon {
                 task.stays = Some(StayReason::Pinned);
                 return Ok(());
             }
-            // Somebody chose other CPUs since: theirs stay.
             let (name, tid, cpus) = (&task.thread.comm, id.tid, list(&task.allowed));
             self.log(format!(
                 "{name} ({tid}): left alone: somebody else gave it CPUs {cpus}"
@@ -219,7 +219,7 @@ impl PlacementDaemon {
         Ok(())
     }
 
-    /// Holds a task that a held task made, and that has inherited its CPUs.
+    /// Takes over a new task that a moved task started, and that inherited the given CPUs.
     fn adopt(&mut self, id: TaskId, task: &ActiveTask) -> Result<(), Fault> {
         let makers = [task.thread.pid, task.thread.parent];
         let made_by = |(maker, moved): &(&TaskId, &MovedTask)| {
@@ -230,7 +230,7 @@ impl PlacementDaemon {
         };
         let moved = MovedTask {
             name: task.thread.comm.clone(),
-            silent: 0,
+            silent_windows: 0,
             ..maker.clone()
         };
         if self.guard.allow(id, &moved.own_cpus, &moved.given_cpus)? {
@@ -239,7 +239,7 @@ impl PlacementDaemon {
         Ok(())
     }
 
-    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[ActiveTask]) -> Result<(), Fault> {
+    fn assign(&mut self, id: TaskId, cpus: &[CpuId], active: &[ActiveTask]) -> Result<(), Fault> {
         let Some(task) = active.iter().find(|task| task.id() == id) else {
             return Ok(());
         };
@@ -253,11 +253,11 @@ impl PlacementDaemon {
             return Ok(());
         }
         // The CPUs that it gets back include those that are offline now.
-        let old = match moved {
+        let own_cpus = match moved {
             Some(moved) => moved.own_cpus.clone(),
             None => allowed(&self.roots, id.pid, id.tid).unwrap_or(usual_cpus),
         };
-        match self.guard.allow(id, &old, cpus) {
+        match self.guard.allow(id, &own_cpus, cpus) {
             Ok(true) => {}
             Ok(false) => {
                 self.moved_tasks.remove(&id);
@@ -275,38 +275,38 @@ impl PlacementDaemon {
             }
         }
         // A control group may have taken CPUs away since they were read.
-        let now = allowed_cpus_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
+        let given_cpus = allowed_cpus_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
         let (name, reason) = (task.thread.comm.clone(), move_reason(task));
-        let (before, to) = (list(&before), list(&now));
+        let (before, to) = (list(&before), list(&given_cpus));
         let text = format!("{name} ({}): CPUs {before} -> {to}: {reason}", id.tid);
         self.events.push(DaemonEvent { text, moved: true });
         let moved = MovedTask {
-            own_cpus: old,
-            given_cpus: now,
+            own_cpus,
+            given_cpus,
             name,
-            silent: 0,
+            silent_windows: 0,
         };
         self.moved_tasks.insert(id, moved);
         Ok(())
     }
 
-    /// Frees tasks that were long inactive, and all tasks when nothing has to be kept apart.
+    /// Releases tasks that were long inactive, and all tasks if none polls or none computes.
     fn release_inactive(&mut self, active: &[ActiveTask]) -> Result<(), Fault> {
-        let mut over = Vec::new();
+        let mut releases = Vec::new();
         for (id, moved) in &mut self.moved_tasks {
             let seen = active.iter().any(|task| task.id() == *id);
-            moved.silent = if seen { 0 } else { moved.silent + 1 };
-            if moved.silent >= MAX_SILENT_WINDOWS {
-                over.push((*id, "it was not active for long"));
+            moved.silent_windows = if seen { 0 } else { moved.silent_windows + 1 };
+            if moved.silent_windows >= MAX_SILENT_WINDOWS {
+                releases.push((*id, "it was not active for long"));
             } else if self.wishes.is_unwanted(*id) {
-                over.push((*id, "no task polls any more, or none computes"));
+                releases.push((*id, "no task polls any more, or none computes"));
             }
         }
-        over.into_iter()
-            .try_for_each(|(id, reason)| self.release(id, reason))
+        let mut releases = releases.into_iter();
+        releases.try_for_each(|(id, reason)| self.release(id, reason))
     }
 
-    /// Gives a task its own CPUs back, for this reason.
+    /// Gives a task its own CPUs back, and logs why.
     fn release(&mut self, id: TaskId, reason: &str) -> Result<(), Fault> {
         let Some(moved) = self.moved_tasks.remove(&id) else {
             return Ok(());
@@ -320,8 +320,7 @@ impl PlacementDaemon {
     }
 
     fn log(&mut self, text: String) {
-        let moved = false;
-        self.events.push(DaemonEvent { text, moved });
+        self.events.push(DaemonEvent { text, moved: false });
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::predictor::Class;
 use serde::Deserialize;
 
-/// Rules by the names of threads. A rule is a name; a `*` at its end stands for any rest.
+/// Rules by the names of threads. A rule is a name; a `*` at its end stands for any ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hints {
@@ -36,18 +36,18 @@ impl Hints {
         polls.or(fits_any(&self.compute, comm).then_some(Class::Compute))
     }
 
-    /// Whether threads of this name are never moved.
+    /// True if threads of this name are never moved.
     pub(crate) fn never_moves(&self, comm: &str) -> bool {
         fits_any(&self.leave, comm)
     }
 }
 
-/// Whether the thread polls a submission queue of io_uring in the kernel.
+/// True if the thread polls a submission queue of io_uring in the kernel.
 pub(crate) fn is_submission_thread(comm: &str) -> bool {
     fits_any(&SUBMISSION, comm)
 }
 
-/// Whether the name is that of a well-known poller in user space.
+/// True if the name is that of a well-known poller in user space.
 pub(crate) fn is_known_poller(comm: &str) -> bool {
     fits_any(&POLLERS, comm)
 }
@@ -55,7 +55,7 @@ pub(crate) fn is_known_poller(comm: &str) -> bool {
 fn fits_any(rules: &[impl AsRef<str>], comm: &str) -> bool {
     let mut rules = rules.iter().map(AsRef::as_ref);
     rules.any(|rule| match rule.strip_suffix('*') {
-        Some(begin) => comm.starts_with(begin),
+        Some(prefix) => comm.starts_with(prefix),
         None => comm == rule,
     })
 }

@@ -15,13 +15,13 @@ pub fn from_machine(roots: &Roots) -> SmtMap {
 /// The cores of a topology, with the CPUs that are `usable`.
 pub fn from_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
     // A core is known by its first CPU, which all its siblings name.
-    let first = |cpu: &&TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
-    let cores = topology.cpus.iter().filter(first).map(|cpu| {
+    let is_first = |cpu: &&TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
+    let cores = topology.cpus.iter().filter(is_first).map(|cpu| {
         let siblings = cpu.siblings.iter().copied();
         let cpus = siblings.filter(|cpu| usable(*cpu)).collect();
         // Where the cache is not known, the cores of a socket share one.
         let by_socket = u32::MAX - cpu.package.unwrap_or(0);
-        let llc = cpu.cache.map_or(by_socket, |first| first.0);
+        let llc = cpu.cache.map_or(by_socket, |first_cpu| first_cpu.0);
         Core { cpus, llc }
     });
     SmtMap::new(&cores.collect::<Vec<_>>())

@@ -1,10 +1,10 @@
 //! Which tasks of the machine are active, and which of them poll.
 //!
-//! Every thread's CPU time is read window by window. For each thread that was active the
-//! [predictor](crate::predictor) takes in whether it polled in the window. The evidence, the most
-//! trusted first, is the user's hint, the kernel's poll functions, the name of an io_uring
-//! submission thread, or the name of a well-known poller. Few instructions per cycle prove nothing:
-//! a loop without PAUSE has many.
+//! Every thread's CPU time is read window by window. The [predictor](crate::predictor) of each
+//! active thread is told if the thread polled in the window. The evidence, the most trusted first,
+//! is the user's hint, the kernel's poll functions, the name of an io_uring submission thread, or
+//! the name of a well-known poller. Few instructions per cycle are no evidence: a polling loop
+//! without PAUSE has many.
 
 use crate::predictor::{Class, Predictor};
 use crate::scheduler::hints::{self, Hints};
@@ -42,7 +42,7 @@ impl ActiveTask {
     }
 }
 
-/// A thread counts as active when it used this share of a CPU, or could run but got less.
+/// A thread counts as active when it used this share of a CPU, or was ready to run but waited.
 const MIN_ACTIVE_SHARE: f64 = 0.05;
 /// Windows after which a thread's control group is read again.
 const GROUP_REREAD_WINDOWS: u64 = 10;
@@ -57,7 +57,7 @@ struct ObservedTask {
     predictor: Predictor,
     seen_by: SeenBy,
     window: u64,
-    /// Whether its CPUs are fewer than its control group's, and the window in which that was read.
+    /// True if it has fewer CPUs than its control group; its CPUs; the window of the reading.
     pinned: Option<(bool, Vec<CpuId>, u64)>,
 }
 
@@ -125,8 +125,8 @@ impl TaskObserver {
                 continue;
             };
             let share = (thread.ticks - ticks.min(thread.ticks)) as f64 * TICK_S / seconds;
-            let waits = thread.runnable && runnable;
-            if share < MIN_ACTIVE_SHARE && !waits {
+            let waited = thread.runnable && runnable;
+            if share < MIN_ACTIVE_SHARE && !waited {
                 self.predict(&thread, false, SeenBy::Nothing);
                 continue;
             }
@@ -136,7 +136,7 @@ impl TaskObserver {
                 continue;
             };
             let pinned = self.is_pinned(&thread, &allowed, &mut cpusets);
-            let (stays, share) = (self.stays(&thread, pinned), share.min(1.0));
+            let (stays, share) = (self.stay_reason(&thread, pinned), share.min(1.0));
             active.push(ActiveTask {
                 thread,
                 share,
@@ -185,8 +185,8 @@ impl TaskObserver {
         task.window = window;
     }
 
-    /// Updates the predictor. While it takes a silent task for polling, the earlier evidence
-    /// stands.
+    /// Updates the predictor. If it takes a task for polling that did not poll in this window, the
+    /// evidence of an earlier window is returned.
     fn predict(&mut self, thread: &Thread, polled: bool, seen_by: SeenBy) -> (Class, SeenBy) {
         if let Some(class) = self.hints.class(&thread.comm) {
             return (class, SeenBy::Hint);
@@ -215,17 +215,17 @@ impl TaskObserver {
         {
             return *pinned;
         }
-        let usual = cpusets.cpus_of_process(&self.roots, thread.pid);
-        let usual = usual.unwrap_or_else(|| machine::online(&self.roots));
-        let mut usual = usual.iter().filter(|cpu| !self.isolated.contains(cpu));
-        let pinned = !usual.all(|cpu| allowed.contains(cpu));
+        let group_cpus = cpusets.cpus_of_process(&self.roots, thread.pid);
+        let group_cpus = group_cpus.unwrap_or_else(|| machine::online(&self.roots));
+        let mut usual_cpus = group_cpus.iter().filter(|cpu| !self.isolated.contains(cpu));
+        let pinned = !usual_cpus.all(|cpu| allowed.contains(cpu));
         if let Some(task) = task {
             task.pinned = Some((pinned, allowed.to_vec(), window));
         }
         pinned
     }
 
-    fn stays(&self, thread: &Thread, pinned: bool) -> Option<StayReason> {
+    fn stay_reason(&self, thread: &Thread, pinned: bool) -> Option<StayReason> {
         let is_real_time = thread.scheduling == Scheduling::RealTime;
         [
             (thread.bound, StayReason::PerCpu),
@@ -243,10 +243,10 @@ fn thread_key(thread: &Thread) -> ThreadKey {
     (thread.tid, thread.start_time)
 }
 
-/// The window to use instead of `asked`: at least 50 ms. A task that polls is noted once in each
+/// The window to use instead of `requested`: at least 50 ms. A task that polls is noted once in a
 /// tick, and newer kernels poll for up to two ticks in one call.
-pub fn usable_window(asked: Nanos) -> Nanos {
-    asked.max(Nanos::from_millis(50))
+pub fn usable_window(requested: Nanos) -> Nanos {
+    requested.max(Nanos::from_millis(50))
 }
 
 #[cfg(test)]

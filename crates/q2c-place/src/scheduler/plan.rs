@@ -11,9 +11,7 @@ use q2c_result::place_watch::MoveReason;
 pub(crate) struct PlannedMove {
     /// The task's index in the list of active tasks.
     pub task: usize,
-    /// The CPU that it is on.
     pub from: CpuIndex,
-    /// The CPU that it should be on.
     pub to: CpuIndex,
     /// The reason of its last move.
     pub reason: MoveReason,
@@ -46,14 +44,14 @@ impl<'a> ActiveTaskMap<'a> {
         places
     }
 
-    /// Whether some tasks poll and others do not: else there is nothing to keep apart.
+    /// True if some tasks poll and others do not: else there is nothing to keep apart.
     pub(crate) fn is_mixed(&self) -> bool {
         let total: u32 = self.tally.cpus.iter().map(|counts| counts.load()).sum();
         (1..total).contains(&self.tally.polling)
     }
 
-    /// Moves tasks until the rules rest, and returns the moves. Nothing moves where no task polls
-    /// or none computes.
+    /// Moves tasks until the rules ask for no move, and returns the moves. No task moves if none
+    /// polls or none computes.
     pub(crate) fn settle(&mut self, rules: Rules) -> Vec<PlannedMove> {
         let mut planned: Vec<PlannedMove> = Vec::new();
         if !self.is_mixed() {
@@ -94,11 +92,11 @@ impl<'a> ActiveTaskMap<'a> {
 
     fn first_movable(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
         let to = self.map.id(to);
-        let may = |task: &&usize| {
+        let is_movable = |task: &&usize| {
             let task = &self.tasks[**task];
             task.class == class && task.stays.is_none() && task.allowed.contains(&to)
         };
-        self.tasks_on[from].iter().find(may).copied()
+        self.tasks_on[from].iter().find(is_movable).copied()
     }
 }
 
@@ -116,10 +114,10 @@ fn task_moves(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
                 SwapReason::Scatter => MoveReason::Scatter,
                 SwapReason::Colocate => MoveReason::Colocate,
             };
-            let room = |back| (back, swap.from, Class::Compute, MoveReason::Room);
-            let back = swap.back.map(room);
-            let there = (swap.from, swap.to, Class::Polling, reason);
-            [Some(there), back].into_iter().flatten().collect()
+            let compute = |back| (back, swap.from, Class::Compute, MoveReason::Room);
+            let compute = swap.back.map(compute);
+            let polling = (swap.from, swap.to, Class::Polling, reason);
+            [Some(polling), compute].into_iter().flatten().collect()
         }
     }
 }

@@ -85,8 +85,8 @@ pub fn check(roots: &Roots) -> Result<(), ScxError> {
     if !isolated.is_empty() {
         return Err(ScxError::Isolated(list(&isolated)));
     }
-    let off = fs::read_to_string(roots.proc("sys/net/core/bpf_jit_enable"));
-    if off.is_ok_and(|text| text.trim() == "0") {
+    let jit = fs::read_to_string(roots.proc("sys/net/core/bpf_jit_enable"));
+    if jit.is_ok_and(|text| text.trim() == "0") {
         return Err(ScxError::NoJit);
     }
     if state == "disabled" {
@@ -112,7 +112,7 @@ fn read_state(roots: &Roots, file: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Whether the scheduler can be loaded, and whether it is in force.
+    /// The outcome of the check, and true if the scheduler is in force.
     fn state(files: &[(&str, &str)]) -> (Result<(), String>, bool) {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in files {

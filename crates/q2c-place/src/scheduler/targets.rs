@@ -31,7 +31,6 @@ pub(crate) fn targets(map: &SmtMap, tasks: &[ActiveTask]) -> Vec<(TaskId, Vec<Cp
     targets
 }
 
-/// The tasks, each with its CPU.
 fn tasks_by_cpu<'a>(
     tasks: &'a [ActiveTask],
     places: &'a ActiveTaskMap<'_>,
@@ -50,20 +49,20 @@ fn usable_or_all(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
     }
 }
 
-/// C tasks are dealt out to the least loaded CPUs, those without P tasks first; CPUs that get one
-/// or stay empty have room. Where C tasks are at the moment has no influence, so the answer is
-/// steady.
+/// Movable C tasks are dealt out to the least loaded CPUs, those without P tasks first; CPUs that
+/// get one or stay empty have room. The CPUs on which these C tasks are at the moment have no
+/// influence, so the answer is steady.
 fn cpus_with_room(map: &SmtMap, tasks: &[ActiveTask], places: &ActiveTaskMap<'_>) -> Vec<CpuId> {
     let mut tally = Tally::new(map);
-    let mut free: Vec<&ActiveTask> = Vec::new();
+    let mut movable: Vec<&ActiveTask> = Vec::new();
     for (cpu, task) in tasks_by_cpu(tasks, places) {
         match (task.class, task.stays) {
-            (Class::Compute, None) => free.push(task),
+            (Class::Compute, None) => movable.push(task),
             (class, _) => tally.add(cpu, class),
         }
     }
     let mut has_new_task = vec![false; map.cpus()];
-    for task in free {
+    for task in movable {
         if let Some(cpu) = least_loaded(map, &tally, &task.allowed) {
             tally.add(cpu, Class::Compute);
             has_new_task[cpu] = true;
@@ -71,8 +70,8 @@ fn cpus_with_room(map: &SmtMap, tasks: &[ActiveTask], places: &ActiveTaskMap<'_>
     }
     // A C task that must stay beside P tasks is no reason to send others there.
     let has_room = |cpu: &CpuIndex| has_new_task[*cpu] || tally.cpus[*cpu].load() == 0;
-    let free = (0..map.cpus()).filter(has_room);
-    let mut room: Vec<CpuId> = free.map(|cpu| map.id(cpu)).collect();
+    let cpus = (0..map.cpus()).filter(has_room);
+    let mut room: Vec<CpuId> = cpus.map(|cpu| map.id(cpu)).collect();
     room.sort();
     room
 }

@@ -1,4 +1,4 @@
-//! What is seen on each core, what it costs, and what would be better.
+//! The active tasks of each core, what their placement costs, and which moves would be better.
 
 use crate::map::SmtMap;
 use crate::predictor::Class;
@@ -14,7 +14,7 @@ use q2c_result::place_watch::{
     AdvisedMove, Detector, PlaceWatchResult, SCHEMA, WatchedCore, WatchedCpu, WatchedTask,
 };
 
-/// What does not change from one look to the next.
+/// The facts that stay the same from one window to the next.
 #[derive(Clone, Debug)]
 pub struct PlaceWatchBasis {
     /// The machine.
@@ -36,12 +36,12 @@ pub fn detector(observer: &TaskObserver) -> Detector {
 }
 
 impl PlaceWatchBasis {
-    /// The result of one look at these tasks.
+    /// The result of a window in which these tasks were active.
     pub fn result(&self, tasks: &[ActiveTask], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
         let mut places = ActiveTaskMap::from_tasks(&self.map, tasks);
         let core = |core| self.core(core, &places, tasks);
         let cores = (0..self.map.cores()).map(core).collect();
-        let before = speed::c_slowdown(&self.speeds, &places.tally);
+        let c_slowdown = speed::c_slowdown(&self.speeds, &places.tally);
         // Without SMT the kernel's own balancing is enough, as q2c place start says.
         let has_smt = self.map.cpus() > self.map.cores();
         let planned = has_smt.then(|| places.settle(Rules::Proposed));
@@ -56,7 +56,7 @@ impl PlaceWatchBasis {
             speeds: self.speeds,
             speeds_from: self.speeds_from.clone(),
             cores,
-            c_slowdown: before,
+            c_slowdown,
             c_slowdown_after: speed::c_slowdown(&self.speeds, &places.tally),
             moves: planned.iter().map(advised).collect(),
             warnings: self.warnings(),
@@ -67,10 +67,10 @@ impl PlaceWatchBasis {
         let cpu = |&cpu: &usize| {
             let counts = places.tally.cpus[cpu];
             let running = speed::while_running(&self.speeds, &places.tally, cpu, Class::Compute);
-            let on = places.tasks_on[cpu].iter();
+            let queue = places.tasks_on[cpu].iter();
             WatchedCpu {
                 cpu: self.map.id(cpu),
-                tasks: on.map(|task| watched_task(&tasks[*task])).collect(),
+                tasks: queue.map(|task| watched_task(&tasks[*task])).collect(),
                 c_slowdown: (counts.compute > 0).then(|| f64::from(counts.load()) / running),
             }
         };

@@ -1,4 +1,4 @@
-//! What a simulation counts.
+//! Counts of a simulation.
 
 use crate::rules::Tally;
 use q2c_result::place::States;
@@ -28,7 +28,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(super) fn step(&mut self, tally: &Tally<'_>, speed: impl Fn(usize) -> f64, dt: f64) {
+    pub(super) fn step(&mut self, tally: &Tally<'_>, p_speed: impl Fn(usize) -> f64, dt: f64) {
         self.seconds += dt;
         self.polling_s += dt * f64::from(tally.polling);
         *state_seconds(tally, &mut self.states) += dt;
@@ -39,7 +39,7 @@ impl Account {
             self.sharing.resize(most, PollSharing::default());
             let ran = dt * f64::from(counts.polling) / load as f64;
             self.sharing[load - 1].ran_s += ran;
-            self.sharing[load - 1].work_s += ran * speed(cpu);
+            self.sharing[load - 1].work_s += ran * p_speed(cpu);
         }
     }
 }
@@ -50,9 +50,9 @@ fn state_seconds<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
     let most = of_cores.clone().max().unwrap_or(0);
     let even = most - of_cores.min().unwrap_or(0) <= 1;
     let polls = |cpu: &&usize| tally.cpus[**cpu].polling > 0;
-    let sides = |core| map.cpus_of(core).iter().filter(polls).count();
-    let one_side = (0..map.cores()).all(|core| sides(core) <= 1);
-    match (even, one_side) {
+    let polling_cpus = |core| map.cpus_of(core).iter().filter(polls).count();
+    let one_cpu_per_core = (0..map.cores()).all(|core| polling_cpus(core) <= 1);
+    match (even, one_cpu_per_core) {
         (true, true) => &mut states.colocate,
         (true, false) => &mut states.spread,
         (false, false) => &mut states.bunch,

@@ -65,8 +65,8 @@ fn balance_blindly(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance
     moves
 }
 
-/// Steals from the whole machine at every level. Swaps happen only at the cache level: an exchange
-/// between cores is not worth more haste.
+/// Steals from the whole machine at every level. Swaps happen only at the cache level, as exchanges
+/// between cores are not urgent.
 fn apply_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
     let mut moves = 0;
     while let Some(steal) = decider(queues, rules).steal(cpu) {

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 
 /// Seconds between two ticks of the kernel's timer: CONFIG_HZ=250.
 pub(super) const TICK_S: f64 = 0.004;
-/// How much less often a busy CPU balances (`busy_factor`).
+/// A busy CPU's interval between balancing is this many times longer (`busy_factor`).
 const BUSY_FACTOR: f64 = 16.0;
 pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
 
@@ -22,7 +22,7 @@ pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: boo
     map.cpus_within(cpu, level) as f64 * 1e-3 * if busy { BUSY_FACTOR } else { 1.0 }
 }
 
-pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
+pub(super) fn cpu_for_new_task(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let map = tally.map;
     let per_cpu =
         |core: usize| (tally.load_of_core[core] as usize * 1024) / map.cpus_of(core).len();
@@ -46,7 +46,7 @@ pub(super) fn cpu_for_woken_task(tally: &Tally<'_>, before: CpuIndex, rng: &mut 
     random_least(idle, load, rng)
 }
 
-/// The value with the least key; of several one by chance.
+/// The value with the least key; on a tie, a random one of them.
 fn random_least(mut values: Vec<usize>, key: impl Fn(usize) -> usize, rng: &mut Rng) -> usize {
     let least = values.iter().map(|value| key(*value)).min();
     values.retain(|value| Some(key(*value)) == least);

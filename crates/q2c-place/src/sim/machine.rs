@@ -63,10 +63,10 @@ impl SimRunQueues<'_> {
 
     fn leave(&mut self, task: usize) {
         self.changed = true;
-        let left = &self.tasks[task];
-        self.tasks_on[left.cpu].retain(|other| *other != task);
-        self.truth.remove(left.cpu, left.task.class);
-        self.seen.remove(left.cpu, left.predictor.class());
+        let leaving = &self.tasks[task];
+        self.tasks_on[leaving.cpu].retain(|other| *other != task);
+        self.truth.remove(leaving.cpu, leaving.task.class);
+        self.seen.remove(leaving.cpu, leaving.predictor.class());
     }
 
     fn enter(&mut self, task: usize, cpu: CpuIndex) {
@@ -95,7 +95,8 @@ struct PlaceSimMachine<'a> {
     queues: SimRunQueues<'a>,
     balancer: Balancer,
     account: Account,
-    sleeps: bool,
+    any_sleeps: bool,
+    /// For each CPU: work of a C task per second, and speed of a P task while it runs.
     rates: Vec<(f64, f64)>,
     next_window_s: f64,
     next_tick_s: f64,
@@ -123,7 +124,7 @@ impl<'a> PlaceSimMachine<'a> {
         for task in order {
             let cpu = match &sim.policy {
                 Policy::Fixed(cpus) => cpus[task],
-                Policy::Free | Policy::Rules(_) => linux::fork(&queues.truth, &mut queues.rng),
+                _ => linux::cpu_for_new_task(&queues.truth, &mut queues.rng),
             };
             queues.enter(task, cpu);
         }
@@ -132,7 +133,7 @@ impl<'a> PlaceSimMachine<'a> {
             queues,
             balancer: Balancer::new(cpus),
             account: Account::default(),
-            sleeps: sim.tasks.iter().any(|task| task.phases.is_some()),
+            any_sleeps: sim.tasks.iter().any(|task| task.phases.is_some()),
             rates: Vec::new(),
             next_window_s: WINDOW_S,
             next_tick_s: TICK_S,
@@ -143,7 +144,7 @@ impl<'a> PlaceSimMachine<'a> {
         let ends = |task: &&Running| task.task.work_s.is_some();
         let mut ending = self.queues.tasks.iter().filter(ends);
         let any_ends = ending.clone().next().is_some();
-        let all_ended = ending.all(|task| task.first_s.is_some());
+        let all_ended = ending.all(|task| task.first_run_s.is_some());
         (any_ends && all_ended) || self.queues.now_s >= self.sim.max_s
     }
 
@@ -151,7 +152,7 @@ impl<'a> PlaceSimMachine<'a> {
         let is_recognised = |task: &Running| task.predictor.class() == task.task.class;
         let fixed = matches!(self.sim.policy, Policy::Fixed(_));
         let recognised = fixed || self.queues.tasks.iter().all(is_recognised);
-        !self.sleeps && recognised && (fixed || self.balancer.is_at_rest())
+        !self.any_sleeps && recognised && (fixed || self.balancer.is_at_rest())
     }
 
     fn step(&mut self) {
@@ -173,12 +174,12 @@ impl<'a> PlaceSimMachine<'a> {
 
     fn rates(&self) -> Vec<(f64, f64)> {
         let truth = &self.queues.truth;
-        let slow = self.sim.cache.map(|term| cache_effects(truth, term));
+        let cache_effects = self.sim.cache.map(|term| cache_effects(truth, term));
         let rate = |cpu: CpuIndex| {
             let speeds = &self.sim.speeds;
             let compute = speed::while_running(speeds, truth, cpu, Class::Compute);
             let llc = truth.map.cache_of(truth.map.core_of(cpu));
-            let cache = slow.as_ref().map_or(1.0, |slow| slow[llc]);
+            let cache = cache_effects.as_ref().map_or(1.0, |effects| effects[llc]);
             let share = 1.0 / f64::from(truth.cpus[cpu].load().max(1));
             let polling = speed::while_running(speeds, truth, cpu, Class::Polling);
             (compute * share * cache, polling)
@@ -187,11 +188,11 @@ impl<'a> PlaceSimMachine<'a> {
     }
 
     fn next_end_s(&self) -> f64 {
-        let left = |task: &Running| {
+        let seconds_left = |task: &Running| {
             let work = task.task.work_s?;
             Some((work - task.done_s + task.refill_s) / self.rates[task.cpu].0)
         };
-        let ends = self.queues.tasks.iter().filter_map(left);
+        let ends = self.queues.tasks.iter().filter_map(seconds_left);
         ends.fold(f64::INFINITY, f64::min)
     }
 
@@ -202,21 +203,21 @@ impl<'a> PlaceSimMachine<'a> {
         queues.now_s += dt;
         let tasks = queues.tasks.iter_mut();
         for task in tasks.filter(|task| task.wakes_at_s.is_none()) {
-            task.ran = true;
-            task.left_s -= dt / f64::from(queues.truth.cpus[task.cpu].load().max(1));
+            task.ran_in_window = true;
+            task.run_left_s -= dt / f64::from(queues.truth.cpus[task.cpu].load().max(1));
             do_work(task, rates[task.cpu].0, began, dt);
         }
     }
 
     fn change_phases(&mut self) {
-        if !self.sleeps {
+        if !self.any_sleeps {
             return;
         }
         for task in 0..self.queues.tasks.len() {
             let now = self.queues.now_s;
             let running = &self.queues.tasks[task];
             match running.wakes_at_s {
-                None if running.left_s <= 0.0 => {
+                None if running.run_left_s <= 0.0 => {
                     self.queues.leave(task);
                     let SimRunQueues { tasks, rng, .. } = &mut self.queues;
                     tasks[task].wakes_at_s = Some(now + tasks[task].draw_sleep(rng));
@@ -242,7 +243,7 @@ impl<'a> PlaceSimMachine<'a> {
         self.next_window_s = self.queues.now_s + WINDOW_S;
         for running in &mut self.queues.tasks {
             let before = running.predictor.class();
-            let ran = std::mem::take(&mut running.ran);
+            let ran = std::mem::take(&mut running.ran_in_window);
             let polled = ran && running.task.class == Class::Polling;
             running.predictor.update(polled);
             let after = running.predictor.class();
@@ -257,7 +258,7 @@ impl<'a> PlaceSimMachine<'a> {
     fn outcome(self) -> PlaceSimOutcome {
         let ending = self.queues.tasks.iter().filter_map(|task| {
             let work = task.task.work_s?;
-            Some(task.first_s.map(|time| time / work))
+            Some(task.first_run_s.map(|time| time / work))
         });
         let times: Option<Vec<f64>> = ending.collect();
         let times = times.filter(|times| !times.is_empty());
@@ -272,16 +273,16 @@ fn do_work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
     let Some(work) = task.task.work_s else {
         return;
     };
-    let did = rate * dt;
-    let refilled = task.refill_s.min(did);
+    let step_work = rate * dt;
+    let refilled = task.refill_s.min(step_work);
     task.refill_s -= refilled;
-    task.done_s += did - refilled;
-    let over = task.done_s - work;
-    if over >= -1e-12 * work {
-        let ended = began_s + dt - over.max(0.0) / rate;
-        task.first_s.get_or_insert(ended - task.began_s);
+    task.done_s += step_work - refilled;
+    let excess = task.done_s - work;
+    if excess >= -1e-12 * work {
+        let ended = began_s + dt - excess.max(0.0) / rate;
+        task.first_run_s.get_or_insert(ended - task.began_s);
         task.began_s = ended;
-        task.done_s = over.max(0.0);
+        task.done_s = excess.max(0.0);
     }
 }
 

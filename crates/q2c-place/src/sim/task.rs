@@ -3,12 +3,12 @@
 use crate::predictor::{Class, Predictor};
 use q2c_model::stats::Rng;
 
-/// What a task does over time.
+/// The behaviour of a task over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Task {
-    /// Whether it computes or polls while it runs.
+    /// The task's work while it runs: computing or polling.
     pub class: Class,
-    /// Work of a C task, begun again until every C task was done once; `None` without an end.
+    /// Work of a C task, which it repeats until every C task was done once; `None` without an end.
     pub work_s: Option<f64>,
     /// Times of running and of sleeping in turn; `None` when it never sleeps.
     pub phases: Option<Phases>,
@@ -50,12 +50,12 @@ pub(super) struct Running {
     pub cpu: usize,
     /// When it wakes up; `None` while it can run.
     pub wakes_at_s: Option<f64>,
-    pub left_s: f64,
+    pub run_left_s: f64,
     pub predictor: Predictor,
-    pub ran: bool,
+    pub ran_in_window: bool,
     pub done_s: f64,
     pub began_s: f64,
-    pub first_s: Option<f64>,
+    pub first_run_s: Option<f64>,
     /// Work that it still has to repeat because of a cold cache.
     pub refill_s: f64,
 }
@@ -72,7 +72,7 @@ impl Running {
 
     pub(crate) fn draw_run(&mut self, rng: &mut Rng) {
         let phases = self.task.phases;
-        self.left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
+        self.run_left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
     }
 
     pub(crate) fn draw_sleep(&self, rng: &mut Rng) -> f64 {

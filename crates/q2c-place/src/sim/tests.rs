@@ -43,9 +43,9 @@ fn sim<'a>(map: &'a SmtMap, tasks: &'a [Task], policy: Policy) -> PlaceSim<'a> {
 #[test]
 fn fixed_placements_take_the_times_of_their_closed_forms() {
     let map = SmtMap::regular(1, 2, 1);
-    let time = |map: &SmtMap, placement, tasks_of: u32| {
-        let policy = fixed(placement, map, tasks_of, tasks_of);
-        let tasks = tasks(tasks_of as usize, tasks_of as usize);
+    let time = |map: &SmtMap, placement, per_class: u32| {
+        let policy = fixed(placement, map, per_class, per_class);
+        let tasks = tasks(per_class as usize, per_class as usize);
         sim(map, &tasks, policy).run(1).c_slowdown.unwrap()
     };
     close(time(&map, PolicyName::Colocate, 2), 2.0 / 0.8);
@@ -58,7 +58,7 @@ fn fixed_placements_take_the_times_of_their_closed_forms() {
     }
 }
 
-/// Each begins again until both are done, so the neighbour of the slower one stays.
+/// Each task begins again until all were done once, so a slow task keeps its neighbour.
 #[test]
 fn tasks_that_are_done_begin_again() {
     let map = SmtMap::regular(1, 2, 1);

@@ -44,13 +44,13 @@ impl PolicyRunInputs<'_> {
         let mut sum = Account::default();
         for outcome in outcomes {
             let slowdown = outcome.c_slowdown;
-            slowdowns.push(slowdown.ok_or_else(|| self.no_end(name, sim.max_s))?);
+            slowdowns.push(slowdown.ok_or_else(|| self.no_end_fault(name, sim.max_s))?);
             add(&mut sum, &outcome.account);
         }
         Ok(self.figures(name, &sorted(&slowdowns), &sum))
     }
 
-    fn no_end(&self, name: PolicyName, max_s: f64) -> Fault {
+    fn no_end_fault(&self, name: PolicyName, max_s: f64) -> Fault {
         let policy = format!("{name:?}").to_lowercase();
         let work_s = self.machine.work_s;
         let text = format!(
@@ -73,25 +73,25 @@ impl PolicyRunInputs<'_> {
     }
 
     fn figures(&self, policy: PolicyName, slowdowns: &[f64], sum: &Account) -> PolicyFigures {
-        let polled: f64 = sum.sharing.iter().map(|shared| shared.work_s).sum();
-        let part = |seconds: f64| seconds / sum.seconds;
+        let polled_s: f64 = sum.sharing.iter().map(|shared| shared.work_s).sum();
+        let share = |seconds: f64| seconds / sum.seconds;
         PolicyFigures {
             policy,
             c_slowdown: mean(slowdowns),
             c_slowdown_low: percentile(slowdowns, 0.025),
             c_slowdown_high: percentile(slowdowns, 0.975),
             p_bandwidth: if sum.polling_s > 0.0 {
-                polled / sum.polling_s
+                polled_s / sum.polling_s
             } else {
                 0.0
             },
             p_latency: latency::poll_latency(&sum.sharing, self.request.poll),
             migrations: sum.migrations as f64 / slowdowns.len() as f64,
             states: States {
-                colocate: part(sum.states.colocate),
-                spread: part(sum.states.spread),
-                bunch: part(sum.states.bunch),
-                heap: part(sum.states.heap),
+                colocate: share(sum.states.colocate),
+                spread: share(sum.states.spread),
+                bunch: share(sum.states.bunch),
+                heap: share(sum.states.heap),
             },
         }
     }

@@ -20,9 +20,9 @@ fn published_result() -> PlaceSimResult {
     simulated(setups(), 100).expect("every task ends")
 }
 
-fn nearest(of: &PublishedGain) -> f64 {
-    let miss = |gain: f64| (gain - of.published_pct).abs();
-    miss(of.simulated.one_minus).min(miss(of.simulated.t_over_t_minus_1))
+fn smaller_error(gain: &PublishedGain) -> f64 {
+    let error = |simulated_pct: f64| (simulated_pct - gain.published_pct).abs();
+    error(gain.simulated.one_minus).min(error(gain.simulated.t_over_t_minus_1))
 }
 
 #[test]
@@ -36,9 +36,9 @@ fn the_published_figures_are_predicted() {
             PublishedFigure::ColocateOverSpread => 2.0,
             PublishedFigure::ProposedOverFree | PublishedFigure::ProposedOverWorst => 5.0,
         };
-        assert!(nearest(published) <= allowed, "{published:?}");
-        let alone = published.figure == PublishedFigure::ScatterOverBunch;
-        assert_eq!(published.fitted, alone, "fitted to one figure only");
+        assert!(smaller_error(published) <= allowed, "{published:?}");
+        let fitted = published.figure == PublishedFigure::ScatterOverBunch;
+        assert_eq!(published.fitted, fitted, "fitted to one figure only");
     }
 }
 

@@ -74,7 +74,7 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
         end: End::Complete,
         warnings: Vec::new(),
     };
-    let about = RunFacts {
+    let facts = RunFacts {
         present: &Features::default(),
         target: None,
         scale: 1.0,
@@ -85,7 +85,7 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
         idle_busy_cpus: 0.0,
     };
     let experiment = Experiment::parse(ONE_PHASE).unwrap();
-    let result = answer(&experiment, &about, &summary, |_| Vec::new());
+    let result = answer(&experiment, &facts, &summary, |_| Vec::new());
     let numbers: Vec<u32> = result.points[0].trials.iter().map(|t| t.trial).collect();
     assert_eq!(numbers, [0, 2, 4]);
     let claim = &result.claims[0];

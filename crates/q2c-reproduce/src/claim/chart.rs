@@ -1,6 +1,6 @@
 //! The curves of charts: a figure over time, over phases or over an axis.
 
-use crate::claim::eval::{WholePhase, figure_at, interval_figures};
+use crate::claim::eval::{TrialPhase, figure_at, interval_figures};
 use crate::claim::expr::FigureReference;
 use crate::claim::parse::figure;
 use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
@@ -43,7 +43,7 @@ fn values_over_time(
     point: &Point,
     scope: &ClaimScope,
 ) -> Vec<(String, Interval)> {
-    let mut course = Vec::new();
+    let mut curve = Vec::new();
     for phase in 0..scope.phases.len() {
         let place = FigurePlace {
             window: None,
@@ -51,24 +51,24 @@ fn values_over_time(
             job: job.to_owned(),
             at: point.at.clone(),
         };
-        // Grouped by the interval's end in ms, since an interval may be missing in a trial.
+        // Time and values of each interval, by its end in ms, since a trial may lack intervals.
         let mut ticks: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
         for trial in &point.trials {
             let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
-            let whole = WholePhase::from_trial(trial, &place);
-            let values = interval_figures(&figure.name, &place, &whole).unwrap_or_default();
+            let data = TrialPhase::from_trial(trial, &place);
+            let values = interval_figures(&figure.name, &place, &data).unwrap_or_default();
             for (end_s, value) in values {
                 let end_ms = (end_s * 1e3).round() as u64;
-                let tick = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
-                tick.1.extend(value);
+                let (_, samples) = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
+                samples.extend(value);
             }
         }
-        let shown =
+        let point =
             |(at, values): (f64, Vec<f64>)| (format!("{at:.3}"), Interval::from_samples(&values));
-        let seen = ticks.into_values().filter(|(_, values)| !values.is_empty());
-        course.extend(seen.map(shown));
+        let measured = ticks.into_values().filter(|(_, values)| !values.is_empty());
+        curve.extend(measured.map(point));
     }
-    course
+    curve
 }
 
 /// One curve for each value of `by`, or a single curve.
@@ -107,7 +107,7 @@ fn over_trials(
 ) -> Option<Interval> {
     let place = scope.place(figure, at).ok()?;
     let point = points.iter().find(|point| point.at == place.at)?;
-    let value = |trial| figure_at(&figure.name, &place, &WholePhase::from_trial(trial, &place));
+    let value = |trial| figure_at(&figure.name, &place, &TrialPhase::from_trial(trial, &place));
     let values = point.trials.iter().filter_map(|trial| value(trial).ok());
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| Interval::from_samples(&values))

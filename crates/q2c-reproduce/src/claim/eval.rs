@@ -18,6 +18,7 @@ pub(crate) struct ClaimSample {
     pub side: ClaimSide,
 }
 
+/// Where the left side of a comparison lies: inside the expected range, or outside on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimSide {
     Below,
@@ -58,7 +59,7 @@ pub(crate) struct Evaluated {
     /// The window that is shortest relative to the period of its job's sleep rule.
     pub shortest: Option<RuleWindow>,
     pub predicted: bool,
-    /// The phase with the largest lack of CPUs, else the largest use, of the phases looked at.
+    /// Of the evaluated phases, the one that lacks most CPUs; on a tie, the one that needs most.
     pub cpus: Option<CpuUse>,
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn evaluate(
             text: &expect.text,
             result: &mut evaluated,
         };
-        match evaluator.expect(expect, context) {
+        match evaluator.sample(expect, context) {
             Ok(sample) => evaluated.samples.push(sample),
             Err(missing) => {
                 let left_out = ran_any.then(|| left_out_trial(trial, &missing, points));
@@ -100,8 +101,8 @@ pub(crate) fn evaluate(
 }
 
 fn trial_numbers(point: &Point) -> impl Iterator<Item = u32> {
-    let well = point.trials.iter().map(|trial| trial.trial);
-    well.chain(point.failed.iter().map(|failed| failed.trial))
+    let finished = point.trials.iter().map(|trial| trial.trial);
+    finished.chain(point.failed.iter().map(|failed| failed.trial))
 }
 
 /// A trial that lacks a figure, with the trial's own reason if it failed.
@@ -125,7 +126,7 @@ struct TrialEvaluator<'a> {
 }
 
 impl TrialEvaluator<'_> {
-    fn expect(
+    fn sample(
         &mut self,
         expect: &Expect,
         context: &ClaimContext,
@@ -133,13 +134,13 @@ impl TrialEvaluator<'_> {
         let left = self.value(&expect.left, context)?;
         let right = self.value(&expect.right, context)?;
         let within = expect.within.as_ref();
-        let within = within.map_or(Ok(0.0), |within| self.value(within, context))?;
+        let tolerance = within.map_or(Ok(0.0), |within| self.value(within, context))?;
         let inside = match expect.compare {
             Compare::Above => left > right,
             Compare::AtLeast => left >= right,
             Compare::Below => left < right,
             Compare::AtMost => left <= right,
-            Compare::Near => (left - right).abs() <= within,
+            Compare::Near => (left - right).abs() <= tolerance,
         };
         let side = match expect.compare {
             _ if inside => ClaimSide::Inside,
@@ -157,13 +158,13 @@ impl TrialEvaluator<'_> {
 
     /// A value that is not a finite number cannot be compared, so it counts as missing.
     fn value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
-        let value = self.any_value(expr, context)?;
+        let value = self.raw_value(expr, context)?;
         let divides = || "a part of it divides by 0".to_owned();
         let finite = value.is_finite().then_some(value);
         finite.ok_or_else(|| missing(&self.text, &context.at, divides()))
     }
 
-    fn any_value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
+    fn raw_value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
         match expr {
             Expr::Number(number) => Ok(*number),
             Expr::Figure(figure) => self.figure(figure, None, context),
@@ -175,7 +176,7 @@ impl TrialEvaluator<'_> {
                     Join::Plus => one + other,
                     Join::Minus => one - other,
                     Join::Times => one * other,
-                    Join::By => one / other,
+                    Join::Div => one / other,
                     Join::Greater => one.max(other),
                 })
             }
@@ -210,20 +211,20 @@ impl TrialEvaluator<'_> {
         let point = self.points.iter().find(|point| point.at == place.at);
         let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
         self.result.predicted |= point.predicted;
-        let lack = |cpu_use: &CpuUse| {
+        let rank = |cpu_use: &CpuUse| {
             let lacking = i64::from(cpu_use.needed) - i64::from(cpu_use.present);
             (lacking, cpu_use.needed)
         };
-        let more = point.cpus.get(place.phase).copied();
-        self.result.cpus = self.result.cpus.into_iter().chain(more).max_by_key(lack);
+        let cpus = point.cpus.get(place.phase).copied();
+        self.result.cpus = self.result.cpus.into_iter().chain(cpus).max_by_key(rank);
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
         let trial = trial.ok_or_else(|| missing(missing_trial_reason(point, self.trial)))?;
-        let whole = WholePhase::from_trial(trial, place);
-        self.note_rule(figure, place, &whole);
+        let data = TrialPhase::from_trial(trial, place);
+        self.note_rule(figure, place, &data);
         let Some(extreme) = extreme else {
-            return figure_at(&figure.name, place, &whole).map_err(missing);
+            return figure_at(&figure.name, place, &data).map_err(missing);
         };
-        let values = interval_figures(&figure.name, place, &whole).map_err(missing)?;
+        let values = interval_figures(&figure.name, place, &data).map_err(missing)?;
         let values = values.into_iter().filter_map(|(_, value)| value);
         Ok(match extreme {
             Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
@@ -231,11 +232,11 @@ impl TrialEvaluator<'_> {
         })
     }
 
-    fn note_rule(&mut self, figure: &FigureReference, place: &FigurePlace, whole: &WholePhase<'_>) {
+    fn note_rule(&mut self, figure: &FigureReference, place: &FigurePlace, data: &TrialPhase<'_>) {
         let mut place = place.clone();
         place.window = place.window.filter(|_| !covers_whole_phase(&figure.name));
         let seconds = self.scope.seconds(&place);
-        let rule_window = whole.rule_period_s().zip(seconds);
+        let rule_window = data.rule_period_s().zip(seconds);
         let rule_window = rule_window.map(|(period_s, seconds)| RuleWindow {
             figure: figure.to_string(),
             period_s,
@@ -276,22 +277,23 @@ fn missing(figure: &impl ToString, at: &BTreeMap<String, String>, why: String) -
     }
 }
 
-fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
-    let values = || all.iter().map(|(_, value)| *value);
+/// Aggregates pairs of an axis value and the figure there.
+fn aggregate(of: Aggregate, pairs: &[(f64, f64)]) -> f64 {
+    let values = || pairs.iter().map(|(_, value)| *value);
     let max = values().fold(f64::NEG_INFINITY, f64::max);
     let min = values().fold(f64::INFINITY, f64::min);
     let mean = || mean(&values().collect::<Vec<_>>());
-    let at = |wanted: f64| {
-        let pair = all.iter().find(|(_, value)| *value == wanted);
-        pair.map_or(f64::NAN, |(at, _)| *at)
+    let axis_value = |wanted: f64| {
+        let pair = pairs.iter().find(|(_, value)| *value == wanted);
+        pair.map_or(f64::NAN, |(axis_value, _)| *axis_value)
     };
     match of {
         Aggregate::Min => min,
         Aggregate::Max => max,
         Aggregate::Mean => mean(),
         Aggregate::Spread => (max - min) / mean(),
-        Aggregate::ArgMax => at(max),
-        Aggregate::ArgMin => at(min),
+        Aggregate::ArgMax => axis_value(max),
+        Aggregate::ArgMin => axis_value(min),
     }
 }
 
@@ -311,17 +313,17 @@ pub(crate) const FIGURES: [&str; 9] = [
 /// This many first [`FIGURES`] are computed over a window; the others over the whole phase.
 const WINDOWED_FIGURES: usize = 7;
 
-pub(crate) struct WholePhase<'a> {
+pub(crate) struct TrialPhase<'a> {
     trial: &'a PointTrial,
     phase: Option<&'a PhaseTrial>,
     job: Option<&'a JobSeries>,
 }
 
-impl<'a> WholePhase<'a> {
+impl<'a> TrialPhase<'a> {
     pub(crate) fn from_trial(trial: &'a PointTrial, place: &FigurePlace) -> Self {
         let phase = trial.phases.get(place.phase);
         let job = phase.and_then(|phase| phase.jobs.iter().find(|job| job.job == place.job));
-        WholePhase { trial, phase, job }
+        TrialPhase { trial, phase, job }
     }
 
     /// The shortest time between two changes of the sleep that the job's rule makes, seconds.
@@ -359,65 +361,65 @@ pub(crate) fn covers_whole_phase(name: &str) -> bool {
 pub(crate) fn figure_at(
     name: &str,
     place: &FigurePlace,
-    whole: &WholePhase<'_>,
+    data: &TrialPhase<'_>,
 ) -> Result<f64, String> {
-    if let Some(value) = whole.trial.figures.get(name) {
+    if let Some(value) = data.trial.figures.get(name) {
         return Ok(*value);
     }
-    if let Some(value) = whole.job.and_then(|job| job.figures.get(name)) {
+    if let Some(value) = data.job.and_then(|job| job.figures.get(name)) {
         return Ok(*value);
     }
     match name {
-        "kiops_per_core" => per_core(whole, place),
-        "interrupts_per_io" => interrupts_per_io(whole),
-        _ => figure_over_ticks(name, &whole.ticks(place)?)
-            .map_err(|reason| unseen_reason(name, whole).unwrap_or(reason)),
+        "kiops_per_core" => per_core(data, place),
+        "interrupts_per_io" => interrupts_per_io(data),
+        _ => figure_over_ticks(name, &data.ticks(place)?)
+            .map_err(|reason| unseen_reason(name, data).unwrap_or(reason)),
     }
 }
 
-fn unseen_reason(name: &str, whole: &WholePhase<'_>) -> Option<String> {
-    let of_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
-    let reason = whole.job?.sleeps_unseen.as_ref().filter(|_| of_sleeps)?;
+fn unseen_reason(name: &str, data: &TrialPhase<'_>) -> Option<String> {
+    let needs_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
+    let reason = data.job?.sleeps_unseen.as_ref().filter(|_| needs_sleeps)?;
     let text = format!("the kernel's sleeps could not be watched: {reason}");
     Some(text)
 }
 
-/// Each interval's end, seconds since the phase's start, and its figure. At least one has a figure.
+/// Each interval's end, seconds since the phase's start, and its figure. Fails if none has one.
 pub(crate) fn interval_figures(
     name: &str,
     place: &FigurePlace,
-    whole: &WholePhase<'_>,
+    data: &TrialPhase<'_>,
 ) -> Result<Vec<(f64, Option<f64>)>, String> {
-    let ticks = whole.ticks(place)?;
+    let ticks = data.ticks(place)?;
     let value = |tick: &&Tick| (tick.end_s, figure_over_ticks(name, &[*tick]).ok());
     let values: Vec<(f64, Option<f64>)> = ticks.iter().map(value).collect();
     if values.iter().any(|(_, value)| value.is_some()) {
         Ok(values)
     } else {
-        figure_at(name, place, whole).map(|_| values)
+        figure_at(name, place, data).map(|_| values)
     }
 }
 
 fn figure_over_ticks(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
     let seconds: f64 = ticks.iter().map(|tick| tick.seconds).sum();
-    let by = |weight: fn(&Tick) -> f64, value: fn(&Tick) -> f64| {
+    let mean = |weight: fn(&Tick) -> f64, value: fn(&Tick) -> f64| {
         let sum: f64 = ticks.iter().map(|tick| weight(tick)).sum();
         let weighted: f64 = ticks.iter().map(|tick| weight(tick) * value(tick)).sum();
         (sum > 0.0).then(|| weighted / sum)
     };
-    let percentile = |value: fn(&Tick) -> f64| {
+    let median = |value: fn(&Tick) -> f64| {
         let busy = ticks.iter().filter(|tick| tick.ios > 0.0);
         let values = sorted(&busy.map(|tick| value(tick)).collect::<Vec<_>>());
         (!values.is_empty()).then(|| median(&values))
     };
     let figure = match name {
         "iops" => Some(ticks.iter().map(|tick| tick.ios).sum::<f64>() / seconds),
-        "cpu" => by(|tick| tick.seconds, |tick| tick.rates.cpu_pct / 100.0),
-        "miss_rate" => by(|tick| tick.handled, |tick| tick.rates.miss_rate),
-        "effective_sleep" => by(|tick| tick.handled, |tick| tick.rates.effective_sleep_ns),
-        "latency" => by(|tick| tick.ios, |tick| tick.mean_ns),
-        "p50" => percentile(|tick| tick.p50_ns),
-        "p99" => percentile(|tick| tick.p99_ns),
+        "cpu" => mean(|tick| tick.seconds, |tick| tick.rates.cpu_pct / 100.0),
+        "miss_rate" => mean(|tick| tick.handled, |tick| tick.rates.miss_rate),
+        "effective_sleep" => mean(|tick| tick.handled, |tick| tick.rates.effective_sleep_ns),
+        "latency" => mean(|tick| tick.ios, |tick| tick.mean_ns),
+        "p50" => median(|tick| tick.p50_ns),
+        "p99" => median(|tick| tick.p99_ns),
         _ => return Err(no_figure_reason(name)),
     };
     figure.ok_or_else(|| match name {
@@ -436,20 +438,20 @@ fn no_figure_reason(name: &str) -> String {
     }
 }
 
-fn per_core(whole: &WholePhase<'_>, place: &FigurePlace) -> Result<f64, String> {
-    let busy = whole.job.and_then(|job| job.busy_cpus);
+fn per_core(data: &TrialPhase<'_>, place: &FigurePlace) -> Result<f64, String> {
+    let busy = data.job.and_then(|job| job.busy_cpus);
     let busy = busy.ok_or("the machine's busy CPUs could not be read")?;
     let whole_phase = FigurePlace {
         window: None,
         ..place.clone()
     };
-    Ok(figure_over_ticks("iops", &whole.ticks(&whole_phase)?)? / 1e3 / busy)
+    Ok(figure_over_ticks("iops", &data.ticks(&whole_phase)?)? / 1e3 / busy)
 }
 
-fn interrupts_per_io(whole: &WholePhase<'_>) -> Result<f64, String> {
-    let none = "the device's interrupts could not be read";
-    let phase = whole.phase.ok_or(none)?;
-    let count = phase.interrupts.ok_or(none)? as f64;
+fn interrupts_per_io(data: &TrialPhase<'_>) -> Result<f64, String> {
+    let unread = "the device's interrupts could not be read";
+    let phase = data.phase.ok_or(unread)?;
+    let count = phase.interrupts.ok_or(unread)? as f64;
     let ticks = phase.jobs.iter().flat_map(|job| &job.ticks);
     Ok(count / ticks.map(|tick| tick.ios).sum::<f64>())
 }

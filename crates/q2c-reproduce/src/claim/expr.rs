@@ -51,12 +51,13 @@ pub(crate) enum Extreme {
     Lowest,
 }
 
+/// An arithmetic operation that joins two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
     Plus,
     Minus,
     Times,
-    By,
+    Div,
     Greater,
 }
 
@@ -96,19 +97,19 @@ impl Aggregate {
 impl Expr {
     /// True if it contains a figure, and not only numbers.
     pub(crate) fn has_figures(&self) -> bool {
-        let mut has = false;
-        self.figures(&mut |_| has = true);
-        has
+        let mut found = false;
+        self.visit_figures(&mut |_| found = true);
+        found
     }
 
-    pub(crate) fn figures(&self, visit: &mut dyn FnMut(&FigureReference)) {
+    pub(crate) fn visit_figures(&self, visit: &mut dyn FnMut(&FigureReference)) {
         match self {
             Expr::Number(_) => {}
             Expr::Figure(figure) | Expr::OverTime(_, figure) => visit(figure),
-            Expr::Minus(inner) | Expr::Over { each: inner, .. } => inner.figures(visit),
+            Expr::Minus(inner) | Expr::Over { each: inner, .. } => inner.visit_figures(visit),
             Expr::Join(_, one, other) => {
-                one.figures(visit);
-                other.figures(visit);
+                one.visit_figures(visit);
+                other.visit_figures(visit);
             }
         }
     }
@@ -189,7 +190,7 @@ impl ExprQuantity {
         })
     }
 
-    /// Returns what is wrong with a number without a unit as the whole other side.
+    /// Returns what is wrong if the other side is this number without a unit.
     pub(crate) fn bare_number_problem(self, number: f64) -> Option<String> {
         match self {
             ExprQuantity::Share if number > 1.0 => Some(format!(

@@ -45,10 +45,10 @@ pub(crate) struct JudgedRun<'a> {
     /// Requested trials of each point.
     pub trials: u32,
     /// The stated error of the study's model; `None` if the study measures.
-    pub model: Option<StatedError>,
+    pub model_error: Option<StatedError>,
 }
 
-/// Judges a claim. Its expressions must have been [checked](Scope::check).
+/// Judges a claim. Its expressions must have been [checked](ClaimScope::check).
 pub(crate) fn judge_claim(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
     let expects = claim.expects.iter();
     let expressions: Vec<ExpectEvaluation<'_>> = expects
@@ -58,11 +58,11 @@ pub(crate) fn judge_claim(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>
     needs.extend(lacking_cpus(&expressions, &needs));
     let lacks = needs.iter().any(|need| !need.met);
     // The factor by which the window is too short.
-    let lack = |short: &ShortWindow| short.needed_s / short.present_s;
+    let shortage = |short: &ShortWindow| short.needed_s / short.present_s;
     let short = expressions.iter().filter_map(|one| one.short_window(run));
-    let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
-    let cannot = lacks || claim.fitted.is_some() || short.is_some();
-    let verdict = if cannot {
+    let shortest = short.max_by(|a, b| shortage(a).total_cmp(&shortage(b)));
+    let cannot_judge = lacks || claim.fitted.is_some() || shortest.is_some();
+    let verdict = if cannot_judge {
         ReproduceVerdict::CannotJudge
     } else {
         combined_verdict(&expressions)
@@ -71,18 +71,18 @@ pub(crate) fn judge_claim(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>
     let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
     let fitted = claim.fitted.iter().cloned();
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
-    reasons.extend(short.map(Reason::ShortWindow));
-    if !cannot {
+    reasons.extend(shortest.map(Reason::ShortWindow));
+    if !cannot_judge {
         reasons.extend(expressions.iter().filter_map(|one| one.reason(verdict)));
     }
     if predicted {
-        reasons.extend(run.model.clone().map(Reason::Predicted));
+        reasons.extend(run.model_error.clone().map(Reason::Predicted));
     }
-    let seen = expressions.iter().any(|one| !one.result.samples.is_empty());
-    if run.scale != 1.0 && !predicted && seen {
+    let measured = expressions.iter().any(|one| !one.result.samples.is_empty());
+    if run.scale != 1.0 && !predicted && measured {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
-    let expects = expressions.iter().map(|one| one.expectation(cannot, run));
+    let expects = expressions.iter().map(|e| e.expectation(cannot_judge, run));
     JudgedClaim {
         says: claim.says.clone(),
         published: claim.published.clone(),
@@ -120,12 +120,12 @@ fn combined_verdict(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
 }
 
 /// The CPUs that the evaluated points lack, unless the claim already lacks CPUs by its own needs.
-fn lacking_cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
+fn lacking_cpus(expressions: &[ExpectEvaluation<'_>], claimed: &[Need]) -> Option<Need> {
     let measured = expressions.iter().filter(|one| !one.result.predicted);
-    let most = measured.filter_map(|expression| expression.result.cpus);
-    let most: CpuUse = most.max_by_key(|cpu_use| cpu_use.needed)?;
+    let uses = measured.filter_map(|expression| expression.result.cpus);
+    let most: CpuUse = uses.max_by_key(|cpu_use| cpu_use.needed)?;
     let lacks_cpus = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
-    (most.needed > most.present && !named.iter().any(lacks_cpus)).then(|| Need {
+    (most.needed > most.present && !claimed.iter().any(lacks_cpus)).then(|| Need {
         kind: NeedKind::Cpus,
         needed: most.needed.to_string(),
         present: most.present.to_string(),
@@ -165,7 +165,7 @@ impl<'a> ExpectEvaluation<'a> {
         })
     }
 
-    fn expectation(&self, cannot: bool, run: &JudgedRun<'_>) -> Expectation {
+    fn expectation(&self, cannot_judge: bool, run: &JudgedRun<'_>) -> Expectation {
         let samples = &self.result.samples;
         let over_trials = |side: fn(&ClaimSample) -> f64| {
             let values: Vec<f64> = samples.iter().map(side).collect();
@@ -183,7 +183,7 @@ impl<'a> ExpectEvaluation<'a> {
                 asked: run.trials.max(ran as u32),
                 left_out: self.result.left_out.clone(),
             },
-            verdict: if cannot {
+            verdict: if cannot_judge {
                 ReproduceVerdict::CannotJudge
             } else {
                 self.verdict

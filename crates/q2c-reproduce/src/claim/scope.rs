@@ -10,7 +10,7 @@ pub(crate) struct ClaimScope {
     pub windows: Vec<Window>,
     /// The phases, in order; empty in studies without phases.
     pub phases: Vec<String>,
-    /// Their lengths in the run, seconds.
+    /// The lengths of the phases in the run, seconds.
     pub lengths_s: Vec<f64>,
     /// The jobs; the first one is the default.
     pub jobs: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct FigurePlace {
     pub at: BTreeMap<String, String>,
 }
 
-/// The axis name by which an aggregate means the phases.
+/// The axis name that stands for the phases in an aggregate.
 const PHASE: &str = "phase";
 
 impl ClaimScope {
@@ -74,8 +74,8 @@ impl ClaimScope {
                 range,
             } => {
                 let values = self.values(axis, range.as_ref())?;
-                let numbers = matches!(of, Aggregate::ArgMax | Aggregate::ArgMin);
-                if let Some(word) = values.iter().find(|v| numbers && v.parse::<f64>().is_err()) {
+                let numeric = matches!(of, Aggregate::ArgMax | Aggregate::ArgMin);
+                if let Some(word) = values.iter().find(|v| numeric && v.parse::<f64>().is_err()) {
                     return Err(format!(
                         "argmax and argmin need an axis of numbers, and `{axis}` has the value `{word}`"
                     ));
@@ -103,11 +103,11 @@ impl ClaimScope {
         let Some((from, to)) = range else {
             return Ok(values.to_vec());
         };
-        let at = |value: &String| {
+        let index = |value: &String| {
             let position = values.iter().position(|known| known == value);
             position.ok_or_else(|| unknown_name(axis, value, values))
         };
-        let (from, to) = (at(from)?, at(to)?);
+        let (from, to) = (index(from)?, index(to)?);
         if from <= to {
             return Ok(values[from..=to].to_vec());
         }
@@ -146,19 +146,19 @@ impl ClaimScope {
 
     /// Length of a place's window, or of its whole phase, seconds; `None` if unknown.
     pub(crate) fn seconds(&self, place: &FigurePlace) -> Option<f64> {
-        let whole = *self.lengths_s.get(place.phase)?;
+        let phase_s = *self.lengths_s.get(place.phase)?;
         let Some(window) = &place.window else {
-            return Some(whole);
+            return Some(phase_s);
         };
-        let to = window.to_s.map_or(whole, |to| to.min(whole));
-        Some((to - window.from_s).max(0.0))
+        let to_s = window.to_s.map_or(phase_s, |to_s| to_s.min(phase_s));
+        Some((to_s - window.from_s).max(0.0))
     }
 
     /// Stores a word before a figure's name in the context: a window, a phase or a job.
     fn take_word(&self, word: &str, context: &mut ClaimContext) -> Result<(), String> {
-        let there = |names: &[String]| names.iter().any(|name| name == word);
+        let is_in = |names: &[String]| names.iter().any(|name| name == word);
         let windows = self.window_names();
-        let slot = match (there(&windows), there(&self.phases), there(&self.jobs)) {
+        let slot = match (is_in(&windows), is_in(&self.phases), is_in(&self.jobs)) {
             (true, ..) => &mut context.window,
             (_, true, _) => &mut context.phase,
             (.., true) => &mut context.job,
@@ -235,17 +235,17 @@ impl ClaimScope {
 impl ClaimContext {
     /// Returns a copy of the context with one more name.
     pub(crate) fn with(&self, kind: &str, value: &str) -> ClaimContext {
-        let mut more = self.clone();
+        let mut context = self.clone();
         let value = value.to_owned();
         match kind {
-            PHASE => more.phase = Some(value),
-            "job" => more.job = Some(value),
-            "window" => more.window = Some(value),
+            PHASE => context.phase = Some(value),
+            "job" => context.job = Some(value),
+            "window" => context.window = Some(value),
             axis => {
-                more.at.insert(axis.to_owned(), value);
+                context.at.insert(axis.to_owned(), value);
             }
         }
-        more
+        context
     }
 }
 

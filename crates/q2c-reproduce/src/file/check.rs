@@ -17,12 +17,10 @@ use q2c_result::reproduce::{Axis, Chart, PublishedCurve, VariantOf, Window};
 use std::ops::Range;
 use toml::Spanned;
 
-/// Default number of trials.
 const DEFAULT_TRIALS: u32 = 5;
 /// Default length of the intervals of a series.
 const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(100);
 const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
-/// Longest phase, seconds.
 const MAX_PHASE_S: f64 = 86_400.0;
 /// Most points that the axes of an experiment may make.
 const MAX_POINTS: usize = 10_000;
@@ -40,11 +38,11 @@ pub(super) fn check_text(text: &str) -> Result<Experiment, ExperimentError> {
         let (problems, raw) = (&mut problems, &raw);
         ExperimentChecker { problems, raw }.experiment(text)
     });
-    let mut wrong = problems.all;
-    wrong.sort_by_key(|problem| problem.line);
+    let mut all = problems.all;
+    all.sort_by_key(|problem| problem.line);
     match experiment {
-        Ok(experiment) if wrong.is_empty() => Ok(experiment),
-        _ => Err(ExperimentError::Wrong(wrong)),
+        Ok(experiment) if all.is_empty() => Ok(experiment),
+        _ => Err(ExperimentError::Wrong(all)),
     }
 }
 
@@ -60,9 +58,9 @@ impl ExperimentChecker<'_, '_> {
         let message = format!("the schema is `{schema}`; write schema = \"{SCHEMA}\"");
         self.problems.add_if(schema != SCHEMA, &raw.schema, message);
         // The name of an experiment is also the name of its folder.
-        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let name = raw.name.get_ref();
-        let wrong = name.is_empty() || !name.chars().all(good);
+        let wrong = name.is_empty() || !name.chars().all(is_allowed);
         let message = "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
         self.problems.add_if(wrong, &raw.name, message);
         let phases = self.phases();
@@ -92,8 +90,8 @@ impl ExperimentChecker<'_, '_> {
             charts: Vec::new(),
         };
         self.add_compare_axes(&mut experiment);
-        let of_rules = experiment.rules.iter().flat_map(CompetingRules::axes);
-        experiment.axes.extend(of_rules);
+        let rule_axes = experiment.rules.iter().flat_map(CompetingRules::axes);
+        experiment.axes.extend(rule_axes);
         self.check_devices(&experiment);
         self.add_jobs(&mut experiment);
         self.check_study(&experiment);
@@ -189,11 +187,11 @@ impl ExperimentChecker<'_, '_> {
         for axis in &self.raw.axes {
             let values = axis.values.get_ref();
             for (name, texts) in &axis.with {
-                let (of_axis, of_name) = (values.len(), texts.get_ref().len());
+                let (axis_len, texts_len) = (values.len(), texts.get_ref().len());
                 let message = format!(
-                    "the axis has {of_axis} values, and there are {of_name} of `{name}`; write one for each"
+                    "the axis has {axis_len} values, and there are {texts_len} of `{name}`; write one for each"
                 );
-                self.problems.add_if(of_name != of_axis, texts, message);
+                self.problems.add_if(texts_len != axis_len, texts, message);
                 let pairs = values.iter().zip(texts.get_ref());
                 let pairs = pairs.map(|(value, text)| (value.0.clone(), text.0.clone()));
                 axis_texts.push(AxisTexts {
@@ -251,8 +249,8 @@ impl ExperimentChecker<'_, '_> {
             for phase in &self.raw.phases {
                 let set = phase.set.get(name.get_ref());
                 let span = set.map_or(name.span(), Spanned::span);
-                let over = |set: &Spanned<SettingsText>| set.get_ref().clone().merge(base.clone());
-                let settings = set.map_or_else(|| base.clone(), over);
+                let merge = |set: &Spanned<SettingsText>| set.get_ref().clone().merge(base.clone());
+                let settings = set.map_or_else(|| base.clone(), merge);
                 phases.push(self.settings(settings, span, experiment));
             }
             let name = name.get_ref().clone();
@@ -269,8 +267,8 @@ impl ExperimentChecker<'_, '_> {
         }
     }
 
-    /// The settings of a job in a phase; `None` if it rests. `span` is the default place of
-    /// problems.
+    /// The settings of a job in a phase; `None` if it does no I/O then. `span` is the place of
+    /// problems that have no place of their own.
     fn settings(
         &mut self,
         settings: SettingsText,
@@ -281,15 +279,15 @@ impl ExperimentChecker<'_, '_> {
             return None;
         }
         let check = |point: AxisValues| {
-            let at = settings.settings_at(&experiment.expand(&point))?;
+            let job = settings.settings_at(&experiment.expand(&point))?;
             let steered =
                 |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
-            if at.methods.iter().any(steered) {
+            if job.methods.iter().any(steered) {
                 let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
                 return Err(fault(&settings.method, &message));
             }
-            let (device, mut devices) = (at.device, experiment.devices.iter());
+            let (device, mut devices) = (job.device, experiment.devices.iter());
             if device == TARGET || devices.any(|known| *known.name.get_ref() == device) {
                 return Ok(());
             }
@@ -362,12 +360,12 @@ impl ExperimentChecker<'_, '_> {
 
     fn check_study(&mut self, experiment: &Experiment) {
         let (no_jobs, no_phases) = (experiment.jobs.is_empty(), experiment.phases.is_empty());
-        let others = [
+        let other_kinds = [
             experiment.place.is_some(),
             experiment.compare.is_some(),
             experiment.rules.is_some(),
         ];
-        let others = others.iter().filter(|kind| **kind).count();
+        let others = other_kinds.iter().filter(|kind| **kind).count();
         let name = &self.raw.name;
         let several = others + usize::from(!no_jobs || !no_phases) > 1;
         let message = "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it";
@@ -415,26 +413,26 @@ fn check_start(window: Window, phases: &[Phase]) -> Result<Window, String> {
 }
 
 fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) -> (Claim, Needs) {
-    let mut known =
+    let mut checked =
         |kind, name: &Option<_>, names: &_| check_name(problems, kind, name.as_ref()?, names);
     let at = raw.at.iter();
     let at = at.map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
     let context = ClaimContext {
-        window: known("window", &raw.window, &scope.window_names()),
-        phase: known("phase", &raw.phase, &scope.phases),
-        job: known("job", &raw.job, &scope.jobs),
+        window: checked("window", &raw.window, &scope.window_names()),
+        phase: checked("phase", &raw.phase, &scope.phases),
+        job: checked("job", &raw.job, &scope.jobs),
         at: at.collect(),
     };
     let OneOrMore(texts) = raw.expect.get_ref();
     let message = "a claim needs an expression, such as \"iops > 10 K\"";
     problems.add_if(texts.is_empty(), &raw.expect, message);
     let expects = texts.iter().filter_map(|text| {
-        let read = parse::expect(text).map_err(|e| e.to_string());
-        let read = read.and_then(|expect| match scope.check(&expect, &context) {
+        let parsed = parse::expect(text).map_err(|e| e.to_string());
+        let checked = parsed.and_then(|expect| match scope.check(&expect, &context) {
             Ok(()) => Ok(expect),
             Err(reason) => Err(format!("`{text}`: {reason}")),
         });
-        problems.ok(&raw.expect, read)
+        problems.ok(&raw.expect, checked)
     });
     let claim = Claim {
         says: raw.says.clone(),
@@ -473,15 +471,15 @@ fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimScope) -> Cha
         }
     });
     let figure = problems.ok(&raw.figure, figure);
-    let mut known = |at: &Spanned<String>, others: &[&str]| {
+    let mut check_axis = |at: &Spanned<String>, others: &[&str]| {
         let others = others.iter().map(|&name| name.to_owned());
         let names: Vec<String> = scope.axis_names().into_iter().chain(others).collect();
         if !names.contains(at.get_ref()) {
             problems.add(at, unknown_name("axis", at.get_ref(), &names));
         }
     };
-    known(&raw.over, &["time", "phase"]);
-    raw.by.iter().for_each(|by| known(by, &[]));
+    check_axis(&raw.over, &["time", "phase"]);
+    raw.by.iter().for_each(|by| check_axis(by, &[]));
     let point = |(at, value): &(Text, f64)| (at.0.clone(), *value);
     let curve = |curve: &RawCurve| PublishedCurve {
         name: curve.name.clone(),

@@ -74,15 +74,14 @@ pub(crate) struct AxisTexts {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeviceText {
-    /// Its name in the file.
     pub name: Spanned<String>,
     /// The device as text, in which `{axis}` is replaced by the axis' value.
     pub make: Spanned<String>,
 }
 
 impl DeviceText {
-    pub(crate) fn fill(&self, full: &AxisValues) -> String {
-        fill(self.make.get_ref(), full)
+    pub(crate) fn fill(&self, expanded: &AxisValues) -> String {
+        fill(self.make.get_ref(), expanded)
     }
 }
 
@@ -97,7 +96,7 @@ pub(crate) struct Phase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExperimentJob {
     pub name: String,
-    /// The job's settings in each phase; `None` if it rests.
+    /// The job's settings in each phase; `None` in a phase in which it does no I/O.
     pub phases: Vec<Option<SettingsText>>,
 }
 
@@ -193,26 +192,26 @@ impl Experiment {
     pub fn points(&self) -> Vec<AxisValues> {
         let mut points = vec![AxisValues::new()];
         for axis in &self.axes {
-            let with = |(at, value): (&AxisValues, &String)| {
+            let with_value = |(at, value): (&AxisValues, &String)| {
                 let mut at = at.clone();
                 at.insert(axis.name.clone(), value.clone());
                 at
             };
             let pairs = |at| axis.values.iter().map(move |value| (at, value));
-            points = points.iter().flat_map(pairs).map(with).collect();
+            points = points.iter().flat_map(pairs).map(with_value).collect();
         }
         points
     }
 
-    /// A point together with the `with` texts of its values.
+    /// A point together with the [texts](AxisTexts) that go with its values.
     pub(crate) fn expand(&self, at: &AxisValues) -> AxisValues {
-        let mut full = at.clone();
+        let mut expanded = at.clone();
         for AxisTexts { axis, name, texts } in &self.axis_texts {
             if let Some(text) = at.get(axis).and_then(|value| texts.get(value)) {
-                full.insert(format!("{axis}.{name}"), text.clone());
+                expanded.insert(format!("{axis}.{name}"), text.clone());
             }
         }
-        full
+        expanded
     }
 
     /// The settings of all jobs in the phases in which they do I/O.
@@ -246,15 +245,14 @@ impl Experiment {
         needed.filter(|_| !self.jobs.is_empty())
     }
 
-    /// Why the experiment needs real time; `None` if all jobs use simulated devices. `target` is
-    /// true if the user's target is simulated.
-    pub fn needs_real_time(&self, target: bool) -> Option<String> {
+    /// Why the experiment needs real time; `None` if all jobs use simulated devices.
+    pub fn needs_real_time(&self, target_is_simulated: bool) -> Option<String> {
         let takes_target = self.takes_target();
         if self.jobs.is_empty() {
             Some("it has no jobs".to_owned())
         } else if self.capture {
             Some("it captures the block layer of a kernel".to_owned())
-        } else if takes_target && !target {
+        } else if takes_target && !target_is_simulated {
             Some("its jobs work on a real target, and not on one such as sim:80us".to_owned())
         } else if !takes_target && self.devices.is_empty() {
             Some("its jobs work on no device".to_owned())
@@ -264,11 +262,11 @@ impl Experiment {
     }
 
     fn real_device(&self) -> Option<String> {
-        let mut made = self.points().into_iter().flat_map(|at| {
-            let full = self.expand(&at);
-            self.devices.iter().map(move |device| device.fill(&full))
+        let mut devices = self.points().into_iter().flat_map(|at| {
+            let at = self.expand(&at);
+            self.devices.iter().map(move |device| device.fill(&at))
         });
-        made.find(|made| !matches!(made.parse(), Ok(DeviceSpec::Simulated(_))))
+        devices.find(|text| !matches!(text.parse(), Ok(DeviceSpec::Simulated(_))))
     }
 
     /// True if a job does its I/O on the user's target.
@@ -309,16 +307,16 @@ impl Experiment {
     }
 
     fn start_up_s(&self, at: &AxisValues) -> f64 {
-        let full = self.expand(at);
-        let threads = |settings: &SettingsText| Some(settings.settings_at(&full).ok()?.threads);
+        let at = self.expand(at);
+        let threads = |settings: &SettingsText| Some(settings.settings_at(&at).ok()?.threads);
         let threads = self.settings().filter_map(threads).max();
         let devices = self.devices.iter();
-        let making = devices.map(|device| match device.fill(&full).parse() {
+        let making_s = devices.map(|device| match device.fill(&at).parse() {
             Ok(DeviceSpec::Simulated(_)) | Err(_) => 0.0,
             Ok(DeviceSpec::Loop(_) | DeviceSpec::FileOn(..)) => FILE_S,
             Ok(DeviceSpec::RamdiskMq(_) | DeviceSpec::NullBlk(_)) => RAM_S,
         });
-        START_UP_S + making.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
+        START_UP_S + making_s.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
     }
 }
 
@@ -388,7 +386,7 @@ impl Problems<'_> {
         }
     }
 
-    /// Unwraps a value. An error becomes a problem at the place of `at`.
+    /// Returns the value if it is `Ok`. An error becomes a problem at the place of `at`.
     pub(crate) fn ok<T, V>(&mut self, at: &Spanned<V>, value: Result<T, String>) -> Option<T> {
         value.map_err(|message| self.add(at, message)).ok()
     }

@@ -102,8 +102,8 @@ fn add_group(raw: &RawGroup, rules: &mut CompetingRules, problems: &mut Problems
     let message = format!("there are two groups `{name}`; give one another name");
     problems.add_if(rules.group(name).is_some(), &raw.name, message);
     let OneOrMore(texts) = raw.rules.get_ref();
-    let of_text = |text: &String| problems.ok(&raw.rules, configurations(text));
-    let policies: Vec<PolicySpec> = texts.iter().filter_map(of_text).flatten().collect();
+    let parse = |text: &String| problems.ok(&raw.rules, configurations(text));
+    let policies: Vec<PolicySpec> = texts.iter().filter_map(parse).flatten().collect();
     let message = "a group needs a rule, such as \"min:70%,10ms\"";
     problems.add_if(texts.is_empty(), &raw.rules, message);
     let wrong = policies.iter().enumerate().find_map(|(n, policy)| {

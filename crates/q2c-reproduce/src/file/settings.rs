@@ -52,7 +52,7 @@ pub struct JobSettings {
     pub cpus: u32,
 }
 
-/// What is wrong with a setting, and its place in the file if it is written there.
+/// A mistake in a setting, and the setting's place in the file if it is written there.
 #[derive(Debug)]
 pub(crate) struct SettingFault {
     pub span: Option<Range<usize>>,
@@ -60,8 +60,8 @@ pub(crate) struct SettingFault {
 }
 
 impl From<SettingFault> for String {
-    fn from(wrong: SettingFault) -> String {
-        wrong.message
+    fn from(fault: SettingFault) -> String {
+        fault.message
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn fault<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> 
 }
 
 impl SettingsText {
-    /// Overrides `base`. A phase that sets anything ends a rest, unless it says `rest`.
+    /// Overrides `base`. A phase that sets anything lets a resting job work, unless it sets `rest`.
     pub(super) fn merge(self, base: SettingsText) -> SettingsText {
         SettingsText {
             name: base.name,
@@ -188,9 +188,9 @@ impl FromStr for DeviceSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (kind, options) = text.split_once(':').unwrap_or((text, ""));
         let size = |example: &str| {
-            parse_size(rest).map_err(|e| format!("{e}; write for example {kind}:{example}"))
+            parse_size(options).map_err(|e| format!("{e}; write for example {kind}:{example}"))
         };
         match kind {
             "sim" => {
@@ -202,8 +202,8 @@ impl FromStr for DeviceSpec {
                 let size = size("256m")?;
                 Ok(DeviceSpec::FileOn(fs.parse()?, size))
             }
-            "ramdisk_mq" => Ok(DeviceSpec::RamdiskMq(ram_device(rest)?)),
-            "null_blk" => Ok(DeviceSpec::NullBlk(ram_device(rest)?)),
+            "ramdisk_mq" => Ok(DeviceSpec::RamdiskMq(ram_device(options)?)),
+            "null_blk" => Ok(DeviceSpec::NullBlk(ram_device(options)?)),
             _ => Err(format!(
                 "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ext4:256m, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
             )),

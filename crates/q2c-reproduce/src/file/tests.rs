@@ -45,7 +45,7 @@ pub(crate) fn problems(text: &str) -> Vec<Problem> {
 }
 
 /// Checks that one change to a correct file causes a problem. Each line of `cases` holds the
-/// problem's line, the old text, the new text (` ` ends a line), and words of the problem.
+/// problem's line, the old text, the new text (`\n` ends a line), and words of the problem.
 pub(crate) fn assert_faults(sound: &str, cases: &str) {
     for case in cases.trim().lines() {
         let case = case.replace("\\n", "\n");

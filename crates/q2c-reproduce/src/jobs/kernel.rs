@@ -44,8 +44,8 @@ impl KernelPolling {
             sleep_probe: None,
         };
         let disk = site.target_disk.as_ref().map(|target| &target.disk);
-        let there = disk.filter(|disk| Delay::path(disk).exists());
-        let Some(disk) = there.filter(|_| kernel.delays.iter().any(Option::is_some)) else {
+        let with_file = disk.filter(|disk| Delay::path(disk).exists());
+        let Some(disk) = with_file.filter(|_| kernel.delays.iter().any(Option::is_some)) else {
             return Ok(kernel);
         };
         let journal = journal.ok_or("there is no folder for the journal of changed settings")?;
@@ -53,8 +53,8 @@ impl KernelPolling {
         let mut guard = Guard::new(&site.roots, journal).map_err(|e| format!("failed to {e}"))?;
         guard.hold(&file).map_err(|e| format!("failed to {e}"))?;
         kernel.setting = Some((file, guard));
-        let sleeps = (0..kernel.delays.len()).any(|phase| sleeper(jobs, phase).is_some());
-        kernel.sleep_probe = sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
+        let any_sleeps = (0..kernel.delays.len()).any(|phase| sleeper(jobs, phase).is_some());
+        kernel.sleep_probe = any_sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
             Ok(probe) => SleepProbe::Probe(Box::new(probe), ProbeSamples::default()),
             Err(error) => SleepProbe::Unseen(format!("failed to {error}")),
         });
@@ -71,7 +71,7 @@ impl KernelPolling {
         set.map_err(|e| format!("failed to {e}"))
     }
 
-    /// Starts to cut slices at time `start`, ns on the run's clock.
+    /// Starts the readings, one at the start of each slice. `start` is ns on the run's clock.
     pub(crate) fn start(&mut self, start: u64, slice: Nanos) {
         if let Some(SleepProbe::Probe(_, samples)) = &mut self.sleep_probe {
             samples.next = Some((start, slice.0));
@@ -125,7 +125,7 @@ impl KernelPolling {
 }
 
 impl ProbeSamples {
-    /// An interval gets what completed between two readings; without a reading at its end, nothing.
+    /// An interval gets the counts between the readings at its start and end; without both, none.
     fn add_sleeps(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
@@ -133,23 +133,23 @@ impl ProbeSamples {
             else {
                 continue;
             };
-            let seen = end.since(*begin);
-            tick.handled = seen.polled as f64;
-            tick.rates.miss_rate = seen.miss_rate().unwrap_or(0.0);
-            tick.rates.effective_sleep_ns = seen.effective_sleep_ns().unwrap_or(0.0);
+            let counts = end.since(*begin);
+            tick.handled = counts.polled as f64;
+            tick.rates.miss_rate = counts.miss_rate().unwrap_or(0.0);
+            tick.rates.effective_sleep_ns = counts.effective_sleep_ns().unwrap_or(0.0);
         }
     }
 }
 
 fn sleeper(jobs: &[TrialJob], phase: usize) -> Option<usize> {
-    jobs.iter().position(|phased_job| {
-        let prepared = phased_job.phases[phase].as_ref();
+    jobs.iter().position(|trial_job| {
+        let prepared = trial_job.phases[phase].as_ref();
         prepared.is_some_and(|job| job.kernel.is_some())
     })
 }
 
 fn delays(jobs: &[TrialJob]) -> Result<Vec<Option<Delay>>, String> {
-    let phases = jobs.first().map_or(0, |phased_job| phased_job.phases.len());
+    let phases = jobs.first().map_or(0, |trial_job| trial_job.phases.len());
     (0..phases).map(|n| delay(jobs, n)).collect()
 }
 
@@ -159,9 +159,9 @@ fn delay(jobs: &[TrialJob], phase: usize) -> Result<Option<Delay>, String> {
         let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
         polls && job.settings.device == TARGET
     };
-    let polling = jobs.iter().filter_map(|phased_job| {
-        let job = phased_job.phases[phase].as_ref().filter(polls)?;
-        Some((&phased_job.name, job.kernel.as_ref()))
+    let polling = jobs.iter().filter_map(|trial_job| {
+        let job = trial_job.phases[phase].as_ref().filter(polls)?;
+        Some((&trial_job.name, job.kernel.as_ref()))
     });
     let polling: Vec<_> = polling.collect();
     let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {

@@ -16,13 +16,13 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct TrialJob {
     pub name: String,
-    /// The prepared job of each phase; `None` if it rests.
+    /// The prepared job of each phase; `None` in a phase in which it does no I/O.
     pub phases: Vec<Option<PreparedJob>>,
 }
 
 pub(crate) struct JobWorker {
     pub job: usize,
-    ready: PreparedJob,
+    prepared: PreparedJob,
     pub cpu: CpuId,
     /// For each phase, true if the thread does I/O in it.
     pub works: Vec<bool>,
@@ -30,23 +30,23 @@ pub(crate) struct JobWorker {
 
 pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<JobWorker> {
     let mut workers: Vec<JobWorker> = Vec::new();
-    for (job, phased_job) in jobs.iter().enumerate() {
-        let placed = phased_job.phases.iter().enumerate();
-        for (phase, placed) in placed.filter_map(|(n, placed)| Some((n, placed.as_ref()?))) {
-            for &cpu in &placed.cpus {
-                let free = workers.iter_mut().find(|worker| {
-                    let same = worker.job == job && worker.cpu == cpu && !worker.works[phase];
-                    same && worker.ready.can_share_ring(placed)
+    for (job, trial_job) in jobs.iter().enumerate() {
+        let phases = trial_job.phases.iter().enumerate();
+        for (phase, prepared) in phases.filter_map(|(n, prepared)| Some((n, prepared.as_ref()?))) {
+            for &cpu in &prepared.cpus {
+                let free_worker = workers.iter_mut().find(|worker| {
+                    let is_free = worker.job == job && worker.cpu == cpu && !worker.works[phase];
+                    is_free && worker.prepared.can_share_ring(prepared)
                 });
-                if let Some(worker) = free {
+                if let Some(worker) = free_worker {
                     worker.works[phase] = true;
                     continue;
                 }
                 workers.push(JobWorker {
                     job,
-                    ready: placed.clone(),
+                    prepared: prepared.clone(),
                     cpu,
-                    works: (0..phased_job.phases.len()).map(|n| n == phase).collect(),
+                    works: (0..trial_job.phases.len()).map(|n| n == phase).collect(),
                 });
             }
         }
@@ -56,26 +56,26 @@ pub(crate) fn workers(jobs: &[TrialJob]) -> Vec<JobWorker> {
 
 pub(crate) fn activities(workers: &[JobWorker], jobs: &[TrialJob], phase: usize) -> Vec<Activity> {
     let mut activities: Vec<Activity> = workers.iter().map(|_| Activity::Idle).collect();
-    for (job, phased_job) in jobs.iter().enumerate() {
-        let Some(placed) = &phased_job.phases[phase] else {
+    for (job, trial_job) in jobs.iter().enumerate() {
+        let Some(prepared) = &trial_job.phases[phase] else {
             continue;
         };
         let before = phase.checked_sub(1);
-        let before = before.and_then(|before| phased_job.phases[before].as_ref());
-        let waits_as_before = before.is_some_and(|before| before.waits == placed.waits);
-        let mine = |worker: &JobWorker| worker.job == job && worker.works[phase];
-        let goes_on = |worker: &JobWorker| waits_as_before && worker.works[phase - 1];
-        let begins = |n: &usize| mine(&workers[*n]) && !goes_on(&workers[*n]);
-        let begin: Vec<usize> = (0..workers.len()).filter(begins).collect();
-        let cpus: Vec<CpuId> = begin.iter().map(|&n| workers[n].cpu).collect();
+        let before = before.and_then(|before| trial_job.phases[before].as_ref());
+        let waits_as_before = before.is_some_and(|before| before.waits == prepared.waits);
+        let has_work = |worker: &JobWorker| worker.job == job && worker.works[phase];
+        let continues = |worker: &JobWorker| waits_as_before && worker.works[phase - 1];
+        let starts = |n: &usize| has_work(&workers[*n]) && !continues(&workers[*n]);
+        let starting: Vec<usize> = (0..workers.len()).filter(starts).collect();
+        let cpus: Vec<CpuId> = starting.iter().map(|&n| workers[n].cpu).collect();
         // Threads that start together share the state of their rule, like threads of one device.
-        let waits: Vec<Wait> = placed.waits.build_on(&cpus);
+        let waits: Vec<Wait> = prepared.waits.build_on(&cpus);
         for (n, worker) in workers.iter().enumerate() {
-            if mine(worker) {
+            if has_work(worker) {
                 activities[n] = Activity::Continue;
             }
         }
-        for (n, wait) in begin.into_iter().zip(waits) {
+        for (n, wait) in starting.into_iter().zip(waits) {
             activities[n] = Activity::Start(wait);
         }
     }
@@ -98,7 +98,7 @@ pub(crate) struct LiveOutcome {
     pub log: SliceLog,
     /// The machine's counters at the start of each phase and at the end.
     pub boundaries: Vec<Boundary>,
-    /// The number of the order of each phase, which slices carry.
+    /// The number of the order that started each phase. Slices carry the number of their order.
     pub orders: Vec<u64>,
     pub fault: Option<String>,
     /// Threads that reported nothing of the last phase until long after its end.
@@ -132,26 +132,26 @@ impl LiveTrial<'_> {
             samples: false,
         };
         let listen = |live_run: &mut Live<'_>| self.listen(live_run, kernel);
-        let (heard, data) = live(plan, self.stop, listen)?;
+        let (outcome, data) = live(plan, self.stop, listen)?;
         let fault = first_fault(&data);
-        let mut ran = heard?;
-        ran.stopped =
-            data.stopped || (fault.is_none() && ran.boundaries.len() <= self.phases.len());
-        ran.fault = fault;
-        Ok(ran)
+        let mut outcome = outcome?;
+        outcome.stopped =
+            data.stopped || (fault.is_none() && outcome.boundaries.len() <= self.phases.len());
+        outcome.fault = fault;
+        Ok(outcome)
     }
 
     fn plans(&self, capacity: impl Fn(CpuId) -> usize) -> Vec<JobPlan> {
         let first = activities(self.workers, self.jobs, 0);
         let plan = |((n, worker), activity): ((usize, &JobWorker), Activity)| JobPlan {
             name: format!("{} thread {n}", self.jobs[worker.job].name),
-            engine: worker.ready.engine.clone(),
-            medium: worker.ready.medium.clone(),
-            pattern: worker.ready.settings.pattern,
-            bs: worker.ready.settings.bs,
+            engine: worker.prepared.engine.clone(),
+            medium: worker.prepared.medium.clone(),
+            pattern: worker.prepared.settings.pattern,
+            bs: worker.prepared.settings.bs,
             base: Bytes(0),
-            span: worker.ready.span,
-            depth: worker.ready.settings.depth,
+            span: worker.prepared.span,
+            depth: worker.prepared.settings.depth,
             cpu: worker.cpu,
             seed: self.seed.wrapping_add(n as u64 * 7919),
             activities: vec![activity],
@@ -179,11 +179,11 @@ impl LiveTrial<'_> {
         kernel: &mut KernelPolling,
     ) -> Result<LiveOutcome, RunError> {
         let start = live_run.start_ns();
-        let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
-        let mut log = SliceLog::new(self.workers.len(), self.slice, whole);
+        let slices = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
+        let mut log = SliceLog::new(self.workers.len(), self.slice, slices);
         log.start_ns = start;
         log.tids = live_run.tids().to_vec();
-        let mut ran = LiveOutcome {
+        let mut outcome = LiveOutcome {
             log,
             silent_threads: 0,
             boundaries: vec![Boundary::read(self.site)],
@@ -202,33 +202,33 @@ impl LiveTrial<'_> {
                 // An order takes effect at the next cut that all threads can reach. So it is given
                 // within the last slice of the phase.
                 let time = cut - self.slice.0 + self.slice.0 / 4;
-                if !self.take_slices_until(time, live_run, &mut ran.log, kernel) {
-                    return Ok(ran);
+                if !self.take_slices_until(time, live_run, &mut outcome.log, kernel) {
+                    return Ok(outcome);
                 }
                 let order = live_run.order(activities(self.workers, self.jobs, next))?;
-                ran.orders.push(order);
+                outcome.orders.push(order);
             }
-            if !self.take_slices_until(cut, live_run, &mut ran.log, kernel) {
-                return Ok(ran);
+            if !self.take_slices_until(cut, live_run, &mut outcome.log, kernel) {
+                return Ok(outcome);
             }
-            ran.boundaries.push(Boundary::read(self.site));
-            if next < self.phases.len() && ran.setting_error.is_none() {
-                ran.setting_error = kernel.enter(next).err();
+            outcome.boundaries.push(Boundary::read(self.site));
+            if next < self.phases.len() && outcome.setting_error.is_none() {
+                outcome.setting_error = kernel.enter(next).err();
             }
         }
-        let late = start + end * self.slice.0 + MAX_LATE_NS;
-        while ran.log.late_threads(end) > 0 && self.site.time.now() < late {
+        let latest = start + end * self.slice.0 + MAX_LATE_NS;
+        while outcome.log.late_threads(end) > 0 && self.site.time.now() < latest {
             let time = self.site.time.now() + self.slice.0 / 4;
-            if !self.take_slices_until(time, live_run, &mut ran.log, kernel) {
+            if !self.take_slices_until(time, live_run, &mut outcome.log, kernel) {
                 break;
             }
         }
         let last_phase = self.phases.len().saturating_sub(1);
-        ran.silent_threads = ran.log.late_threads(end - self.slices(last_phase) + 1);
-        Ok(ran)
+        outcome.silent_threads = outcome.log.late_threads(end - self.slices(last_phase) + 1);
+        Ok(outcome)
     }
 
-    /// Takes slices until the clock shows `until` (ns). False if the run has ended.
+    /// Takes slices until the clock shows `until` (ns). Returns false if the run has ended.
     fn take_slices_until(
         &self,
         until: u64,
@@ -239,12 +239,12 @@ impl LiveTrial<'_> {
         loop {
             let now = self.site.time.now();
             let due = kernel.read_if_due(now).unwrap_or(until);
-            let left = until.saturating_sub(now);
-            if left == 0 {
+            let remaining = until.saturating_sub(now);
+            if remaining == 0 {
                 return true;
             }
-            let left = left.min(due.saturating_sub(now));
-            match live_run.hear(Duration::from_nanos(left)) {
+            let wait_ns = remaining.min(due.saturating_sub(now));
+            match live_run.hear(Duration::from_nanos(wait_ns)) {
                 LiveAnswer::Slice(slice) => log.take(&slice),
                 LiveAnswer::Nothing => {}
                 LiveAnswer::End => return false,

@@ -57,11 +57,11 @@ impl JobsPlan<'_> {
     /// of the shortest window; at least 10 ms.
     pub(crate) fn slice(&self) -> Nanos {
         let phases = self.phases().into_iter();
-        let of_phases = phases.map(|phase| phase.as_secs_f64() / MIN_PHASE_SLICES);
+        let by_phases = phases.map(|phase| phase.as_secs_f64() / MIN_PHASE_SLICES);
         let windows = self.experiment.windows.iter();
         let length = |window: &Window| window.to_s.map(|to| (to - window.from_s) * self.scale);
-        let of_windows = windows.filter_map(length).map(|s| s / MIN_WINDOW_SLICES);
-        let longest = of_phases.chain(of_windows).map(Nanos::from_secs_f64).min();
+        let by_windows = windows.filter_map(length).map(|s| s / MIN_WINDOW_SLICES);
+        let longest = by_phases.chain(by_windows).map(Nanos::from_secs_f64).min();
         let longest = longest.unwrap_or(self.experiment.interval);
         self.experiment.interval.min(longest).max(MIN_SLICE)
     }
@@ -71,7 +71,7 @@ impl JobsPlan<'_> {
         cpu_use(self.experiment, at, self.resources.cpus.len() as u32)
     }
 
-    fn build_jobs(&self, at: &AxisValues, made: &DevicesByName) -> Result<Vec<TrialJob>, String> {
+    fn build_jobs(&self, at: &AxisValues, devs: &DevicesByName) -> Result<Vec<TrialJob>, String> {
         let by_phase = demands(self.experiment, at)?;
         let at = &self.experiment.expand(at);
         let cpus = by_phase.iter().map(|d| assign_cpus(d, self.resources.cpus));
@@ -80,7 +80,7 @@ impl JobsPlan<'_> {
             let phase = |(settings, cpus): (&Option<SettingsText>, &Vec<Vec<CpuId>>)| {
                 let settings = settings.as_ref().map(|settings| settings.settings_at(at));
                 let job = settings.transpose()?;
-                let job = job.map(|job| self.resources.prepare(job, cpus[n].clone(), made));
+                let job = job.map(|job| self.resources.prepare(job, cpus[n].clone(), devs));
                 job.transpose()
             };
             let phases = job.phases.iter().zip(&cpus).map(phase);
@@ -94,8 +94,8 @@ impl JobsPlan<'_> {
     /// A CPU for the thread that collects slices: a free one, else not one of the first job.
     fn listener(&self, jobs: &[TrialJob]) -> Option<CpuId> {
         let taken = |job: &TrialJob| -> Vec<CpuId> {
-            let placed = job.phases.iter().flatten();
-            placed.flat_map(|placed| placed.cpus.clone()).collect()
+            let prepared = job.phases.iter().flatten();
+            prepared.flat_map(|job| job.cpus.clone()).collect()
         };
         let taken_by_all: Vec<CpuId> = jobs.iter().flat_map(taken).collect();
         let taken_by_first = jobs.first().map(taken).unwrap_or_default();
@@ -107,10 +107,10 @@ impl JobsPlan<'_> {
     }
 
     fn trial(&self, at: &AxisValues, context: &Context<'_>) -> Result<PointTrial, CellError> {
-        let full = self.experiment.expand(at);
-        let made = self.resources.maker.make(&self.experiment.devices, &full);
-        let made = made.map_err(CellError::Cell)?;
-        let jobs = self.build_jobs(at, &made).map_err(CellError::Cell)?;
+        let point = self.experiment.expand(at);
+        let devices = self.resources.maker.make(&self.experiment.devices, &point);
+        let devices = devices.map_err(CellError::Cell)?;
+        let jobs = self.build_jobs(at, &devices).map_err(CellError::Cell)?;
         let workers = workers(&jobs);
         // The kernel's capture uses CLOCK_MONOTONIC.
         let mut site = self.resources.site.clone();
@@ -132,30 +132,30 @@ impl JobsPlan<'_> {
         let kernel = KernelPolling::lock(&jobs, self.resources.site, journal);
         let mut kernel = kernel.map_err(CellError::Cell)?;
         kernel.enter(0).map_err(CellError::Cell)?;
-        let ran = trial.run(&mut kernel);
-        let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
-        if let Some(fault) = ran.fault {
+        let outcome = trial.run(&mut kernel);
+        let outcome = outcome.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
+        if let Some(fault) = outcome.fault {
             return Err(CellError::Abort(fault.into()));
         }
-        if ran.stopped || context.cancelled() {
+        if outcome.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        if let Some(reason) = ran.setting_error {
+        if let Some(reason) = outcome.setting_error {
             return Err(CellError::Trial(reason));
         }
-        if ran.silent_threads > 0 {
+        if outcome.silent_threads > 0 {
             return Err(CellError::Trial(format!(
                 "{} of {} threads handed over nothing of the last phase; make the phase longer, or use fewer threads",
-                ran.silent_threads,
+                outcome.silent_threads,
                 workers.len()
             )));
         }
         let run = JobTrial {
-            log: &ran.log,
+            log: &outcome.log,
             jobs: &jobs,
             workers: &workers,
-            orders: &ran.orders,
-            boundaries: &ran.boundaries,
+            orders: &outcome.orders,
+            boundaries: &outcome.boundaries,
             site: self.resources.site,
         };
         let mut phases = run.phases();
@@ -201,25 +201,25 @@ struct CpuDemand {
 }
 
 /// The CPUs of each job's threads. A `None` in `demands` is a resting job. Jobs take CPUs in turn.
-/// If there are too few, the first job keeps its own, and the others share the rest.
+/// If there are too few, the first job keeps its CPUs, and the other jobs share the other CPUs.
 fn assign_cpus(demands: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     let mut taken = 0;
-    let mut first = 0;
+    let mut first_cpus = 0;
     let place = |demand: &Option<CpuDemand>| {
         let Some(demand) = demand else {
             return Vec::new();
         };
         let wanted = demand.cpus as usize;
         let fits = taken + wanted <= cpus.len();
-        let rest = cpus.get(first..).filter(|rest| !rest.is_empty() && !fits);
-        let (pool, from) = match rest {
-            Some(rest) => (rest, taken - first),
+        let others = cpus.get(first_cpus..).filter(|c| !c.is_empty() && !fits);
+        let (pool, from) = match others {
+            Some(others) => (others, taken - first_cpus),
             None => (cpus, taken),
         };
-        let slot = |thread: usize| pool[(from + thread % wanted) % pool.len()];
-        let threads = (0..demand.threads as usize).map(slot).collect();
+        let cpu = |thread: usize| pool[(from + thread % wanted) % pool.len()];
+        let threads = (0..demand.threads as usize).map(cpu).collect();
         if taken == 0 {
-            first = wanted.min(cpus.len());
+            first_cpus = wanted.min(cpus.len());
         }
         taken += wanted;
         threads
@@ -340,7 +340,7 @@ impl JobResources<'_> {
         &self,
         settings: JobSettings,
         cpus: Vec<CpuId>,
-        made: &DevicesByName,
+        devices: &DevicesByName,
     ) -> Result<PreparedJob, String> {
         let null = Interface::Engine(EngineSpec::Null);
         if settings.engine.as_ref() == Some(&null) {
@@ -348,12 +348,12 @@ impl JobResources<'_> {
                 interface: null,
                 abilities: Abilities::default(),
                 medium: &|_| Medium::None,
-                span: NO_DEVICE,
+                span: NULL_SPAN,
             };
             return device.prepare(settings, cpus);
         }
         if settings.device != TARGET {
-            let made = made.get(&settings.device);
+            let made = devices.get(&settings.device);
             let made = made.ok_or_else(|| format!("there is no device {}", settings.device))?;
             let device = JobDevice {
                 interface: interface(&settings, made.engine.as_ref())?,
@@ -381,31 +381,31 @@ impl JobResources<'_> {
 
 impl JobDevice<'_> {
     fn prepare(&self, settings: JobSettings, cpus: Vec<CpuId>) -> Result<PreparedJob, String> {
-        let way = |method: &Method| -> Result<(MethodPath, EngineSpec), String> {
+        let path = |method: &Method| -> Result<(MethodPath, EngineSpec), String> {
             let interface = interface_for(&self.interface, &settings, method);
-            let way = MethodPath::resolve(&interface, method, settings.depth, self.abilities)?;
-            let engine = way.interface.engine().cloned().ok_or_else(|| {
+            let path = MethodPath::resolve(&interface, method, settings.depth, self.abilities)?;
+            let engine = path.interface.engine().cloned().ok_or_else(|| {
                 format!("{interface} is a program of its own, and its figures have no series")
             })?;
-            Ok((way, engine))
+            Ok((path, engine))
         };
-        let mut ways = settings.methods.iter().map(way);
-        let first = ways.next().ok_or("the job names no method")?;
-        let (way, engine) = first.or_else(|reason| ways.find_map(Result::ok).ok_or(reason))?;
+        let mut paths = settings.methods.iter().map(path);
+        let first = paths.next().ok_or("the job names no method")?;
+        let (path, engine) = first.or_else(|reason| paths.find_map(Result::ok).ok_or(reason))?;
         Ok(PreparedJob {
             medium: (self.medium)(&engine),
             engine,
             span: self.span,
-            waits: way.waits,
-            kernel: way.kernel,
+            waits: path.waits,
+            kernel: path.kernel,
             settings,
             cpus,
         })
     }
 }
 
-/// Span in bytes for a job that does no I/O.
-const NO_DEVICE: Bytes = Bytes(1 << 30);
+/// The span of a job on the null engine, which does no I/O.
+const NULL_SPAN: Bytes = Bytes(1 << 30);
 
 /// Chooses pvsync2 on a real device for the kernel's sleep, which exists only in its calls.
 fn interface_for(interface: &Interface, settings: &JobSettings, method: &Method) -> Interface {

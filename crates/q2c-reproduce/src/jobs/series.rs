@@ -18,6 +18,7 @@ pub(crate) struct SliceLog {
     pub tids: Vec<u32>,
     slice: Nanos,
     slices: Vec<SeriesSlice>,
+    /// For each thread, the number of its next slice.
     next: Vec<u64>,
     /// Number of slices of the run. Threads continue after it until the slowest has reached it.
     end: u64,
@@ -25,8 +26,8 @@ pub(crate) struct SliceLog {
 
 struct SeriesSlice {
     lane: usize,
-    /// Numbers of the first and the last time slice that it covers, both inclusive.
-    numbers: (u64, u64),
+    /// Numbers of the time slices that it covers.
+    numbers: std::ops::RangeInclusive<u64>,
     order: u64,
     span: (u64, u64),
     wall_ns: f64,
@@ -59,11 +60,11 @@ impl SliceLog {
             return;
         }
         let stats = &slice.stats;
-        let whole = |&ns: &f64| ns.min(f64::from(u32::MAX)) as u32;
-        let latencies = stats.latencies.iter().map(whole);
+        let whole_ns = |&ns: &f64| ns.min(f64::from(u32::MAX)) as u32;
+        let latencies = stats.latencies.iter().map(whole_ns);
         self.slices.push(SeriesSlice {
             lane: slice.lane,
-            numbers: (first, slice.number),
+            numbers: first..=slice.number,
             order: slice.order,
             span: slice.span,
             wall_ns: stats.wall_ns,
@@ -82,7 +83,6 @@ impl SliceLog {
     }
 }
 
-/// The data of a trial.
 pub(crate) struct JobTrial<'a> {
     pub log: &'a SliceLog,
     pub jobs: &'a [TrialJob],
@@ -102,7 +102,7 @@ impl JobTrial<'_> {
     /// The slices of threads that carry the order of this phase.
     fn slices_of(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
         let (slices, order) = (self.log.slices.iter(), self.orders.get(phase));
-        slices.filter(move |part| Some(&part.order) == order)
+        slices.filter(move |slice| Some(&slice.order) == order)
     }
 
     fn works_on(&self, lane: usize, job: usize, phase: usize) -> bool {
@@ -113,21 +113,21 @@ impl JobTrial<'_> {
     pub(crate) fn spans(&self, job: usize, phase: usize) -> Vec<(usize, (u64, u64), u64)> {
         let lanes = (0..self.workers.len()).filter(|&lane| self.works_on(lane, job, phase));
         let span = |lane: usize| {
-            let parts = || self.slices_of(phase).filter(move |part| part.lane == lane);
-            let begin = parts().map(|part| part.span.0).min()?;
-            let end = parts().map(|part| part.span.1).max()?;
-            let ios = parts().map(|part| part.ios as u64).sum();
+            let slices = || self.slices_of(phase).filter(move |s| s.lane == lane);
+            let begin = slices().map(|slice| slice.span.0).min()?;
+            let end = slices().map(|slice| slice.span.1).max()?;
+            let ios = slices().map(|slice| slice.ios as u64).sum();
             Some((lane, (begin, end), ios))
         };
         lanes.filter_map(span).collect()
     }
 
-    /// Numbers of a phase's first and last slice. It starts with the first thread that took its
-    /// order, and ends before the first that took the next. Late slices do not extend it.
+    /// Numbers of a phase's first and last slice. The phase starts with the first thread that took
+    /// its order, and ends before the first that took the next order. Late slices do not extend it.
     fn slice_range(&self, phase: usize) -> (u64, u64) {
-        let begin = |phase| self.slices_of(phase).map(|part| part.numbers.0).min();
+        let begin = |phase| self.slices_of(phase).map(|s| *s.numbers.start()).min();
         let first = begin(phase).unwrap_or(0);
-        let last = self.slices_of(phase).map(|part| part.numbers.1);
+        let last = self.slices_of(phase).map(|slice| *slice.numbers.end());
         let last = last.max().unwrap_or(0);
         let end = begin(phase + 1).unwrap_or(self.log.end).min(self.log.end);
         (first, last.min(end.saturating_sub(1)).max(first))
@@ -141,18 +141,18 @@ impl JobTrial<'_> {
             Some([begin, end]) => end.since(begin),
             _ => StageActivity::default(),
         };
-        let job_parts = |job: usize| -> Vec<&SeriesSlice> {
-            let of_job = |part: &&SeriesSlice| self.works_on(part.lane, job, phase);
+        let job_slices = |job: usize| -> Vec<&SeriesSlice> {
+            let of_job = |slice: &&SeriesSlice| self.works_on(slice.lane, job, phase);
             self.slices_of(phase).filter(of_job).collect()
         };
-        let parts: Vec<_> = (0..self.jobs.len()).map(job_parts).collect();
-        let busy = |parts: &Vec<&SeriesSlice>| {
-            parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
+        let slices: Vec<_> = (0..self.jobs.len()).map(job_slices).collect();
+        let busy = |slices: &Vec<&SeriesSlice>| {
+            slices.iter().map(|slice| slice.cpu_ns).sum::<f64>() / 1e9 / seconds
         };
-        let cpus: Vec<f64> = parts.iter().map(busy).collect();
-        let series = |(job, mine): (usize, &Vec<&SeriesSlice>)| {
-            let phased_job = &self.jobs[job];
-            let placed = phased_job.phases[phase].as_ref()?;
+        let cpus: Vec<f64> = slices.iter().map(busy).collect();
+        let series = |(job, slices): (usize, &Vec<&SeriesSlice>)| {
+            let trial_job = &self.jobs[job];
+            let prepared = trial_job.phases[phase].as_ref()?;
             let span = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
@@ -161,15 +161,15 @@ impl JobTrial<'_> {
                 known: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
                 ..Others::default()
             };
-            let method = placed.method();
+            let method = prepared.method();
             let busy = |total| job_cpus(total, others, cpus[job], span).cpus;
             Some(JobSeries {
-                job: phased_job.name.clone(),
-                lanes: placed.cpus.len() as u32,
-                was: Some(self.mode(mine, &method, phase, &counters)),
+                job: trial_job.name.clone(),
+                lanes: prepared.cpus.len() as u32,
+                was: Some(self.mode(slices, &method, phase, &counters)),
                 rule_period_s: method.period().map(Nanos::as_secs_f64),
                 busy_cpus: counters.busy_cpus.map(busy),
-                ticks: self.ticks(mine, first, last),
+                ticks: self.ticks(slices, first, last),
                 ..JobSeries::default()
             })
         };
@@ -178,41 +178,41 @@ impl JobTrial<'_> {
             seconds,
             busy_cpus: counters.busy_cpus,
             interrupts: counters.interrupts,
-            jobs: parts.iter().enumerate().filter_map(series).collect(),
+            jobs: slices.iter().enumerate().filter_map(series).collect(),
         }
     }
 
-    /// The intervals of a phase. One for which no thread reported anything is left out.
-    fn ticks(&self, parts: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
+    /// The intervals of a phase, without those for which no thread reported anything.
+    fn ticks(&self, slices: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
         let slice_s = self.log.slice.as_secs_f64();
         let numbered = |number: u64| {
-            let inside = |part: &&&SeriesSlice| (part.numbers.0..=part.numbers.1).contains(&number);
-            let here: Vec<&SeriesSlice> = parts.iter().filter(inside).copied().collect();
+            let inside = |slice: &&&SeriesSlice| slice.numbers.contains(&number);
+            let slices: Vec<&SeriesSlice> = slices.iter().filter(inside).copied().collect();
             let end_s = (number + 1 - first) as f64 * slice_s;
-            (!here.is_empty()).then(|| tick(&here, end_s, slice_s))
+            (!slices.is_empty()).then(|| tick(&slices, end_s, slice_s))
         };
         (first..=last).filter_map(numbered).collect()
     }
 
     fn mode(
         &self,
-        parts: &[&SeriesSlice],
-        asked: &Method,
+        slices: &[&SeriesSlice],
+        requested: &Method,
         phase: usize,
         counters: &StageActivity,
     ) -> WaitMode {
         let mut sleeps = SleepCounts::default();
-        parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
-        let ios: f64 = parts.iter().map(|part| part.ios).sum();
-        let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
+        slices.iter().for_each(|slice| sleeps.merge(&slice.sleeps));
+        let ios: f64 = slices.iter().map(|slice| slice.ios).sum();
+        let voluntary: u64 = slices.iter().map(|slice| slice.voluntary).sum();
         let waits = if sleeps.slept == 0 {
             ios
         } else {
             sleeps.slept as f64
         };
         let jobs = self.jobs.iter();
-        let at_work = jobs.filter(|phased_job| phased_job.phases[phase].is_some());
-        let seen = WaitCounts {
+        let at_work = jobs.filter(|trial_job| trial_job.phases[phase].is_some());
+        let counts = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,
             slept: sleeps.slept,
@@ -221,28 +221,28 @@ impl JobTrial<'_> {
             requests: counters.requests,
             others: at_work.count() > 1,
             switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
-            polls_by: parts.first().map(|part| part.polls_by),
+            polls_by: slices.first().map(|slice| slice.polls_by),
             checks_kernel: counters.interrupts.is_some(),
             ..WaitCounts::default()
         };
-        seen.mode(asked)
+        counts.mode(requested)
     }
 }
 
 /// A slice that covers several intervals gives each of them its mean rate.
-fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
+fn tick(slices: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     let mut sleeps = SleepCounts::default();
     let mut latencies = Vec::new();
     let (mut iops, mut cpu_pct) = (0.0, Vec::new());
     let mut handled = 0.0;
-    for part in parts {
-        iops += part.ios / part.wall_ns * 1e9;
-        cpu_pct.push(part.cpu_ns / part.wall_ns * 100.0);
-        sleeps.merge(&part.sleeps);
-        // If only some I/Os were sampled, they represent all.
-        let sampled = part.latencies.len().max(1) as f64;
-        handled += part.sleeps.handled as f64 / sampled * part.ios / part.wall_ns * 1e9 * seconds;
-        latencies.extend(part.latencies.iter().map(|&ns| f64::from(ns)));
+    for slice in slices {
+        iops += slice.ios / slice.wall_ns * 1e9;
+        cpu_pct.push(slice.cpu_ns / slice.wall_ns * 100.0);
+        sleeps.merge(&slice.sleeps);
+        // If only some I/Os have samples, these represent all.
+        let count = slice.latencies.len().max(1) as f64;
+        handled += slice.sleeps.handled as f64 / count * slice.ios / slice.wall_ns * 1e9 * seconds;
+        latencies.extend(slice.latencies.iter().map(|&ns| f64::from(ns)));
     }
     let latencies = sorted(&latencies);
     let per_handled = |sum: u64| sum as f64 / (sleeps.handled as f64).max(1.0);

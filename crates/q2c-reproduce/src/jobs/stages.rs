@@ -30,9 +30,9 @@ pub(super) struct TrialCapture<'a> {
 }
 
 impl<'a> TrialCapture<'a> {
-    pub(crate) fn start(wanted: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
+    pub(crate) fn start(enabled: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
         let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
-        let capture = wanted.then(begin).transpose();
+        let capture = enabled.then(begin).transpose();
         Ok(TrialCapture {
             capture: capture.map_err(|unseen| refusal(&unseen))?,
             site: trial.site,
@@ -52,8 +52,8 @@ impl<'a> TrialCapture<'a> {
         let time = &self.site.time;
         for (n, phase) in phases.iter_mut().enumerate() {
             for job in &mut phase.jobs {
-                let nth = run.jobs.iter().position(|one| one.name == job.job);
-                let spans = nth.map_or_else(Vec::new, |nth| run.spans(nth, n));
+                let index = run.jobs.iter().position(|other| other.name == job.job);
+                let spans = index.map_or_else(Vec::new, |index| run.spans(index, n));
                 let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
                     let range = time.since_boot(begin)?..time.since_boot(end)?;
                     Some((run.log.tids[lane], range))
@@ -117,9 +117,9 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
 }
 
 /// The fullest queue's requests less the emptiest's, over the mean; `None` below two queues.
-fn spread(of: &QueueUse) -> Option<f64> {
-    let counts = || of.queues.iter().map(|queue| queue.requests as f64);
-    let queues = of.queues.len();
+fn spread(reads: &QueueUse) -> Option<f64> {
+    let counts = || reads.queues.iter().map(|queue| queue.requests as f64);
+    let queues = reads.queues.len();
     let (sum, most) = (counts().sum::<f64>(), counts().fold(0.0, f64::max));
     let least = counts().fold(f64::INFINITY, f64::min);
     (queues > 1 && sum > 0.0).then(|| (most - least) / (sum / queues as f64))
@@ -169,12 +169,12 @@ mod tests {
             requests,
             ..Hctx::default()
         };
-        let mut use_of = QueueUse {
+        let mut usage = QueueUse {
             queues: vec![queue(90), queue(110)],
             ..QueueUse::default()
         };
-        assert_eq!(spread(&use_of), Some(0.2));
-        use_of.queues.pop();
-        assert_eq!(spread(&use_of), None);
+        assert_eq!(spread(&usage), Some(0.2));
+        usage.queues.pop();
+        assert_eq!(spread(&usage), None);
     }
 }

@@ -18,13 +18,13 @@ pub(crate) const FIGURES: [&str; 3] = [
 /// Without a result every point names the command that makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
     let point = |at: AxisValues| {
-        let none = || {
+        let no_result = || {
             let command = experiment.compare.as_deref().unwrap_or_default();
             format!(
                 "there is no result of q2c compare; run `{command}` and name its folder with --from"
             )
         };
-        let result = result.ok_or_else(none);
+        let result = result.ok_or_else(no_result);
         match result.and_then(|result| device_run(experiment, result, &at)) {
             Ok(run) => replay_point(at, &run.trials, &run.failures),
             Err(reason) => Point {
@@ -56,8 +56,8 @@ fn device_run<'a>(
         format!("the result has no {mode} replay of a trace whose path has `{trace}` in it")
     })?;
     let devices = experiment.axes.iter().find(|axis| axis.name == "device");
-    let nth = devices.and_then(|axis| axis.values.iter().position(|known| known == device));
-    let run = nth.and_then(|nth| comparison.devices.get(nth));
+    let index = devices.and_then(|axis| axis.values.iter().position(|known| known == device));
+    let run = index.and_then(|index| comparison.devices.get(index));
     let count = comparison.devices.len();
     run.ok_or_else(|| format!("the result compares {count} devices, and has no {device}"))
 }

@@ -43,7 +43,7 @@ pub(crate) fn stated_error() -> StatedError {
 }
 
 fn figures(setup: &Setup) -> BTreeMap<String, f64> {
-    let gain = |longer: f64, shorter: f64| 1.0 - shorter / longer;
+    let gain = |slower: f64, faster: f64| 1.0 - faster / slower;
     let time = &setup.c_time;
     let p_bandwidth = |policy: PolicyName| {
         let mut policies = setup.policies.iter();

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 /// The figures of groups of rules.
 pub(crate) const FIGURES: [&str; 2] = [
     "loss",     // mean loss of the rule's configuration that is best on average, 0..1
-    "left_out", // mean loss on each source of what is best on average on the others, 0..1
+    "left_out", // mean loss on each source of the configuration that is best on the others, 0..1
 ];
 
 /// Simulated warm-up time, as in `q2c poll study`.
@@ -83,9 +83,9 @@ pub fn points(
         groups: groups.iter().map(policies).collect(),
     };
     let contests: Vec<Contest> = rules.among.iter().map(contest).collect();
-    let held = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, report))?;
+    let losses = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, report))?;
     let mut points = Vec::new();
-    for (among, ((_, groups), sets)) in rules.among.iter().zip(&held).enumerate() {
+    for (among, ((_, groups), sets)) in rules.among.iter().zip(&losses).enumerate() {
         points.extend(groups.iter().enumerate().map(|(n, &group)| Point {
             at: rules.axis_values(group, among),
             trials: trials(sets, n),

@@ -1,6 +1,6 @@
 //! Scaling over cores, on devices whose number of servers determines where it ends.
 
-use crate::harness::{assert_verdicts, changed, changed_text, only, run, verdicts, without_needs};
+use crate::harness::{assert_verdicts, changed, changed_text, check_all, pick, run, without_needs};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::ReproduceResult;
 use q2c_result::reproduce::ReproduceVerdict::{DoesNotHold, Holds};
@@ -50,7 +50,7 @@ fn interfaces() {
             ("[[phase]]", &with_device("{interface.make}")),
             ("550 K +- 55 K", "800 +- 80"),
         ];
-        let text = only("interfaces-by-jobs", &says);
+        let text = pick("interfaces-by-jobs", &says);
         let experiment = changed_text("interfaces-by-jobs", text, &changes);
         on_many(&without_needs(&experiment))
     };
@@ -75,8 +75,8 @@ fn interrupts_and_polling() {
     };
     let (fall, hold) = ("interrupts then fall", "polling holds");
     let limited = with("sim:{cores}ms,servers=30");
-    verdicts(&limited, &[(fall, Holds), (hold, DoesNotHold)]);
-    verdicts(&with(SCALES), &[(fall, DoesNotHold), (hold, Holds)]);
+    check_all(&limited, &[(fall, Holds), (hold, DoesNotHold)]);
+    check_all(&with(SCALES), &[(fall, DoesNotHold), (hold, Holds)]);
 }
 
 /// Of 10 ms one rule sleeps 6 and polls 4, the other sleeps 8 and polls 2: 20 points less CPU.
@@ -94,12 +94,12 @@ fn tuned_rule() {
                 with.as_str(),
             ),
         ];
-        let text = only("hybrid-tuned", &[says]);
+        let text = pick("hybrid-tuned", &[says]);
         let experiment = changed_text("hybrid-tuned", text, &changes);
         run(&experiment, "sim:10ms,servers=192", CPUS, SCALE)
     };
-    verdicts(&rules("6ms", "8ms"), &[(says, Holds)]);
-    verdicts(&rules("8ms", "6ms"), &[(says, DoesNotHold)]);
+    check_all(&rules("6ms", "8ms"), &[(says, Holds)]);
+    check_all(&rules("8ms", "6ms"), &[(says, DoesNotHold)]);
 }
 
 /// An experiment whose RAM disk is replaced by a simulated device.
@@ -112,8 +112,8 @@ fn kernel_versions() {
     let (until, from) = ("until 4.20", "from 5.0");
     let on = |make: &str| on_ram("blkmq-kernel-version", make);
     let limited = on("sim:5ms,servers=15");
-    verdicts(&limited, &[(until, Holds), (from, DoesNotHold)]);
-    verdicts(&on(SCALES), &[(until, DoesNotHold), (from, Holds)]);
+    check_all(&limited, &[(until, Holds), (from, DoesNotHold)]);
+    check_all(&on(SCALES), &[(until, DoesNotHold), (from, Holds)]);
 }
 
 /// 15 servers with 1 ms per core do 1000 requests per second on up to 15 cores, and 125 on 120.
@@ -121,8 +121,8 @@ fn kernel_versions() {
 fn throughput_that_falls_beyond_15_cores() {
     for name in ["blkmq-core-scaling", "blkmq-macro-scaling"] {
         let limited = on_ram(name, "sim:{cores}ms,servers=15");
-        verdicts(&limited, &[("beyond 15 cores", Holds)]);
-        verdicts(&on_ram(name, SCALES), &[("beyond 15 cores", DoesNotHold)]);
+        check_all(&limited, &[("beyond 15 cores", Holds)]);
+        check_all(&on_ram(name, SCALES), &[("beyond 15 cores", DoesNotHold)]);
     }
 }
 
@@ -157,13 +157,13 @@ fn requests_of_queues() {
     };
     let helps = "more nr_requests helps";
     let servers_by_requests = with("sim:10ms,servers={requests}");
-    verdicts(
+    check_all(
         &servers_by_requests,
         &[(helps, Holds), ("does not help", DoesNotHold)],
     );
     // The more requests there are, the longer each takes: 1.6 to 25.6 ms.
     let slower = with("sim:{requests}00us,servers={queues}");
-    verdicts(&slower, &[(helps, DoesNotHold)]);
+    check_all(&slower, &[(helps, DoesNotHold)]);
 }
 
 #[test]

@@ -20,7 +20,6 @@ use q2c_workbench::workload::Site;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Trials of each point.
 const TRIALS: u32 = 3;
 
 /// A built-in experiment with changed text. Each old text must occur in it.
@@ -37,28 +36,28 @@ pub(crate) fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)
 }
 
 /// The experiment's text with only those claims that contain one of the texts `says`.
-pub(crate) fn only(name: &str, says: &[&str]) -> String {
+pub(crate) fn pick(name: &str, says: &[&str]) -> String {
     let text = built_in_experiment(name).unwrap().text;
-    let mut parts = text.split("\n[[");
-    let head = parts.next().unwrap_or_default().to_owned();
-    let kept = |part: &&str| {
-        let claim = part.starts_with("claim]]");
-        !claim || says.iter().any(|says| part.contains(says))
+    let mut sections = text.split("\n[[");
+    let head = sections.next().unwrap_or_default().to_owned();
+    let is_included = |section: &&str| {
+        let is_claim = section.starts_with("claim]]");
+        !is_claim || says.iter().any(|says| section.contains(says))
     };
-    parts
-        .filter(kept)
-        .fold(head, |text, part| format!("{text}\n[[{part}"))
+    sections
+        .filter(is_included)
+        .fold(head, |text, section| format!("{text}\n[[{section}"))
 }
 
 /// The experiment without `[needs]` up to an empty line, and without its claims' `needs` and
 /// `fitted`.
 pub(crate) fn without_needs(experiment: &Experiment) -> Experiment {
-    let mut inside = false;
-    let kept = experiment.text.lines().filter(|line| {
-        inside = *line == "[needs]" || (inside && !line.is_empty());
-        !inside && !line.starts_with("needs = ") && !line.starts_with("fitted = ")
+    let mut in_needs = false;
+    let lines = experiment.text.lines().filter(|line| {
+        in_needs = *line == "[needs]" || (in_needs && !line.is_empty());
+        !in_needs && !line.starts_with("needs = ") && !line.starts_with("fitted = ")
     });
-    let text: Vec<&str> = kept.collect();
+    let text: Vec<&str> = lines.collect();
     Experiment::parse(&text.join("\n")).unwrap()
 }
 
@@ -96,8 +95,8 @@ pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) 
         None => trials(&mut plan, &clock, folder.path()),
     };
     let present = Features::default();
-    let about = about(&present, scale, TRIALS);
-    answer(experiment, &about, &summary, |at| plan.cpus(at))
+    let facts = run_facts(&present, scale, TRIALS);
+    answer(experiment, &facts, &summary, |at| plan.cpus(at))
 }
 
 fn trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
@@ -130,7 +129,7 @@ pub(crate) fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedCl
 pub(crate) type ExpectedVerdict<'a> = (&'a str, ReproduceVerdict);
 
 /// Facts of a run with this number of trials of each point, which took no time.
-pub(crate) fn about(present: &Features, scale: f64, trials: u32) -> RunFacts<'_> {
+pub(crate) fn run_facts(present: &Features, scale: f64, trials: u32) -> RunFacts<'_> {
     RunFacts {
         present,
         target: None,
@@ -145,10 +144,10 @@ pub(crate) fn about(present: &Features, scale: f64, trials: u32) -> RunFacts<'_>
 
 pub(crate) fn assert_verdicts(result: &ReproduceResult, verdict: ReproduceVerdict, says: &[&str]) {
     let wanted: Vec<ExpectedVerdict<'_>> = says.iter().map(|says| (*says, verdict)).collect();
-    verdicts(result, &wanted);
+    check_all(result, &wanted);
 }
 
-pub(crate) fn verdicts(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) {
+pub(crate) fn check_all(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) {
     let wrong = wanted.iter().filter_map(|(says, verdict)| {
         let claim = claim(result, says);
         let (name, seen, expects) = (&result.name, claim.verdict, &claim.expects);

@@ -1,6 +1,6 @@
 //! Interference and the methods of one job, on devices with a known queue.
 
-use crate::harness::{assert_verdicts, changed, changed_text, claim, only, run, verdicts};
+use crate::harness::{assert_verdicts, changed, changed_text, check_all, claim, pick, run};
 use q2c_result::reproduce::Reason;
 use q2c_result::reproduce::ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
 
@@ -90,9 +90,9 @@ fn a_queue_that_is_shared_takes_its_share() {
     let tenth = "[\"steady.miss_rate ~ 30 % +- 10 %\", \"ratio(steady.iops, none) ~ 0.1 +- 0.05\"]";
     let change = (tenth, "\"ratio(steady.iops, none) ~ 0.2 +- 0.001\"");
     let name = "miss-rate-interference";
-    let shared = changed_text(name, only(name, &[says]), &[change]);
-    verdicts(&run(&shared, NARROW, 5, 1.0), &[(says, Holds)]);
-    verdicts(&run(&shared, WIDE, 5, 1.0), &[(says, DoesNotHold)]);
+    let shared = changed_text(name, pick(name, &[says]), &[change]);
+    check_all(&run(&shared, NARROW, 5, 1.0), &[(says, Holds)]);
+    check_all(&run(&shared, WIDE, 5, 1.0), &[(says, DoesNotHold)]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_sleep_follows_the_ratio() {
     let [last, first] = [("ratio=3%", "ratio=50%"), ("ratio=X", "ratio=3%")];
     let changes = [("ratio=50%", "ratio=X"), last, first];
     let turned = changed("sleep-ratio-interference", &changes);
-    verdicts(&run(&turned, WIDE, 5, 1.0), &[(falls, DoesNotHold)]);
+    check_all(&run(&turned, WIDE, 5, 1.0), &[(falls, DoesNotHold)]);
 }
 
 /// A rule that sleeps 4 of 10 ms polls for 6. A longer sleep reduces both IOPS and CPU.

@@ -1,6 +1,6 @@
 //! Claims on figures written here: as published, and with one figure changed. Nothing runs.
 
-use crate::harness::{about, assert_verdicts, verdicts};
+use crate::harness::{assert_verdicts, check_all, run_facts};
 use q2c_model::Rates;
 use q2c_reproduce::file::built_in_experiment;
 use q2c_reproduce::needs::Features;
@@ -12,27 +12,27 @@ use std::collections::BTreeMap;
 const TICK_S: f64 = 0.1;
 
 #[derive(Clone, Copy, Default)]
-struct Gives {
+struct JobFigures {
     iops: f64,
     miss_rate: f64,
     sleep_ns: f64,
     cpu: f64,
 }
 
-/// A phase of a job; `gives` returns its figures at a time in seconds.
-fn phase(job: &str, seconds: f64, gives: impl Fn(f64) -> Gives) -> PhaseTrial {
+/// A phase of a job; `figures_at` returns its figures at a time in seconds.
+fn phase(job: &str, seconds: f64, figures_at: impl Fn(f64) -> JobFigures) -> PhaseTrial {
     let tick = |n: u32| {
-        let gives = gives(f64::from(n) * TICK_S);
+        let figures = figures_at(f64::from(n) * TICK_S);
         Tick {
             end_s: f64::from(n + 1) * TICK_S,
             seconds: TICK_S,
-            ios: gives.iops * TICK_S,
-            handled: gives.iops * TICK_S,
+            ios: figures.iops * TICK_S,
+            handled: figures.iops * TICK_S,
             rates: Rates {
-                iops: gives.iops,
-                cpu_pct: gives.cpu * 100.0,
-                miss_rate: gives.miss_rate,
-                effective_sleep_ns: gives.sleep_ns,
+                iops: figures.iops,
+                cpu_pct: figures.cpu * 100.0,
+                miss_rate: figures.miss_rate,
+                effective_sleep_ns: figures.sleep_ns,
             },
             ..Tick::default()
         }
@@ -74,16 +74,16 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
     };
     q2c_reproduce::judge(
         &built_in_experiment(name).unwrap(),
-        &about(&present, 1.0, 3),
+        &run_facts(&present, 1.0, 3),
         points,
     )
 }
 
-fn missed(miss_rate: f64, iops: f64) -> Gives {
-    Gives {
+fn with_misses(miss_rate: f64, iops: f64) -> JobFigures {
+    JobFigures {
         iops,
         miss_rate,
-        ..Gives::default()
+        ..JobFigures::default()
     }
 }
 
@@ -103,13 +103,13 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
     let check =
         |none: &dyn Fn(f64) -> f64, four: &dyn Fn(f64) -> f64, wanted: [ReproduceVerdict; 3]| {
             let job = |misses: &dyn Fn(f64) -> f64, iops: f64| {
-                phase("foreground", 20.0, |at| missed(misses(at), iops))
+                phase("foreground", 20.0, |at| with_misses(misses(at), iops))
             };
             let phases = vec![job(none, 1000.0), job(&|_| 0.15, 900.0), job(four, 100.0)];
             for name in ["miss-rate-interference", "miss-rate-interference-2cpu"] {
                 let result = judge(name, vec![point(&[], &phases)], 5);
                 let [a, b, c] = wanted;
-                verdicts(&result, &[(near, a), (rises, b), (first, c)]);
+                check_all(&result, &[(near, a), (rises, b), (first, c)]);
             }
         };
     check(&rise(), &heavy(), [Holds, Holds, Holds]);
@@ -144,7 +144,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
     let peaks = "peaks of IOPS rise";
     let check = |ratios: &[RatioPhase], wanted: [ReproduceVerdict; 3]| {
         let ratio_phase = |&(_, sleep_ns, miss_rate, peak): &RatioPhase| {
-            phase("foreground", 20.0, move |at| Gives {
+            phase("foreground", 20.0, move |at| JobFigures {
                 // One interval in the middle is the peak.
                 iops: if (9.95..10.05).contains(&at) {
                     peak
@@ -153,14 +153,14 @@ fn every_step_from_ratio_to_ratio_is_judged() {
                 },
                 miss_rate,
                 sleep_ns,
-                ..Gives::default()
+                ..JobFigures::default()
             })
         };
         let phases: Vec<PhaseTrial> = ratios.iter().map(ratio_phase).collect();
         for name in ["sleep-ratio-interference", "sleep-ratio-interference-2cpu"] {
             let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
-            verdicts(&result, &[(sleep, a), (misses, b), (peaks, c)]);
+            check_all(&result, &[(sleep, a), (misses, b), (peaks, c)]);
         }
     };
     check(&RATIOS, [Holds, Holds, Holds]);
@@ -187,7 +187,7 @@ fn queues_are_even_at_every_number_of_jobs() {
     let check = |uneven: Option<&str>, cpus: u32, wanted: ReproduceVerdict| {
         let spread = |jobs: &str| if uneven == Some(jobs) { 0.3 } else { 0.1 };
         let points = ["1", "2", "4", "8", "16", "32", "64", "120", "240"].map(|jobs| {
-            let mut phase = phase("readers", 5.0, |_| missed(0.0, 100.0));
+            let mut phase = phase("readers", 5.0, |_| with_misses(0.0, 100.0));
             let figures = &mut phase.jobs[0].figures;
             figures.insert("queue_spread".to_owned(), spread(jobs));
             point(&[("jobs", jobs)], &[phase])
@@ -228,12 +228,12 @@ fn tuned(figures: impl Fn(&str, &str) -> (f64, f64, f64)) -> ReproduceResult {
     for cores in CORES {
         for method in METHODS {
             let (iops, cpu, kiops_per_core) = figures(cores, method);
-            let gives = Gives {
+            let job_figures = JobFigures {
                 iops,
                 cpu,
-                ..Gives::default()
+                ..JobFigures::default()
             };
-            let mut phase = phase("readers", 10.0, |_| gives);
+            let mut phase = phase("readers", 10.0, |_| job_figures);
             phase.jobs[0].busy_cpus = Some(iops / 1e3 / kiops_per_core);
             points.push(point(&[("cores", cores), ("method", method)], &[phase]));
         }

@@ -1,6 +1,6 @@
 //! The placements: the simulator is the truth, and machines without its effects reverse the claims.
 
-use crate::harness::{assert_verdicts, changed, run, verdicts, without_needs};
+use crate::harness::{assert_verdicts, changed, check_all, run, without_needs};
 use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::{Basis, ReproduceResult, ReproduceVerdict};
@@ -24,17 +24,17 @@ fn between_cores() {
     // Cores with one thread have no neighbours.
     let one = ("threads = 2", "threads = 1");
     let alone = without_needs(&changed("placement-between-cores", &[one]));
-    verdicts(&simulated(&alone), &[("scatter beats bunch", DoesNotHold)]);
+    check_all(&simulated(&alone), &[("scatter beats bunch", DoesNotHold)]);
     assert_eq!(simulated(&judged).claims[0].basis, Basis::Predicted);
 }
 
 #[test]
 fn within_a_core() {
     let literal = changed("placement-within-core", &[]);
-    verdicts(&simulated(&literal), &[("colocate beats spread", Holds)]);
+    check_all(&simulated(&literal), &[("colocate beats spread", Holds)]);
     // Without polling tasks there is nothing to colocate.
     let none = changed("placement-within-core", &[("polling = 2", "polling = 0")]);
-    verdicts(&simulated(&none), &[("colocate beats spread", DoesNotHold)]);
+    check_all(&simulated(&none), &[("colocate beats spread", DoesNotHold)]);
 }
 
 #[test]

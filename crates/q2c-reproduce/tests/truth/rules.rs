@@ -5,7 +5,7 @@
 //! sleep uses the least CPU. Below 0 the rule oversleeps, measures its own oversleep, and sleeps
 //! even longer.
 
-use crate::harness::{about, assert_verdicts, changed};
+use crate::harness::{assert_verdicts, changed, run_facts};
 use ReproduceVerdict::{DoesNotHold, Holds, Undecided};
 use q2c_model::{Bytes, Direction, Interpretation, Nanos};
 use q2c_policy::Io;
@@ -67,12 +67,12 @@ fn studied(experiment: &Experiment, traces: &[SimTrace], trials: u32) -> Reprodu
     let points = points(rules, traces, draw, &stop, &mut |_| {}).unwrap();
     judge(
         experiment,
-        &about(&Features::default(), 1.0, trials),
+        &run_facts(&Features::default(), 1.0, trials),
         points,
     )
 }
 
-fn found(result: &ReproduceResult, verdict: ReproduceVerdict) {
+fn assert_claims(result: &ReproduceResult, verdict: ReproduceVerdict) {
     let rules = "of the published rules";
     let says = [rules, "sources that had no part", "of all rules"];
     assert_verdicts(result, verdict, &says);
@@ -85,7 +85,7 @@ fn slow() -> [SimTrace; 3] {
 #[test]
 fn the_claims_hold_where_the_named_ratio_is_best_on_every_pattern() {
     let result = studied(&with_rules("min:90%,1ms", "min:50%,1ms"), &slow(), 40);
-    found(&result, Holds);
+    assert_claims(&result, Holds);
     let mut claims = result.claims.iter();
     assert!(claims.all(|claim| claim.basis == Basis::Predicted));
 }
@@ -93,7 +93,7 @@ fn the_claims_hold_where_the_named_ratio_is_best_on_every_pattern() {
 #[test]
 fn they_do_not_hold_where_a_longer_sleep_is() {
     let result = studied(&with_rules("min:90%,1ms", "min:95%,1ms"), &slow(), 40);
-    found(&result, DoesNotHold);
+    assert_claims(&result, DoesNotHold);
 }
 
 /// 95 % is best on 100 and 120 us but oversleeps on 15 us, where 80 % is best. So the winner
@@ -103,9 +103,9 @@ fn they_are_undecided_where_it_depends_on_the_sources() {
     let traces = [pattern("a", 100.0), pattern("b", 120.0), pattern("c", 15.0)];
     let rules = with_rules("min:80%,1ms", "min:95%,1ms");
     let result = studied(&rules, &traces, 40);
-    found(&result, Undecided);
+    assert_claims(&result, Undecided);
     let one = studied(&rules, &traces, 1);
-    found(&one, Undecided);
+    assert_claims(&one, Undecided);
 }
 
 /// Compares with the losses of `q2c poll study` in docs/journal/2026-11-25-rule-study.md, percent.
@@ -135,5 +135,5 @@ fn the_library_gives_the_losses_of_poll_study() {
     }
     let mean = 100.0 * loss("mean", "all", "left_out");
     assert!((mean - 74.6).abs() < 0.06, "{mean}");
-    found(&result, Undecided);
+    assert_claims(&result, Undecided);
 }

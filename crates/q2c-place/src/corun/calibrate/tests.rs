@@ -6,12 +6,12 @@ use std::io;
 struct SyntheticMachine {
     beside_compute: f64,
     beside_polling: f64,
-    turn: u32,
+    calls: u32,
 }
 
 impl PairMachine for SyntheticMachine {
     fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
-        self.turn += 1;
+        self.calls += 1;
         let base = 1_000.0 * (1.0 + f64::from(own as u32));
         let speed = match (own.polls(), neighbour, same_cpu) {
             (_, Some(_), true) => 0.5,
@@ -39,7 +39,7 @@ fn measured(
     let mut machine = SyntheticMachine {
         beside_compute,
         beside_polling,
-        turn: 0,
+        calls: 0,
     };
     let cpus = (CpuId(0), CpuId(1));
     let measured = measure(&mut machine, cpus, PLAN, &AtomicBool::new(stop));
@@ -56,8 +56,8 @@ fn the_truth_of_a_machine_is_found() {
     close(speeds.polling_beside_compute, 1.0);
     let shared = pairs.iter().find(|pair| pair.same_cpu).unwrap();
     close(shared.speed.median, 0.5);
-    assert_eq!(machine.turn as usize, 5 * cells(&Work::POLLING).len());
-    assert_eq!(machine.turn as usize, trial_count(&machine, 5));
+    assert_eq!(machine.calls as usize, 5 * cells(&Work::POLLING).len());
+    assert_eq!(machine.calls as usize, trial_count(&machine, 5));
 }
 
 #[test]

@@ -112,17 +112,17 @@ impl ComputeTasks<'_> {
         }
     }
 
-    /// Runs programs; each starts again until all have ended once, so that the load stays.
+    /// Runs a program for each task, again and again until all have ended once: the load stays.
     fn run_programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
         let end_programs = AtomicBool::new(false);
         let ended = AtomicUsize::new(0);
         self.window.begin_at(self.window.clock.now());
         let times = thread::scope(|scope| {
-            let place = |cpus: &Vec<CpuId>| {
+            let spawn = |cpus: &Vec<CpuId>| {
                 let (cpus, stop, ended) = (cpus.clone(), &end_programs, &ended);
                 scope.spawn(move || repeat_program(command, &cpus, stop, ended))
             };
-            let threads: Vec<_> = self.cpus.iter().map(place).collect();
+            let threads: Vec<_> = self.cpus.iter().map(spawn).collect();
             let all_ended = || ended.load(Ordering::Acquire) >= threads.len();
             while !all_ended() && !self.stop.load(Ordering::Relaxed) {
                 sleep_until(monotonic_ns() + 5_000_000);
@@ -138,7 +138,7 @@ impl ComputeTasks<'_> {
     }
 }
 
-/// Runs a program until `stop`; seconds of its first run, `None` if stopped before its end.
+/// Repeats a program until `stop`. Returns the seconds of its first run; `None` if it did not end.
 fn repeat_program(
     command: &str,
     cpus: &[CpuId],
@@ -174,8 +174,8 @@ pub(crate) fn run_silently(
     wait(start_on(cpus, &mut shell)?, stop)
 }
 
-pub(crate) fn trial_error(what: &str, error: &io::Error) -> CellError {
-    CellError::Trial(format!("{what}: {error}"))
+pub(crate) fn trial_error(tried: &str, error: &io::Error) -> CellError {
+    CellError::Trial(format!("{tried}: {error}"))
 }
 
 pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn two_tasks_of_a_cpu_share_its_time() {
-        let sum = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
+        let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         let task = ComputeTask::Own(Work::Integer);
         q2c_testkit::run_timed("two tasks of a CPU", || {
-            let alone = sum(on_one_cpu(&task, 1).expect("a time"));
-            let shared = sum(on_one_cpu(&task, 2).expect("times"));
+            let alone = mean(on_one_cpu(&task, 1).expect("a time"));
+            let shared = mean(on_one_cpu(&task, 2).expect("times"));
             let ratio = shared / alone;
             assert!((1.6..2.5).contains(&ratio), "{ratio} times as long");
         });

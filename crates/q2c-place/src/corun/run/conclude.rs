@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 type Trials = Summary<RunCell, RunTrial>;
 
-/// The shorter and the longer placement, and the published gain in %. Bunch is the worst placement
-/// (`q2c place sim --published`).
+/// The placement that should be faster, the one that should be slower, and the published gain in %.
+/// Bunch is the worst placement (`q2c place sim --published`).
 const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = {
     use PolicyName::{Bunch, Colocate, Free, Proposed, Scatter, Spread};
     [
@@ -83,8 +83,8 @@ fn placement(
     bs: Option<Bytes>,
 ) -> PlacementRun {
     let runs = find_cell(trials, &RunCell::Placed(policy, task.clone()));
-    let done = runs.into_iter().flat_map(CellRuns::outcomes);
-    let moves = done.filter_map(|trial| trial.moves.map(f64::from));
+    let outcomes = runs.into_iter().flat_map(CellRuns::outcomes);
+    let moves = outcomes.filter_map(|trial| trial.moves.map(f64::from));
     let moves: Vec<f64> = moves.collect();
     let failures = runs.into_iter().flat_map(CellRuns::failures);
     PlacementRun {
@@ -116,13 +116,13 @@ fn poll_figures(runs: &CellRuns<RunCell, RunTrial>, bs: Bytes) -> Option<PollFig
 
 fn gains(slowdowns: &[(PolicyName, BTreeMap<u32, f64>)]) -> Vec<PlacementGain> {
     let slowdowns_of = |policy| Some(&slowdowns.iter().find(|(name, _)| *name == policy)?.1);
-    let gain = |(shorter, longer, published_pct): (PolicyName, PolicyName, Option<f64>)| {
-        let (short, long) = (slowdowns_of(shorter)?, slowdowns_of(longer)?);
-        let gain = |(round, time): (&u32, &f64)| Some(Gain::from_times(*long.get(round)?, *time));
-        let paired: Vec<Gain> = short.iter().filter_map(gain).collect();
+    let gain = |(faster, slower, published_pct): (PolicyName, PolicyName, Option<f64>)| {
+        let (fast, slow) = (slowdowns_of(faster)?, slowdowns_of(slower)?);
+        let gain = |(round, time): (&u32, &f64)| Some(Gain::from_times(*slow.get(round)?, *time));
+        let paired: Vec<Gain> = fast.iter().filter_map(gain).collect();
         (!paired.is_empty()).then(|| PlacementGain {
-            of: shorter,
-            over: longer,
+            of: faster,
+            over: slower,
             t_over_t_minus_1_pct: interval(paired.iter().map(|gain| gain.t_over_t_minus_1)),
             one_minus_pct: interval(paired.iter().map(|gain| gain.one_minus)),
             published_pct,

@@ -23,7 +23,7 @@ const DAEMON_WINDOW: Duration = Duration::from_millis(500);
 pub struct Cores<'a> {
     /// The cores and their logical CPUs.
     pub map: &'a SmtMap,
-    /// What runs.
+    /// The tasks and times of the trials.
     pub spec: &'a PlaceRunSettings,
     /// The workload of P tasks by q2c's engine, and the size of its I/Os; `None` for programs.
     pub polls: Option<(&'a Workload, Bytes)>,
@@ -33,7 +33,7 @@ pub struct Cores<'a> {
     pub journal: &'a Path,
     /// How the daemon knows programs that poll.
     pub hints: &'a Hints,
-    /// The clock of the trials; that of the workload where there is one.
+    /// The clock of the trials, which is that of the workload if there is one.
     pub clock: Clock,
 }
 
@@ -60,9 +60,9 @@ impl PlaceTrialRunner for Cores<'_> {
             }
         };
         let balance = || balancer.as_mut().map_or(Ok(()), DaemonBalancer::balance);
-        let done = self.run_tasks(&cpus, &window, context, compute, balance);
+        let figures = self.run_tasks(&cpus, &window, context, compute, balance);
         let moves = balancer.map(DaemonBalancer::end).transpose();
-        let (compute_s, polls) = done?;
+        let (compute_s, polls) = figures?;
         if context.cancelled() {
             return Err(CellError::Cancelled);
         }
@@ -95,8 +95,8 @@ impl Cores<'_> {
                     seed: context.seed,
                     stop: context.cancel,
                 };
-                let done = lanes.run(window, compute, balance);
-                done.map(|(polls, times)| (times, Some(polls)))
+                let figures = lanes.run(window, compute, balance);
+                figures.map(|(polls, times)| (times, Some(polls)))
             }
             (None, Some(command)) => polls::run_programs(command, &cpus.polling, compute, balance)
                 .map(|times| (times, None)),
@@ -111,11 +111,12 @@ impl Cores<'_> {
         let mut hints = self.hints.clone();
         hints.polling.push(polls::THREAD_NAME.to_owned());
         hints.compute.push(compute::THREAD_NAME.to_owned());
-        let daemon = PlacementDaemon::begin(self.roots, hints, self.journal, false);
+        let without_smt = false;
+        let daemon = PlacementDaemon::begin(self.roots, hints, self.journal, without_smt);
         let daemon = daemon.map_err(|error| CellError::Cell(error.to_string()))?;
         Ok(DaemonBalancer {
             daemon: daemon.with_own_tasks(),
-            next: Instant::now() + DAEMON_WINDOW,
+            window_end: Instant::now() + DAEMON_WINDOW,
             moves: 0,
         })
     }
@@ -123,16 +124,16 @@ impl Cores<'_> {
 
 struct DaemonBalancer {
     daemon: PlacementDaemon,
-    next: Instant,
+    window_end: Instant,
     moves: u32,
 }
 
 impl DaemonBalancer {
     fn balance(&mut self) -> Result<(), CellError> {
-        if Instant::now() < self.next {
+        if Instant::now() < self.window_end {
             return Ok(());
         }
-        self.next += DAEMON_WINDOW;
+        self.window_end += DAEMON_WINDOW;
         let events = self.daemon.window();
         let events = events.map_err(|error| CellError::Trial(error.to_string()))?;
         self.moves += events.iter().filter(|event| event.moved).count() as u32;

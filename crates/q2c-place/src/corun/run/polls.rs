@@ -53,10 +53,10 @@ impl PollingLanes<'_> {
     ) -> Result<(PollTrial, T), CellError> {
         let plan = self.plan();
         let mut slices: Vec<Vec<PollSlice>> = vec![Vec::new(); plan.jobs.len()];
-        let heard = live(plan, self.stop, |live| -> Result<_, CellError> {
+        let live_result = live(plan, self.stop, |live| -> Result<_, CellError> {
             let placed = self.place(live);
             placed.map_err(|error| trial_error("give a polling task its CPUs", &error))?;
-            let done = thread::scope(|scope| {
+            let result = thread::scope(|scope| {
                 let compute = scope.spawn(compute);
                 while !compute.is_finished() {
                     collect_slices(live, &mut slices);
@@ -65,10 +65,10 @@ impl PollingLanes<'_> {
                 compute.join().unwrap_or_else(|_| Err(panicked()))
             })?;
             collect_slices(live, &mut slices);
-            Ok((figures(slices, window)?, done))
+            Ok((figures(slices, window)?, result))
         });
-        let (done, _) = heard.map_err(|error| CellError::Trial(error.to_string()))?;
-        done
+        let (figures, _) = live_result.map_err(|error| CellError::Trial(error.to_string()))?;
+        figures
     }
 
     fn plan(&self) -> LivePlan {
@@ -112,28 +112,28 @@ type PollSlice = ((u64, u64), PhaseStats);
 
 fn collect_slices(live: &mut Live<'_>, slices: &mut [Vec<PollSlice>]) {
     let began = std::time::Instant::now();
-    while let Some(left) = LOOK_INTERVAL.checked_sub(began.elapsed()) {
-        match live.hear(left) {
+    while let Some(remaining) = LOOK_INTERVAL.checked_sub(began.elapsed()) {
+        match live.hear(remaining) {
             LiveAnswer::Slice(slice) => slices[slice.lane].push((slice.span, slice.stats)),
             LiveAnswer::Nothing => {}
-            LiveAnswer::End => return thread::sleep(left),
+            LiveAnswer::End => return thread::sleep(remaining),
         }
     }
 }
 
 fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTrial, CellError> {
-    let none = || {
+    let no_slice = || {
         let text = "count the I/Os of a polling task: none of its slices lies within the counted time; use a longer --trial";
         CellError::Trial(text.to_owned())
     };
-    let (begin, end) = window.span().ok_or_else(none)?;
+    let (begin, end) = window.span().ok_or_else(no_slice)?;
     let is_counted = |((from, to), _): &PollSlice| *from >= begin && *to <= end;
     let lane = |slices: Vec<PollSlice>| {
         let inside = slices.into_iter().filter(is_counted);
         let inside: Vec<PhaseStats> = inside.map(|(_, stats)| stats).collect();
         (!inside.is_empty())
             .then(|| combine_phases(&inside))
-            .ok_or_else(none)
+            .ok_or_else(no_slice)
     };
     let lanes: Vec<PhaseStats> = slices.into_iter().map(lane).collect::<Result<_, _>>()?;
     let total = combine_lanes(&lanes);
@@ -171,6 +171,7 @@ pub(crate) fn run_programs<T: Send>(
         let ends = ends.map_err(|error| trial_error(&format!("run `{command}`"), &error))?;
         balanced?;
         let done = done.unwrap_or_else(|_| Err(panicked()))?;
+        // A program that was stopped has no status; one that has a status ended too early.
         ends.into_iter().flatten().next().map_or(Ok(done), |status| {
             Err(CellError::Trial(format!(
                 "keep `{command}` polling: expected it to run until it is stopped, it ended with {status}"

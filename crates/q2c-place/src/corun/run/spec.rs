@@ -153,18 +153,16 @@ pub enum RunCell {
 /// The CPUs that each task of a trial may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskCpus {
-    /// The CPUs of each C task.
     pub compute: Vec<Vec<CpuId>>,
-    /// The CPUs of each P task.
     pub polling: Vec<Vec<CpuId>>,
 }
 
 impl TaskCpus {
     /// The CPUs for a cell. A task alone gets the last core, as the kernel's work is on the first.
     pub(crate) fn for_cell(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> TaskCpus {
-        let last = map.cores().checked_sub(1);
-        let first = last.and_then(|core| map.cpus_of(core).first());
-        let alone = vec![first.map(|cpu| map.id(*cpu)).into_iter().collect()];
+        let last_core = map.cores().checked_sub(1);
+        let first_cpu = last_core.and_then(|core| map.cpus_of(core).first());
+        let alone = vec![first_cpu.map(|cpu| map.id(*cpu)).into_iter().collect()];
         let (compute, polling) = match cell {
             RunCell::ComputeAlone(_) => (alone, Vec::new()),
             RunCell::PollingAlone => (Vec::new(), alone),

@@ -1,10 +1,10 @@
-//! Hysteresis: a task gets other CPUs only when it should have the same ones in several windows.
+//! Hysteresis: a wish for the CPUs of a task is met once it has stayed the same for some windows.
 
 use q2c_host::restore::TaskId;
 use q2c_model::CpuId;
 use std::collections::HashMap;
 
-/// Windows in a row in which a task should have the same CPUs before it gets them.
+/// Windows in a row with the same wish for a task before it is met.
 const STEADY_WINDOWS: u32 = 2;
 /// Windows in a row without a wish for a task before it gets its own CPUs back.
 const MAX_MISSING_WINDOWS: u32 = 4;
@@ -19,37 +19,37 @@ pub(super) struct Wishes {
 #[derive(Clone, Debug, Default)]
 struct PlacementWish {
     cpus: Vec<CpuId>,
-    steady: u32,
-    missing: u32,
+    steady_windows: u32,
+    missing_windows: u32,
 }
 
 impl Wishes {
-    /// Takes in the wishes of a window. Returns those that are steady.
+    /// Takes the wishes of a window. Returns those that are to be met.
     pub(crate) fn update(&mut self, mut wanted: CpusByTask) -> CpusByTask {
-        self.tasks.values_mut().for_each(|wish| wish.missing += 1);
+        self.tasks.values_mut().for_each(|w| w.missing_windows += 1);
         wanted.retain(|(task, cpus)| {
             let wish = self.tasks.entry(*task).or_default();
             if wish.cpus != *cpus {
                 wish.cpus.clone_from(cpus);
-                wish.steady = 0;
+                wish.steady_windows = 0;
             }
-            wish.steady += 1;
-            wish.missing = 0;
-            wish.steady >= STEADY_WINDOWS
+            wish.steady_windows += 1;
+            wish.missing_windows = 0;
+            wish.steady_windows >= STEADY_WINDOWS
         });
         self.tasks
-            .retain(|_, wish| wish.missing <= MAX_MISSING_WINDOWS);
+            .retain(|_, wish| wish.missing_windows <= MAX_MISSING_WINDOWS);
         wanted
     }
 
     /// True if the task had no wish for [`MAX_MISSING_WINDOWS`] windows, and no task has one now. A
     /// sleeping task has none either, so a wish of any other task means that this one is kept.
     pub(crate) fn is_unwanted(&self, task: TaskId) -> bool {
-        let none_now = self.tasks.values().all(|wish| wish.missing > 0);
+        let none_now = self.tasks.values().all(|wish| wish.missing_windows > 0);
         let missing = self
             .tasks
             .get(&task)
-            .map_or(MAX_MISSING_WINDOWS, |w| w.missing);
+            .map_or(MAX_MISSING_WINDOWS, |w| w.missing_windows);
         none_now && missing >= MAX_MISSING_WINDOWS
     }
 

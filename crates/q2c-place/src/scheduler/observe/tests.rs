@@ -12,9 +12,9 @@ struct SpinnerThread(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 impl SpinnerThread {
     fn start(name: &str) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
+        let stopped = Arc::clone(&stop);
         let spin = move || {
-            while !seen.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
         };
@@ -30,7 +30,7 @@ impl Drop for SpinnerThread {
     }
 }
 
-fn seen<'a>(active: &'a [ActiveTask], comm: &str) -> Option<&'a ActiveTask> {
+fn find_own<'a>(active: &'a [ActiveTask], comm: &str) -> Option<&'a ActiveTask> {
     let is_own = |t: &&ActiveTask| t.thread.pid == std::process::id() && t.thread.comm == comm;
     active.iter().find(is_own)
 }
@@ -47,7 +47,7 @@ fn active_threads_are_classed_by_hint_and_name() {
     let mut class = |comm: &str| {
         std::thread::sleep(Duration::from_millis(300));
         let active = observer.window().expect("a window");
-        seen(&active, comm).map(|seen| (seen.class, seen.seen_by))
+        find_own(&active, comm).map(|task| (task.class, task.seen_by))
     };
     // A name is evidence like any other: the predictor begins at 1 and polls at 2.
     assert_eq!(class("reactor_7"), Some((Class::Polling, SeenBy::Name)));
@@ -68,7 +68,7 @@ fn a_pinned_thread_stays() {
     observer.own_pid = 0;
     std::thread::sleep(Duration::from_millis(300));
     let active = observer.window().expect("a window");
-    let stays = |comm| seen(&active, comm).expect("an active thread").stays;
+    let stays = |comm| find_own(&active, comm).expect("an active thread").stays;
     if q2c_sys::thread::allowed_cpus().is_ok_and(|cpus| cpus.len() > 1) {
         assert_eq!(stays("spin-pinned"), Some(StayReason::Pinned));
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::scheduler::fixtures::active;
 
-fn after(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<PlannedMove>) {
+fn settled(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<PlannedMove>) {
     let map = SmtMap::regular(cores.len(), 2, 1);
     let tasks = active(cores, stay);
     let mut places = ActiveTaskMap::from_tasks(&map, &tasks);
@@ -13,11 +13,11 @@ fn after(cores: &[&str], stay: &[usize]) -> (Vec<String>, Vec<PlannedMove>) {
 
 #[test]
 fn a_bunch_becomes_scatter_and_colocate_and_a_spread_one_side() {
-    let (state, planned) = after(&["P|P", "C|C"], &[]);
+    let (state, planned) = settled(&["P|P", "C|C"], &[]);
     assert_eq!(state, ["P|C", "P|C"]);
-    let whys: Vec<MoveReason> = planned.iter().map(|planned| planned.reason).collect();
-    assert_eq!(whys, [MoveReason::Scatter, MoveReason::Room]);
-    let (state, planned) = after(&["PC|PC", "PC|PC"], &[]);
+    let reasons: Vec<MoveReason> = planned.iter().map(|planned| planned.reason).collect();
+    assert_eq!(reasons, [MoveReason::Scatter, MoveReason::Room]);
+    let (state, planned) = settled(&["PC|PC", "PC|PC"], &[]);
     assert_eq!(state, ["PP|CC", "PP|CC"]);
     assert_eq!(planned.len(), 4);
 }
@@ -25,18 +25,18 @@ fn a_bunch_becomes_scatter_and_colocate_and_a_spread_one_side() {
 #[test]
 fn a_pinned_task_never_moves_and_others_move_around_it() {
     // The second P task is pinned: the first one leaves.
-    let (state, planned) = after(&["P|P", "C|C"], &[1]);
+    let (state, planned) = settled(&["P|P", "C|C"], &[1]);
     assert_eq!(state, ["C|P", "P|C"]);
     assert!(planned.iter().all(|planned| planned.task != 1));
-    let (state, planned) = after(&["P|P", "C|C"], &[0, 1, 2, 3]);
+    let (state, planned) = settled(&["P|P", "C|C"], &[0, 1, 2, 3]);
     assert_eq!(state, ["P|P", "C|C"]);
     assert_eq!(planned, []);
 }
 
 #[test]
 fn without_anything_to_keep_apart_nothing_moves() {
-    assert_eq!(after(&["PP|", "|"], &[]).1, []);
-    assert_eq!(after(&["CC|", "|"], &[]).1, []);
+    assert_eq!(settled(&["PP|", "|"], &[]).1, []);
+    assert_eq!(settled(&["CC|", "|"], &[]).1, []);
 }
 
 #[test]

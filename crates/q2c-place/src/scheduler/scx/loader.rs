@@ -30,15 +30,15 @@ impl Scheduler {
     /// The kernel has no sched_ext or refuses it; the error says which of the known reasons it is.
     pub fn begin(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Scheduler, ScxError> {
         check(roots)?;
-        log::begin();
-        let refused = |error| load_error(roots, &error, &log::take());
+        log::start_collecting();
+        let refused = |error| load_error(roots, &error, &log::take_messages());
         let mut scheduler = Scheduler {
             object: load(roots, map, window).map_err(refused)?,
             roots: roots.clone(),
             links: Vec::new(),
         };
         scheduler.attach().map_err(refused)?;
-        scheduler.wait()?;
+        scheduler.wait_until_in_force()?;
         Ok(scheduler)
     }
 
@@ -57,7 +57,7 @@ impl Scheduler {
         Ok(())
     }
 
-    fn wait(&self) -> Result<(), ScxError> {
+    fn wait_until_in_force(&self) -> Result<(), ScxError> {
         let begun = Instant::now();
         while !is_in_force(&self.roots) {
             if let Some(ended) = self.report().and_then(|report| report.exit) {
@@ -72,7 +72,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// The scheduler's account; `None` where the kernel does not give it.
+    /// The scheduler's counts and its exit; `None` if they cannot be read.
     pub(crate) fn report(&self) -> Option<Report> {
         let mut maps = self.object.maps();
         let map = maps.find(|map| map.name() == ".data.report")?;
@@ -97,19 +97,19 @@ fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs:
     let mut open = ObjectBuilder::default()
         .name(super::NAME)?
         .open_memory(OBJECT)?;
-    set(&mut open, map, window)?;
-    let known = types(roots);
+    configure(&mut open, map, window)?;
+    let types = kernel_types(roots);
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         // A function that the kernel's type information does not name cannot be watched.
-        if name.starts_with("blk_") && !has_name(&known, &name) {
+        if name.starts_with("blk_") && !has_name(&types, &name) {
             program.set_autoload(false);
         }
     }
     open.load()
 }
 
-fn types(roots: &Roots) -> Vec<u8> {
+fn kernel_types(roots: &Roots) -> Vec<u8> {
     std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default()
 }
 
@@ -118,7 +118,7 @@ fn has_name(types: &[u8], name: &str) -> bool {
     types.windows(wanted.len()).any(|window| window == wanted)
 }
 
-fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_rs::Error> {
+fn configure(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_rs::Error> {
     let invalid = |what: &str| libbpf_rs::Error::from(Error::new(ErrorKind::InvalidInput, what));
     let bytes = settings::bytes(map, window.0);
     let bytes = bytes.ok_or_else(|| invalid("the machine has more than 1024 CPUs"))?;
@@ -132,14 +132,14 @@ fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_
     Ok(())
 }
 
-fn load_error(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
-    let mut malformed = incompatible(words);
-    // A weak function whose prototype does not fit counts as missing.
-    let known = types(roots);
-    let (named, missing): (Vec<_>, Vec<_>) = unresolved(words)
+fn load_error(roots: &Roots, error: &libbpf_rs::Error, messages: &str) -> ScxError {
+    let mut malformed = incompatible(messages);
+    // libbpf also reports a weak function as missing if only its prototype does not fit.
+    let types = kernel_types(roots);
+    let (existing, missing): (Vec<_>, Vec<_>) = unresolved(messages)
         .into_iter()
-        .partition(|name| has_name(&known, name));
-    malformed.extend(named);
+        .partition(|name| has_name(&types, name));
+    malformed.extend(existing);
     malformed.sort();
     malformed.dedup();
     if !malformed.is_empty() {
@@ -148,10 +148,11 @@ fn load_error(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError 
     if !missing.is_empty() {
         return ScxError::MissingFunctions(missing.join(", "));
     }
-    if error.to_string().contains("524") || words.contains("error: -524") {
+    // 524 is the kernel's ENOTSUPP.
+    if error.to_string().contains("524") || messages.contains("error: -524") {
         return ScxError::NoJit;
     }
-    let last = last_messages(words);
+    let last = last_messages(messages);
     ScxError::Refused(if last.is_empty() {
         error.to_string()
     } else {

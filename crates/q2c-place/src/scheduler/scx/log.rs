@@ -6,12 +6,12 @@ use std::sync::Mutex;
 
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
 
-pub(super) fn begin() {
-    take();
+pub(super) fn start_collecting() {
+    take_messages();
     set_print(Some((PrintLevel::Debug, append)));
 }
 
-pub(super) fn take() -> String {
+pub(super) fn take_messages() -> String {
     let log = MESSAGES.lock();
     log.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
 }
@@ -32,8 +32,8 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
         .lines()
         .filter(|line| line.contains("incompatible with"));
     let name = |line: &str| {
-        let (_, rest) = line.split_once("(func ksym) '")?;
-        rest.split('\'').next().map(str::to_owned)
+        let (_, quoted) = line.split_once("(func ksym) '")?;
+        quoted.split('\'').next().map(str::to_owned)
     };
     let mut names: Vec<String> = lines.filter_map(name).collect();
     names.dedup();
@@ -43,9 +43,9 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
 /// Functions of the verifier's lines `kfunc 'NAME' is referenced but wasn't resolved`.
 pub(super) fn unresolved(words: &str) -> Vec<String> {
     let name = |line: &str| {
-        let (_, rest) = line.split_once("kfunc '")?;
-        let (name, rest) = rest.split_once('\'')?;
-        rest.contains("wasn't resolved").then(|| name.to_owned())
+        let (_, quoted) = line.split_once("kfunc '")?;
+        let (name, tail) = quoted.split_once('\'')?;
+        tail.contains("wasn't resolved").then(|| name.to_owned())
     };
     let mut names: Vec<String> = words.lines().filter_map(name).collect();
     names.sort();
@@ -71,8 +71,8 @@ pub(super) fn last_messages(words: &str) -> String {
     join_last(&failed.collect::<Vec<_>>(), 3)
 }
 
-fn join_last(lines: &[&str], most: usize) -> String {
-    let last_lines = &lines[lines.len().saturating_sub(most)..];
+fn join_last(lines: &[&str], max_lines: usize) -> String {
+    let last_lines = &lines[lines.len().saturating_sub(max_lines)..];
     last_lines.iter().map(|line| line.trim()).join("; ")
 }
 

@@ -1,8 +1,8 @@
-//! What the scheduler in the kernel counts and says: `struct report` of `scx/q2c.bpf.c`.
+//! Counts and exit of the scheduler in the kernel: `struct report` of `scx/q2c.bpf.c`.
 
 use std::fmt;
 
-/// The scheduler's account.
+/// The scheduler's counts, and why it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Tasks that a CPU took from a more loaded one.
@@ -34,7 +34,7 @@ pub struct SchedulerExit {
 const RESTART: i64 = 1 << 48;
 
 impl SchedulerExit {
-    /// Whether the kernel asks for the scheduler to be loaded again: CPUs came or went.
+    /// True if the kernel asks for the scheduler to be loaded again: CPUs came or went.
     pub fn asks_for_restart(&self) -> bool {
         self.code & RESTART != 0
     }

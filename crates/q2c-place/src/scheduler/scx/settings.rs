@@ -21,16 +21,16 @@ pub(super) fn bytes(map: &SmtMap, window_ns: u64) -> Option<Vec<u8>> {
         let core_cpus = map.cpus_of(core);
         *first = core_cpus.first().map_or(NONE, |cpu| number(*cpu));
         for (nth, cpu) in core_cpus.iter().enumerate() {
-            let at = number(*cpu) as usize;
-            core_of[at] = core as u32;
-            cache_of[at] = map.cache_of(core) as u32;
-            next_cpu[at] = core_cpus.get(nth + 1).map_or(NONE, |next| number(*next));
+            let id = number(*cpu) as usize;
+            core_of[id] = core as u32;
+            cache_of[id] = map.cache_of(core) as u32;
+            next_cpu[id] = core_cpus.get(nth + 1).map_or(NONE, |next| number(*next));
         }
     }
     let mut bytes = window_ns.to_ne_bytes().to_vec();
-    let heads = [cpus, map.cores() as u32];
+    let counts = [cpus, map.cores() as u32];
     let tables = [core_of, cache_of, first_cpu, next_cpu].concat();
-    bytes.extend(heads.into_iter().chain(tables).flat_map(u32::to_ne_bytes));
+    bytes.extend(counts.into_iter().chain(tables).flat_map(u32::to_ne_bytes));
     Some(bytes)
 }
 

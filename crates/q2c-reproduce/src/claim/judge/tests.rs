@@ -42,7 +42,7 @@ fn judge_trials(claim: &Claim, points: &[Point], trials: u32) -> JudgedClaim {
         points,
         scale: 1.0,
         trials,
-        model: None,
+        model_error: None,
     };
     judge_claim(claim, &scope, &run)
 }
@@ -224,7 +224,7 @@ fn with_rule(phase_name: &str, window: Window, text: &str, period_s: Option<f64>
         points: &points,
         scale: 0.045,
         trials: 3,
-        model: None,
+        model_error: None,
     };
     let mut claim = claim(&[text]);
     claim.context.phase = Some(phase_name.to_owned());

@@ -56,7 +56,7 @@ pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     let quantity = left.quantity();
     for side in &sides {
         if let Some(problem) = quantity.and_then(|quantity| side.problem(quantity)) {
-            reader.at = side.at;
+            reader.next = side.first_token;
             return Err(reader.error(&problem));
         }
     }
@@ -82,7 +82,7 @@ fn unit_of(quantity: Option<ExprQuantity>, sides: &[Side]) -> &'static str {
 
 struct Side {
     expr: Expr,
-    at: usize,
+    first_token: usize,
     units: Vec<&'static str>,
 }
 
@@ -117,7 +117,8 @@ pub(crate) fn figure(text: &str) -> Result<FigureReference, ParseError> {
 struct ExprParser<'a> {
     text: &'a str,
     tokens: Vec<ExprToken>,
-    at: usize,
+    /// Index of the next token.
+    next: usize,
     /// Number of open brackets, calls and signs.
     depth: usize,
     /// The unit of each number so far; empty for a number without a unit.
@@ -142,14 +143,14 @@ impl<'a> ExprParser<'a> {
         Ok(ExprParser {
             text,
             tokens,
-            at: 0,
+            next: 0,
             depth: 0,
             units: Vec::new(),
         })
     }
 
     fn error(&self, problem: &str) -> ParseError {
-        let here = self.tokens.get(self.at);
+        let here = self.tokens.get(self.next);
         ParseError {
             text: self.text.to_owned(),
             column: here.map_or(self.text.chars().count() + 1, |token| token.column),
@@ -158,14 +159,14 @@ impl<'a> ExprParser<'a> {
     }
 
     fn peek(&self) -> Option<&TokenKind> {
-        self.tokens.get(self.at).map(|token| &token.kind)
+        self.tokens.get(self.next).map(|token| &token.kind)
     }
 
     fn take_sign(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         match self.peek() {
             Some(TokenKind::Sign(sign)) if signs.contains(sign) => {
                 let sign = *sign;
-                self.at += 1;
+                self.next += 1;
                 Some(sign)
             }
             _ => None,
@@ -181,7 +182,7 @@ impl<'a> ExprParser<'a> {
         let Some(TokenKind::Word(word)) = self.peek().cloned() else {
             return Err(self.error(&format!("expected {what}")));
         };
-        self.at += 1;
+        self.next += 1;
         Ok(word)
     }
 
@@ -192,7 +193,7 @@ impl<'a> ExprParser<'a> {
             Some(TokenKind::Number(number)) => number.to_string(),
             _ => return Err(self.error(&format!("expected {what}"))),
         };
-        self.at += 1;
+        self.next += 1;
         Ok(value)
     }
 
@@ -204,12 +205,12 @@ impl<'a> ExprParser<'a> {
     }
 
     fn side(&mut self) -> Result<Side, ParseError> {
-        let (at, from) = (self.at, self.units.len());
+        let (first_token, first_unit) = (self.next, self.units.len());
         let expr = self.sum()?;
         Ok(Side {
             expr,
-            at,
-            units: self.units[from..].to_vec(),
+            first_token,
+            units: self.units[first_unit..].to_vec(),
         })
     }
 
@@ -225,7 +226,7 @@ impl<'a> ExprParser<'a> {
     fn product(&mut self) -> Result<Expr, ParseError> {
         let mut product = self.factor()?;
         while let Some(sign) = self.take_sign(&["*", "/"]) {
-            let join = if sign == "*" { Join::Times } else { Join::By };
+            let join = if sign == "*" { Join::Times } else { Join::Div };
             product = binary(join, product, self.factor()?);
         }
         Ok(product)
@@ -254,7 +255,7 @@ impl<'a> ExprParser<'a> {
         }
         if let Some(TokenKind::Number(number)) = self.peek() {
             let number = *number;
-            self.at += 1;
+            self.next += 1;
             return Ok(Expr::Number(number * self.unit()));
         }
         let first = self.word("a number, a figure such as steady.miss_rate, or `(`")?;
@@ -272,7 +273,7 @@ impl<'a> ExprParser<'a> {
             _ => "",
         };
         let known = UNITS.iter().find(|(unit, _)| *unit == name);
-        self.at += usize::from(known.is_some());
+        self.next += usize::from(known.is_some());
         self.units.push(known.map_or("", |(unit, _)| unit));
         known.map_or(1.0, |(_, factor)| *factor)
     }
@@ -312,7 +313,7 @@ impl<'a> ExprParser<'a> {
         }
         let aggregate = Aggregate::ALL.iter().find(|(known, _)| *known == name);
         let Some((_, aggregate)) = aggregate else {
-            self.at = self.at.saturating_sub(2);
+            self.next = self.next.saturating_sub(2);
             return Err(self.error(&format!(
                 "there is no `{name}(`; there are ratio, greater, highest, lowest, min, max, mean, spread, argmax and argmin"
             )));
@@ -322,7 +323,7 @@ impl<'a> ExprParser<'a> {
             let problem = format!("expected `over` and an axis, as in `{name}(iops over jobs)`");
             return Err(self.error(&problem));
         }
-        self.at += 1;
+        self.next += 1;
         let axis = self.word("an axis, or phase")?;
         let mut range = None;
         if self.take_sign(&["="]).is_some() {
@@ -347,7 +348,7 @@ impl<'a> ExprParser<'a> {
         Ok(Expr::OverTime(extreme, figure))
     }
 
-    /// `greater(ONE, OTHER)`: the greater of two.
+    /// `greater(ONE, OTHER)`: the greater of two values.
     fn greater(&mut self) -> Result<Expr, ParseError> {
         let one = self.sum()?;
         self.expect_sign(",")?;
@@ -366,7 +367,7 @@ impl<'a> ExprParser<'a> {
         let mut there = here.clone();
         there.at.retain(|(kind, _)| kind != "phase");
         there.at.push(("phase".to_owned(), phase));
-        Ok(binary(Join::By, Expr::Figure(here), Expr::Figure(there)))
+        Ok(binary(Join::Div, Expr::Figure(here), Expr::Figure(there)))
     }
 }
 
@@ -385,7 +386,6 @@ struct ExprToken {
 enum TokenKind {
     Number(f64),
     Word(String),
-    /// A quoted text.
     Quoted(String),
     Sign(&'static str),
 }
@@ -406,28 +406,29 @@ fn tokens(text: &str) -> Result<Vec<ExprToken>, (usize, String)> {
             continue;
         }
         let column = text[..at].chars().count() + 1;
-        let (kind, length) = next(&text[at..], first).map_err(|message| (column, message))?;
+        let (kind, length) = token(&text[at..], first).map_err(|message| (column, message))?;
         tokens.push(ExprToken { kind, column });
         at += length;
     }
     Ok(tokens)
 }
 
-fn next(rest: &str, first: char) -> Result<(TokenKind, usize), String> {
+/// The token at the start of `text`, with its length in bytes.
+fn token(text: &str, first: char) -> Result<(TokenKind, usize), String> {
     if first.is_ascii_digit() {
-        return number(rest);
+        return number(text);
     }
     if first == '"' {
-        let end = rest[1..].find('"');
+        let end = text[1..].find('"');
         let end = end.ok_or("a text in quotes has no end; put a second `\"` behind it")?;
-        return Ok((TokenKind::Quoted(rest[1..=end].to_owned()), end + 2));
+        return Ok((TokenKind::Quoted(text[1..=end].to_owned()), end + 2));
     }
     if first.is_alphabetic() || first == '_' {
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let word = &rest[..end.unwrap_or(rest.len())];
+        let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let word = &text[..end.unwrap_or(text.len())];
         return Ok((TokenKind::Word(word.to_owned()), word.len()));
     }
-    let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+    let sign = SIGNS.iter().find(|sign| text.starts_with(**sign));
     match sign {
         Some(&"\u{b1}") => Ok((TokenKind::Sign("+-"), "\u{b1}".len())),
         Some(sign) => Ok((TokenKind::Sign(sign), sign.len())),
@@ -436,18 +437,18 @@ fn next(rest: &str, first: char) -> Result<(TokenKind, usize), String> {
 }
 
 /// Parses digits, and a decimal point if digits follow it. Two points are a range.
-fn number(rest: &str) -> Result<(TokenKind, usize), String> {
+fn number(text: &str) -> Result<(TokenKind, usize), String> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit());
         end.unwrap_or(text.len())
     };
-    let mut length = digits(rest);
-    let fraction = rest[length..].strip_prefix('.').map(digits);
+    let mut length = digits(text);
+    let fraction = text[length..].strip_prefix('.').map(digits);
     if let Some(fraction @ 1..) = fraction {
         length += 1 + fraction;
     }
-    let value = rest[..length].parse();
-    let value = value.map_err(|e| format!("`{}` is no number: {e}", &rest[..length]))?;
+    let value = text[..length].parse();
+    let value = value.map_err(|e| format!("`{}` is no number: {e}", &text[..length]))?;
     Ok((TokenKind::Number(value), length))
 }
 

@@ -12,7 +12,7 @@ fn the_claims_of_the_documentation_are_read() {
     assert_eq!((first.right, first.unit), (Expr::Number(0.1), "%"));
     let near = expect("ratio(iops, phase1) ~ 0.1 +- 0.05").unwrap();
     let there = figure_of("iops[phase=phase1]");
-    assert_eq!(near.left, binary(Join::By, figure_of("iops"), there));
+    assert_eq!(near.left, binary(Join::Div, figure_of("iops"), there));
     let wanted = (Compare::Near, &Expr::Number(0.1));
     assert_eq!((near.compare, &near.right), wanted);
     assert_eq!(near.within, Some(Expr::Number(0.05)));
@@ -30,7 +30,7 @@ fn products_bind_before_sums_and_signs_before_both() {
     assert_eq!(comparison.left, binary(Join::Minus, sum, number(4.0)));
     let inner = binary(Join::Minus, number(5.0), number(1.0));
     assert_eq!(comparison.compare, Compare::Below);
-    assert_eq!(comparison.right, binary(Join::By, inner, number(2.0)));
+    assert_eq!(comparison.right, binary(Join::Div, inner, number(2.0)));
 }
 
 #[test]
