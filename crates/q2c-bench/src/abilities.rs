@@ -46,19 +46,19 @@ impl MethodPath {
             });
             return path.ok_or_else(|| "spdk polls and knows no other method".to_owned());
         };
-        let (carrier, waits) = engine
+        let (method_engine, waits) = engine
             .for_method(method)
             .ok_or_else(|| format!("there is no {method} with {engine}"))?;
-        if let Some(reason) = missing_ability(method, &carrier, abilities) {
+        if let Some(reason) = missing_ability(method, &method_engine, abilities) {
             return Err(reason);
         }
         // Interrupts need no second ring on which nothing is polled.
-        let asks_device = *method != Method::INTERRUPT && abilities.poll_with(&carrier);
-        let carrier = carrier.with_path(asks_device);
-        match carrier.refuses(depth, &waits.build(1).remove(0)) {
+        let asks_device = *method != Method::INTERRUPT && abilities.can_poll_with(&method_engine);
+        let method_engine = method_engine.with_path(asks_device);
+        match method_engine.refuses(depth, &waits.build(1).remove(0)) {
             Some(reason) => Err(reason),
             None => Ok(MethodPath {
-                interface: Interface::Engine(carrier),
+                interface: Interface::Engine(method_engine),
                 waits,
                 kernel: match method {
                     Method::HybridKernel(sleep) => Some(sleep.clone()),
@@ -71,7 +71,7 @@ impl MethodPath {
 
 impl Abilities {
     /// True if the path of `engine` to the device can poll here.
-    pub(super) fn poll_with(self, engine: &EngineSpec) -> bool {
+    pub(super) fn can_poll_with(self, engine: &EngineSpec) -> bool {
         if engine.needs_character_device() {
             self.polled_commands
         } else {
@@ -82,7 +82,7 @@ impl Abilities {
 
 fn missing_ability(method: &Method, engine: &EngineSpec, abilities: Abilities) -> Option<String> {
     match method {
-        _ if engine.needs_poll_queues() && !abilities.poll_with(engine) => Some(format!(
+        _ if engine.needs_poll_queues() && !abilities.can_poll_with(engine) => Some(format!(
             "{engine} needs poll queues: the device has none that it can use (see queue/io_poll; for NVMe load the driver \
              with poll_queues=N)"
         )),

@@ -27,7 +27,7 @@ pub(crate) struct BackgroundTrial {
     pub alone_cpus: f64,
 }
 
-/// Slices in which a background runs alone. The first is not counted, since the jobs start in it.
+/// Slices in which a background runs alone. The first is not counted, since its jobs start in it.
 pub(super) const BACKGROUND_SLICES: usize = 5;
 
 pub(super) struct TrialBackgrounds<'a> {
@@ -91,6 +91,7 @@ impl<'a> TrialBackgrounds<'a> {
         plans.collect()
     }
 
+    /// The jobs of phase `n`'s background, which draw offsets by a seed of this phase.
     fn phase_plans(&self, n: usize, background: &Background, times: &Timetable) -> Vec<JobPlan> {
         let place = BackgroundPlace {
             engine: &self.setup.background_engine,
@@ -101,13 +102,14 @@ impl<'a> TrialBackgrounds<'a> {
         background.plans(&place, &|job| times.background_job(n, job.activity()))
     }
 
+    /// The lanes of phase `n`'s background, among those of all backgrounds.
     pub(crate) fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
-        let lanes = |background: &Background| background.cpus().len();
-        let before: usize = self.phases[..n].iter().map(lanes).sum();
-        &all[before..before + lanes(&self.phases[n])]
+        let lane_count = |background: &Background| background.cpus().len();
+        let before: usize = self.phases[..n].iter().map(lane_count).sum();
+        &all[before..before + lane_count(&self.phases[n])]
     }
 
-    /// The figures of phase `n`'s background beside the jobs; `alone` has those without jobs.
+    /// The figures of phase `n`'s background beside the jobs, with those that it had `alone`.
     pub(crate) fn figures(
         &self,
         n: usize,
@@ -139,29 +141,30 @@ fn mean_iops(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
 fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
     let busy_share = |lane: &LaneData| {
         let phases = &lane.phases[slices.clone()];
-        let used = phases.iter().map(|p| p.end.cpu_ns - p.begin.cpu_ns);
-        let long = phases.iter().map(|p| p.end.t_ns - p.begin.t_ns);
-        used.sum::<u64>() as f64 / long.sum::<u64>().max(1) as f64
+        let cpu_ns = phases.iter().map(|p| p.end.cpu_ns - p.begin.cpu_ns);
+        let wall_ns = phases.iter().map(|p| p.end.t_ns - p.begin.t_ns);
+        cpu_ns.sum::<u64>() as f64 / wall_ns.sum::<u64>().max(1) as f64
     };
     lanes.iter().map(busy_share).sum()
 }
 
-/// The slices of a phase from slice `first` on, with the I/Os of jobs and background in each.
+/// The `slices` of a phase, with the I/Os of jobs and background in each. Their times count from
+/// the begin of slice `jobs_start`.
 pub(super) fn phase_slices(
     lanes: &[LaneData],
     background: &[LaneData],
-    first: usize,
+    jobs_start: usize,
     slices: Range<usize>,
     window: &SteadyWindow,
 ) -> Vec<Slice> {
-    let begin_ns = lanes[0].phases[first].begin.t_ns;
+    let begin_ns = lanes[0].phases[jobs_start].begin.t_ns;
     let slice = |n: usize| {
         let phase = &lanes[0].phases[n];
         let seconds = (phase.end.t_ns - phase.begin.t_ns) as f64 / 1e9;
         let cpu = lanes.iter().map(|lane| &lane.phases[n]);
         let cpu: u64 = cpu.map(|phase| phase.end.cpu_ns - phase.begin.cpu_ns).sum();
-        let sleeps = sleeps(lanes, n);
-        let handled = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
+        let sleeps = slice_sleeps(lanes, n);
+        let per_io = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
         Slice {
             begin_s: (phase.begin.t_ns as f64 - begin_ns as f64) / 1e9,
             seconds,
@@ -169,14 +172,14 @@ pub(super) fn phase_slices(
             iops: slice_iops(lanes, n),
             background_iops: slice_iops(background, n),
             job_cpus: cpu as f64 / 1e9 / seconds,
-            miss_rate: handled(sleeps.misses),
-            effective_sleep_ns: handled(sleeps.asked_ns),
+            miss_rate: per_io(sleeps.misses),
+            effective_sleep_ns: per_io(sleeps.asked_ns),
         }
     };
     slices.map(slice).collect()
 }
 
-fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
+fn slice_sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
     let mut total = SleepCounts::default();
     for tally in lanes.iter().filter_map(|l| l.phases[n].tally.as_ref()) {
         total.merge(&tally.sleeps);

@@ -15,18 +15,18 @@ use serde::{Deserialize, Serialize};
 
 pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> Vec<BenchCell> {
     let trials = points.iter().flat_map(|runs| &runs.trials);
-    let rest = other_work(trials.copied(), idle);
-    let mut cells: Vec<BenchCell> = points.iter().map(|runs| cell(spec, runs, rest)).collect();
+    let others = other_work(trials.copied(), idle);
+    let mut cells: Vec<BenchCell> = points.iter().map(|runs| cell(spec, runs, others)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
 
-fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCell {
+fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, others: Others) -> BenchCell {
     let MeasuredPoint { setup, trials, .. } = runs;
     let jobs = setup.point.jobs as usize;
-    let handled = trials.iter().any(|t| t.slept[0] > 0);
-    let slept = trials.iter().any(|t| t.slept[1] > 0);
-    let per_handled = |sum: u64, t: &BenchTrial| sum as f64 / (t.slept[0] as f64).max(1.0);
+    let [handled, slept, misses] = [0, 1, 2].map(|nth| move |t: &BenchTrial| t.slept[nth]);
+    let any = |count: &dyn Fn(&BenchTrial) -> u64| trials.iter().any(|t| count(t) > 0);
+    let per_handled = |sum: u64, t: &BenchTrial| sum as f64 / (handled(t) as f64).max(1.0);
     let latencies: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
     let courses = trials.iter().map(|trial| trial.course.clone());
     let threads_per_job = 1 + usize::from(setup.path.interface.has_helper());
@@ -37,17 +37,17 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
         lat_ns: latencies.map(|ns| Interval::from_samples(&ns)).into(),
         cpu: cpu(runs),
-        kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
-        per_core: per_core(trials, rest),
-        miss_rate: handled
-            .then(|| runs.interval(|t| per_handled(t.slept[2], t)))
+        kiops_per_core: runs.interval(|t| kiops_per_core(t, others)),
+        per_core: per_core(trials, others),
+        miss_rate: any(&handled)
+            .then(|| runs.interval(|t| per_handled(misses(t), t)))
             .or_else(|| in_kernel(trials, |seen| Some(seen.miss_rate))),
-        slept_share: handled.then(|| runs.interval(|t| per_handled(t.slept[1], t))),
-        effective_sleep_ns: handled
+        slept_share: any(&handled).then(|| runs.interval(|t| per_handled(slept(t), t))),
+        effective_sleep_ns: any(&handled)
             .then(|| runs.interval(|t| per_handled(t.asked_ns, t)))
             .or_else(|| in_kernel(trials, |seen| Some(seen.effective_sleep_ns))),
-        slept_ns: slept
-            .then(|| runs.interval(|t| t.slept_ns as f64 / t.slept[1] as f64))
+        slept_ns: any(&slept)
+            .then(|| runs.interval(|t| t.slept_ns as f64 / slept(t) as f64))
             .or_else(|| in_kernel(trials, |seen| seen.slept_ns)),
         background_jobs: background_jobs(runs),
         courses: courses.filter(|course| !course.is_empty()).collect(),
@@ -83,8 +83,8 @@ fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
 }
 
 /// Thousand I/Os per second and busy CPU; NaN if the busy CPUs are unknown.
-fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
-    let busy = busy(trial, rest).map_or(f64::NAN, |busy| busy.cpus);
+fn kiops_per_core(trial: &BenchTrial, others: Others) -> f64 {
+    let busy = busy(trial, others).map_or(f64::NAN, |busy| busy.cpus);
     trial.ios as f64 / trial.wall_s / 1e3 / busy
 }
 
@@ -93,8 +93,8 @@ fn helper_cpu_s(trial: &BenchTrial) -> f64 {
     known.unwrap_or(f64::NAN)
 }
 
-fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
-    let busy = trials.iter().filter_map(|trial| busy(trial, rest));
+fn per_core(trials: &[&BenchTrial], others: Others) -> PerCore {
+    let busy = trials.iter().filter_map(|trial| busy(trial, others));
     let threads = busy.filter(|busy| busy.cores == PerCore::Threads).count();
     if 2 * threads > trials.len() {
         PerCore::Threads
@@ -129,8 +129,8 @@ fn flag_too_good(spec: &BenchSettings, cells: &mut [BenchCell]) {
     // Another interface is a fair comparison only with at least as many requests in flight.
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
     // Points without a trial are ignored; a stopped run of very many points has many of them.
-    let seen = cells.iter().filter(|cell| cell.iops.trials > 0);
-    let peaks: Vec<_> = seen.map(|c| (c.point.clone(), c.iops.median)).collect();
+    let tried = cells.iter().filter(|cell| cell.iops.trials > 0);
+    let peaks: Vec<_> = tried.map(|c| (c.point.clone(), c.iops.median)).collect();
     for cell in cells.iter_mut().filter(|cell| cell.iops.trials > 0) {
         let others = peaks.iter().filter(|(point, _)| {
             is_another_interface(point, &cell.point) && in_flight(point) >= in_flight(&cell.point)
@@ -179,13 +179,13 @@ pub(super) fn measured_points<'a>(
     stages: Option<&StageRuns>,
 ) -> Vec<MeasuredPoint<'a>> {
     let mut measured = Vec::new();
-    for (at, (setup, runs)) in setups.iter().zip(&summary.cells).enumerate() {
+    for (nth, (setup, runs)) in setups.iter().zip(&summary.cells).enumerate() {
         measured.extend(setup.points().enumerate().map(|(n, point)| MeasuredPoint {
             setup,
             point,
             trials: runs.outcomes().filter_map(|o| o.phases.get(n)).collect(),
             failures: runs.failures().map(str::to_owned).collect(),
-            stages: stages.map(|stages| stages.phase_stages(at, n)),
+            stages: stages.map(|stages| stages.phase_stages(nth, n)),
         }));
     }
     measured
@@ -196,28 +196,29 @@ pub(super) fn measured_points<'a>(
 /// by the same kind of figure.
 fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hiding_cpus(trial).is_some()).collect();
-    let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
+    let most_hidden = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
     let others = Others::from_idle_cpus(idle);
     Others {
-        at_rest: others.at_rest || most,
+        at_rest: others.at_rest || most_hidden,
         ..others
     }
 }
 
-fn busy(trial: &BenchTrial, rest: Others) -> Option<BusyCpus> {
-    let others = Others {
+fn busy(trial: &BenchTrial, others: Others) -> Option<BusyCpus> {
+    let trial_others = Others {
         known: match &trial.background {
             Some(background) => background_cpus(background)?,
-            None => rest.known,
+            None => others.known,
         },
         programs: trial.other_programs,
-        ..rest
+        ..others
     };
     let machine = trial.busy_s? / trial.wall_s;
     let (own, span) = (own_cpus(trial), counter_span(trial));
-    Some(job_cpus(machine, others, own, span))
+    Some(job_cpus(machine, trial_others, own, span))
 }
 
+/// CPUs of other programs, if these hide how many CPUs the jobs kept busy.
 pub(super) fn hiding_cpus(trial: &BenchTrial) -> Option<f64> {
     let others = Others {
         programs: trial.other_programs,
@@ -237,14 +238,14 @@ fn counter_span(trial: &BenchTrial) -> CounterSpan {
     }
 }
 
-/// Busy CPUs of a background and of everything else beside the jobs. The CPU time of its threads is
-/// that of the trial. The rest (interrupts, kernel threads) was measured before, while it ran
-/// alone, and is scaled by its I/Os, which the jobs may slow down.
+/// Busy CPUs that are not the jobs'. The CPU time of the background's threads is that of the trial.
+/// All other work (interrupts, kernel threads) was measured while the background ran alone, and is
+/// scaled by the background's I/Os, which the jobs may slow down.
 fn background_cpus(background: &BackgroundTrial) -> Option<f64> {
-    let beyond = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
-    // If it did no I/O while it ran alone, the quotient is infinite or NaN, and the pace is 1.
+    let beyond_threads = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
+    // If the background did no I/O alone, the quotient is infinite or NaN, and the pace is 1.
     let pace = (background.iops / background.alone_iops).min(1.0);
-    Some(background.own_cpus + beyond * pace)
+    Some(background.own_cpus + beyond_threads * pace)
 }
 
 #[cfg(test)]

@@ -73,8 +73,8 @@ fn curve(
     };
     let evidence = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
     let evidence: Vec<PointEvidence> = indices.iter().map(evidence).collect();
-    let site = site(bench, cells, &curve.first);
-    let suspects = suspects(&scaling.shape, &site, &evidence);
+    let facts = curve_facts(bench, cells, &curve.first);
+    let suspects = suspects(&scaling.shape, &facts, &evidence);
     let named = suspects.named.into_iter();
     curve.suspects = named.map(|s| format!("{}: {}", s.id, s.why)).collect();
     curve.not_looked_at = suspects.not_looked_at;
@@ -84,12 +84,12 @@ fn curve(
     curve
 }
 
-fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
+fn curve_facts(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
     let is_other = |cell: &&BenchCell| is_another_interface(&cell.point, first);
     let others = cells.iter().filter(is_other);
     let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
-    let rated = bench.spec.rating.map(|x| Ceiling {
-        x,
+    let rated = bench.spec.rating.map(|iops| Ceiling {
+        iops,
         source: "the device's rating".to_owned(),
     });
     CurveFacts {
@@ -97,7 +97,7 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFact
         borders: Some(bench.borders.to_vec()),
         ceiling: rated.or_else(|| {
             best.filter(|c| c.iops.median > 0.0).map(|c| Ceiling {
-                x: c.iops.median,
+                iops: c.iops.median,
                 source: format!("the peak of {} {}", c.point.engine, c.point.method),
             })
         }),
@@ -112,19 +112,20 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Po
         Some(median(&sorted(&values)))
     };
     let helpers = trials.first().filter(|t| !t.helpers_unread);
-    let device_in_trial = trials.iter().find_map(|trial| trial.device.as_ref());
-    let used = device_in_trial.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
+    let (submission_threads, workers) = helpers.map(|t| t.helpers).unzip();
+    let trial_device = trials.iter().find_map(|trial| trial.device.as_ref());
+    let in_trial = trial_device.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
     let before_run = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
-    let (requests, queues, scheduler) = used.or_else(before_run).unwrap_or_default();
+    let (requests, queues, scheduler) = in_trial.or_else(before_run).unwrap_or_default();
     PointEvidence {
         jobs: point.jobs,
         scheduler,
         tags: requests.zip(queues).map(|(requests, queues)| TagUse {
-            used: u64::from(point.jobs) * u64::from(point.depth),
+            in_flight: u64::from(point.jobs) * u64::from(point.depth),
             limit: requests * u64::from(queues),
         }),
-        submission_threads: helpers.map(|t| t.helpers.0),
-        workers: helpers.map(|t| t.helpers.1),
+        submission_threads,
+        workers,
         softirq_share: median_of(|t| t.softirq_share),
         steal_share: median_of(|t| t.steal_share),
         own_cpus: median_of(|t| {
@@ -140,7 +141,6 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Po
 pub(crate) struct PointEvidence {
     pub jobs: u32,
     pub scheduler: Option<String>,
-    /// Requests in flight, and the number that the device's queues hold.
     pub tags: Option<TagUse>,
     /// Kernel threads that polled submission queues (SQPOLL).
     pub submission_threads: Option<u32>,
@@ -157,7 +157,7 @@ pub(crate) struct PointEvidence {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TagUse {
-    pub used: u64,
+    pub in_flight: u64,
     /// Most requests that the hardware queues in use hold together.
     pub limit: u64,
 }
@@ -165,7 +165,7 @@ pub(crate) struct TagUse {
 /// The highest throughput that the device is known to give.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ceiling {
-    pub x: f64,
+    pub iops: f64,
     /// Where the number comes from, such as `the device's rating`.
     pub source: String,
 }
@@ -182,7 +182,7 @@ pub(crate) struct CurveFacts {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suspect {
-    /// Its name in the table of rules.
+    /// Name of the suspect in [`RULES`].
     pub id: &'static str,
     pub jobs: u32,
     /// A sentence: the evidence, and its effect.
@@ -200,7 +200,7 @@ pub(crate) struct Suspects {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bend<'a> {
     pub shape: &'a ScalingShape,
-    pub site: &'a CurveFacts,
+    pub facts: &'a CurveFacts,
     /// The last point before the bend.
     pub good: &'a PointEvidence,
     /// The first point from the bend on.
@@ -215,7 +215,7 @@ pub(super) type BendFinding = Option<Option<(u32, String)>>;
 
 /// Suspects for the collapse of a curve, confirmed or not, else for its knee. A curve without
 /// either gets an empty result. Points may lack evidence.
-pub fn suspects(shape: &ScalingShape, site: &CurveFacts, evidence: &[PointEvidence]) -> Suspects {
+pub fn suspects(shape: &ScalingShape, facts: &CurveFacts, evidence: &[PointEvidence]) -> Suspects {
     let mut by_jobs = evidence.to_vec();
     by_jobs.sort_by_key(|e| e.jobs);
     let Some(bent) = shape.collapse.or(shape.unconfirmed).or(shape.knee) else {
@@ -231,7 +231,7 @@ pub fn suspects(shape: &ScalingShape, site: &CurveFacts, evidence: &[PointEviden
     };
     let bend = Bend {
         shape,
-        site,
+        facts,
         good,
         bad,
         all: &by_jobs,
@@ -260,7 +260,7 @@ const STEAL_SHARE: f64 = 0.01;
 
 type SuspectRule = fn(&Bend) -> BendFinding;
 
-/// The suspects by their stable names, with their rules.
+/// The suspects by their stable names, each with its rule.
 const RULES: &[(&str, SuspectRule)] = &[
     ("scheduler", scheduler),
     ("tags", tags),
@@ -294,11 +294,11 @@ fn scheduler(bend: &Bend) -> BendFinding {
 /// A device out of tags makes jobs wait for each other's completions.
 fn tags(bend: &Bend) -> BendFinding {
     let at_bad = bend.bad.tags?;
-    let full = |e: &&PointEvidence| e.tags.is_some_and(|t| t.used >= t.limit);
+    let full = |e: &&PointEvidence| e.tags.is_some_and(|t| t.in_flight >= t.limit);
     let first = bend.all.iter().find(full).filter(|e| is_in_bend(bend, e));
     let reason = format!(
         "at {} jobs {} requests are in flight and the queues take {}: the others wait for a free tag",
-        bend.bad.jobs, at_bad.used, at_bad.limit
+        bend.bad.jobs, at_bad.in_flight, at_bad.limit
     );
     Some(first.map(|e| (e.jobs, reason)))
 }
@@ -313,7 +313,8 @@ fn workers(bend: &Bend) -> BendFinding {
     Some((bad > good).then_some((bend.bad.jobs, reason)))
 }
 
-/// A condition that held well before the bend did no harm there, so it does not explain the bend.
+/// True if `first`, the first point at which a condition holds, is at the bend. A condition that
+/// held well before did no harm there, so it does not explain the bend.
 fn is_in_bend(bend: &Bend, first: &PointEvidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
@@ -323,7 +324,7 @@ const BUSY_SHARE: f64 = 0.9;
 
 /// More runnable threads than CPUs slow each other down if they poll, but not if they sleep.
 fn oversubscribed(bend: &Bend) -> BendFinding {
-    let cpus = bend.site.cpus?;
+    let cpus = bend.facts.cpus?;
     let is_below_limit = |own: f64| own < BUSY_SHARE * f64::from(cpus);
     if bend.bad.own_cpus.is_some_and(is_below_limit) {
         return Some(None);
@@ -348,7 +349,7 @@ fn oversubscribed(bend: &Bend) -> BendFinding {
 /// Further jobs may run on CPUs of another kind, such as SMT siblings.
 fn topology(bend: &Bend) -> BendFinding {
     let between = bend.good.jobs..bend.bad.jobs;
-    let mut borders = bend.site.borders.as_ref()?.iter();
+    let mut borders = bend.facts.borders.as_ref()?.iter();
     let border = borders.find(|border| between.contains(&border.jobs));
     Some(border.map(|border| {
         let (from, next) = (border.jobs + 1, &border.next);
@@ -359,8 +360,8 @@ fn topology(bend: &Bend) -> BendFinding {
 
 /// A device at its limit causes a knee of the curve, but no collapse.
 fn ceiling(bend: &Bend) -> BendFinding {
-    let ceiling = bend.site.ceiling.as_ref()?;
-    let share = bend.shape.peak_x.median / ceiling.x;
+    let ceiling = bend.facts.ceiling.as_ref()?;
+    let share = bend.shape.peak_x.median / ceiling.iops;
     let reason = format!(
         "the peak is {:.0} % of {}: the device gives no more (this explains a knee, not a fall)",
         100.0 * share,
@@ -381,7 +382,6 @@ fn softirq(bend: &Bend) -> BendFinding {
     Some(rose.then_some((bend.bad.jobs, reason)))
 }
 
-/// The hypervisor gave the CPUs to other guests.
 fn steal(bend: &Bend) -> BendFinding {
     let (good, bad) = (bend.good.steal_share?, bend.bad.steal_share?);
     let reason = format!(
@@ -394,7 +394,6 @@ fn steal(bend: &Bend) -> BendFinding {
     Some(rose.then_some((bend.bad.jobs, reason)))
 }
 
-/// The processor lowered its clock because of heat.
 fn thermal(bend: &Bend) -> BendFinding {
     let (jobs, n) = (bend.bad.jobs, bend.bad.throttles?);
     let reason = format!("the processor was throttled {n} times by heat at {jobs} jobs");

@@ -45,8 +45,8 @@ impl DeviceSettings {
             return Ok(());
         };
         let mut outcomes = guard.undo().into_iter();
-        let left = outcomes.find(|(_, outcome)| !outcome.is_final());
-        left.map_or(Ok(()), |(file, outcome)| {
+        let unrestored = outcomes.find(|(_, outcome)| !outcome.is_final());
+        unrestored.map_or(Ok(()), |(file, outcome)| {
             Err(format!("put {} back: {outcome}", file.display()))
         })
     }
@@ -72,8 +72,8 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
     if !queues.is_empty() {
         queue_setting(&site.roots, disk)?;
     }
-    let now = point_device(&site.roots, disk).hw_queues;
-    now.map(drop).ok_or_else(|| {
+    let hw_queues = point_device(&site.roots, disk).hw_queues;
+    hw_queues.map(drop).ok_or_else(|| {
         let reason = "it takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out";
         format!("set the queues of {}: {reason}", disk.name)
     })
@@ -82,15 +82,16 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
 pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
     let mut hits_by_warning: [Vec<Hit>; 5] = Default::default();
     let mut points = 0;
-    for (runs, now) in measured.iter().filter_map(|r| Some((r, device_of(r)?))) {
+    for (runs, first) in measured.iter().filter_map(|r| Some((r, device_of(r)?))) {
         points += 1;
-        let changes = kernel_changes(&runs.point, now);
+        let changes = kernel_changes(&runs.point, first);
         for (hits, change) in hits_by_warning.iter_mut().zip(changes) {
             hits.extend(change.map(|change| (label(&runs.point), change)));
         }
         let mut devices = runs.trials.iter().map(|trial| trial.device.as_ref());
-        if devices.any(|device| device != Some(now)) {
-            hits_by_warning[4].push((label(&runs.point), String::new()));
+        if devices.any(|device| device != Some(first)) {
+            let [.., device_changed] = &mut hits_by_warning;
+            device_changed.push((label(&runs.point), String::new()));
         }
     }
     let warnings = hits_by_warning.iter().zip(MEANINGS);
@@ -100,7 +101,7 @@ pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
         .collect()
 }
 
-/// The point that a warning is about, and the finding; it is empty if the meaning says it all.
+/// The point that a warning is about, and the finding; empty if the warning's meaning says it all.
 type Hit = (String, String);
 
 /// Lists each finding once, after its points. `point_count` is the number of all points.
@@ -110,7 +111,7 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
             .map(|(point, finding)| (finding.as_str(), point.as_str())),
     );
     let group = |(finding, points): &(&str, Vec<&str>)| {
-        let at = match points.len() {
+        let named = match points.len() {
             n if n == point_count && n > 1 => format!("all {n} points"),
             n if n > MAX_LISTED_POINTS => {
                 let shown = points[..MAX_LISTED_POINTS].join("; ");
@@ -119,14 +120,13 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
             _ => points.join("; "),
         };
         match *finding {
-            "" => at,
-            finding => format!("{at}: {finding}"),
+            "" => named,
+            finding => format!("{named}: {finding}"),
         }
     };
     groups.iter().map(group).join("; ")
 }
 
-/// Most points that a warning names for each finding.
 const MAX_LISTED_POINTS: usize = 4;
 
 /// Name, meaning and advice of each warning of [`kernel_changes`]; then of a device that changed.
@@ -159,18 +159,18 @@ const MEANINGS: [[&str; 3]; 5] = [
 ];
 
 /// The values that the kernel changed, for each of the first four warnings of [`MEANINGS`].
-fn kernel_changes(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
+fn kernel_changes(point: &BenchPoint, device: &PointDevice) -> [Option<String>; 4] {
     let differs = |asked: Option<u32>, got: Option<u64>| {
         let (asked, got) = (asked?, got?);
         (u64::from(asked) != got).then(|| format!("asked for {asked}, got {got}"))
     };
-    let queues = now.default_queues();
-    let by_default = queues == Some(1) && now.scheduler.as_deref() == Some("mq-deadline");
-    let requests = now.nr_requests.filter(|_| queues.is_some());
+    let queues = device.default_queues();
+    let by_default = queues == Some(1) && device.scheduler.as_deref() == Some("mq-deadline");
+    let requests = device.nr_requests.filter(|_| queues.is_some());
     let short = requests.filter(|&requests| requests < u64::from(point.depth));
     [
         differs(point.hw_queues, queues.map(u64::from)),
-        differs(point.nr_requests, now.nr_requests),
+        differs(point.nr_requests, device.nr_requests),
         by_default.then(|| "one hardware queue, and the scheduler is mq-deadline".to_owned()),
         short.map(|requests| format!("depth {}, {requests} requests", point.depth)),
     ]

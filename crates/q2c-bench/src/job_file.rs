@@ -18,13 +18,13 @@ pub struct JobFileExtras {
 impl BenchSettings {
     /// Takes untyped settings from the file. The error says why q2c cannot run the file.
     pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, String> {
-        let settled = self.typed_topics();
-        let open = |remark: &&Remark| remark.topic.is_none_or(|topic| !settled.contains(&topic));
-        let refused = file.refused.iter().filter(open).join("; ");
+        let typed = self.typed_topics();
+        let is_unsettled = |r: &&Remark| r.topic.is_none_or(|topic| !typed.contains(&topic));
+        let refused = file.refused.iter().filter(is_unsettled).join("; ");
         if !refused.is_empty() {
             return Err(refused);
         }
-        let groups = self.groups(&file.jobs)?;
+        let groups = self.group_axes(&file.jobs)?;
         let extras = self.take_shared_settings(&file.jobs)?;
         self.set_points(&groups);
         if extras.helper_cpu.is_some() && self.axes.jobs != [1] {
@@ -52,13 +52,14 @@ impl BenchSettings {
         ];
         // With `--cpus auto` the file may still name the CPUs.
         let names_cpus = !self.cpus.is_empty();
-        let settled = TOPICS.iter().filter(|(topic, option)| {
+        let typed = TOPICS.iter().filter(|(topic, option)| {
             self.typed.has(option) && (*topic != Topic::Cpus || names_cpus)
         });
-        settled.map(|(topic, _)| *topic).collect()
+        typed.map(|(topic, _)| *topic).collect()
     }
 
-    fn groups(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, String> {
+    /// The axes of each group of jobs, which fio runs at once; the threads of a group are added up.
+    fn group_axes(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, String> {
         let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
         for job in jobs {
             let axes = self.axes_of(job);

@@ -15,18 +15,19 @@ pub(crate) fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     let mut groups: Vec<&BenchPoint> = Vec::new();
     // A method without a trial cannot lead.
     for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
-        if !groups.iter().any(|point| is_same(point, &cell.point)) {
+        if !groups.iter().any(|point| in_group(point, &cell.point)) {
             groups.push(&cell.point);
         }
     }
     let lead = |point| {
-        let group: Vec<&BenchCell> = cells.iter().filter(|c| is_same(&c.point, point)).collect();
-        [BenchMeasure::Iops, BenchMeasure::KiopsPerCore].map(|measure| lead(&group, measure))
+        let group: Vec<&BenchCell> = cells.iter().filter(|c| in_group(&c.point, point)).collect();
+        [BenchMeasure::Iops, BenchMeasure::KiopsPerCore].map(|measure| group_lead(&group, measure))
     };
     groups.into_iter().flat_map(lead).flatten().collect()
 }
 
-fn is_same(a: &BenchPoint, b: &BenchPoint) -> bool {
+/// True if the points differ in nothing but method and number of jobs.
+fn in_group(a: &BenchPoint, b: &BenchPoint) -> bool {
     *b == BenchPoint {
         method: b.method.clone(),
         jobs: b.jobs,
@@ -34,22 +35,22 @@ fn is_same(a: &BenchPoint, b: &BenchPoint) -> bool {
     }
 }
 
-fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
+fn group_lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
         group.iter().partition(|cell| cell.is_comparable());
-    let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
+    let job_counts: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
     // A method that is missing at one number of jobs might have led there.
     let methods = distinct(compared.iter().map(|cell| &cell.point.method));
     let leader = |jobs| {
         let cells = compared.iter().filter(|cell| cell.point.jobs == jobs);
         let cells: Vec<&BenchCell> = cells.copied().collect();
-        let leader = leader(jobs, &cells, measure)?;
+        let leader = leader_at(jobs, &cells, measure)?;
         Some(Leader {
             clear: leader.clear && cells.len() == methods.len(),
             ..leader
         })
     };
-    let leaders: Vec<Leader> = numbers.into_iter().filter_map(leader).collect();
+    let leaders: Vec<Leader> = job_counts.into_iter().filter_map(leader).collect();
     let first = group.first()?.point.clone();
     (leaders.len() >= MIN_COMPARED).then(|| Lead {
         engine: first.engine,
@@ -66,27 +67,27 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     })
 }
 
-fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Leader> {
-    let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
-    let shown: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
-    let first = shown.first().filter(|_| shown.len() >= MIN_COMPARED)?;
+fn leader_at(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Leader> {
+    let has_figure = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
+    let valid: Vec<&BenchCell> = cells.iter().filter(has_figure).copied().collect();
+    let first = valid.first().filter(|_| valid.len() >= MIN_COMPARED)?;
     let median = |cell: &BenchCell| cell.figure(measure).median;
-    let best = shown.iter().fold(first, |best, cell| {
+    let best = valid.iter().fold(first, |best, cell| {
         let is_higher = median(cell) > median(best);
         if is_higher { cell } else { best }
     });
     let is_other = |cell: &&&BenchCell| cell.point.method != best.point.method;
-    let mut others = shown.iter().filter(is_other);
+    let mut others = valid.iter().filter(is_other);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
     let above = |other: &&BenchCell| best.figure(measure).is_above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs cannot be compared with one of the threads' CPU time.
-    let alike = |cell: &&BenchCell| measure == BenchMeasure::Iops || cell.per_core == best.per_core;
+    let same = |cell: &&BenchCell| measure == BenchMeasure::Iops || cell.per_core == best.per_core;
     Some(Leader {
         jobs,
         method: best.point.method.clone(),
-        clear: shown.iter().all(repeated)
-            && shown.iter().all(alike)
-            && shown.len() == cells.len()
+        clear: valid.iter().all(repeated)
+            && valid.iter().all(same)
+            && valid.len() == cells.len()
             && others.all(above),
     })
 }

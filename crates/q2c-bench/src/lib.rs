@@ -143,10 +143,10 @@ impl Bench<'_> {
         let measured = conclude::measured_points(&search.setups, summary, stages.as_ref());
         let cells = conclude::cells(self.spec, &measured, self.site.idle_busy_cpus);
         let scaling = curves::curves(self, &cells, &measured);
-        let from_stages = stages.iter().flat_map(|stages| &stages.warnings);
-        let from_runner = summary.warnings.iter().chain(from_stages);
-        let from_runner: Vec<Warning> = from_runner.cloned().collect();
-        let mut warnings = warn::warnings(self, &cells, &measured, &from_runner);
+        let stage_warnings = stages.iter().flat_map(|stages| &stages.warnings);
+        let runner_warnings = summary.warnings.iter().chain(stage_warnings);
+        let runner_warnings: Vec<Warning> = runner_warnings.cloned().collect();
+        let mut warnings = warn::warnings(self, &cells, &measured, &runner_warnings);
         let abort = abort_warning(end);
         warnings.extend(abort.clone());
         let result = BenchResult {
@@ -183,17 +183,18 @@ impl Bench<'_> {
         ))
     }
 
-    /// Announces a coarse search and the time of all points; `None` if all are measured.
+    /// Announces a coarse search and the time of all points, which does not depend on CPUs; `None`
+    /// if all points are measured.
     fn coarse_search_note(&self, setups: &[PointSetup]) -> Option<String> {
         let place = self.trial_place(&[]);
-        let round: f64 = setups.iter().map(|setup| place.expected_s(setup)).sum();
+        let round_s: f64 = setups.iter().map(|setup| place.expected_s(setup)).sum();
         search::is_coarse(setups).then(|| {
             format!(
                 "all {} points, {} trials of each, would take about {}: a coarse grid is measured first, then \
                  what lies beside knee, peak and collapse",
                 setups.len(),
                 self.spec.trials,
-                time_text(round * f64::from(self.spec.trials))
+                time_text(round_s * f64::from(self.spec.trials))
             )
         })
     }

@@ -64,9 +64,9 @@ fn counts(setup: &PointSetup, trials: &[&BenchTrial]) -> WaitCounts {
         checks_kernel: true,
     };
     let background = trials.iter().filter_map(|trial| trial.background.as_ref());
-    let others = background.map(|b| b.ios).reduce(|a, b| a + b);
-    match others {
-        Some(others) => counts.with_other_jobs(others),
+    let background_ios = background.map(|b| b.ios).reduce(|a, b| a + b);
+    match background_ios {
+        Some(ios) => counts.with_other_jobs(ios),
         None => counts,
     }
 }

@@ -32,16 +32,16 @@ impl BenchPlan<'_> {
     }
 
     /// Aborts the run if the target is gone; else makes the error by `to_error`.
-    fn abort_if_changed(&self, why: String, to_error: fn(String) -> CellError) -> CellError {
+    fn abort_if_changed(&self, reason: String, to_error: fn(String) -> CellError) -> CellError {
         match target_change(self.place.media, self.place.span, self.place.site) {
-            Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
-            None => to_error(why),
+            Some(change) => CellError::Abort(format!("{reason}; {change}").into()),
+            None => to_error(reason),
         }
     }
 
     /// Sets `io_poll_delay` for this point: the kernel's own sleep (0), a fixed one, none (-1), or
-    /// the value that a daemon writes. `None` if it is right already, or does not matter.
-    fn kernel_polling(&self, setup: &PointSetup) -> Result<Option<PollDelayGuard>, CellError> {
+    /// the value that a daemon writes. Returns `None` if the setting is right, or does not matter.
+    fn set_kernel_polling(&self, setup: &PointSetup) -> Result<Option<PollDelayGuard>, CellError> {
         let site = self.place.site;
         let engine = setup.path.interface.engine();
         let hipri = engine.is_some_and(EngineSpec::polls_in_call);
@@ -58,8 +58,8 @@ impl BenchPlan<'_> {
         }
         let no_journal = || CellError::Cell("no folder for the journal of settings".to_owned());
         let journal = self.restore_dir.ok_or_else(no_journal)?;
-        let held = PollDelayGuard::begin(&site.roots, disk, journal, sleep);
-        held.map(Some).map_err(|e| CellError::Cell(e.to_string()))
+        let guard = PollDelayGuard::begin(&site.roots, disk, journal, sleep);
+        guard.map(Some).map_err(|e| CellError::Cell(e.to_string()))
     }
 
     /// Runs a trial while the device and the kernel's polling have their settings.
@@ -71,15 +71,15 @@ impl BenchPlan<'_> {
         let setup = self.setup(point)?;
         let device = DeviceSettings::begin(self.place.site, self.restore_dir, point);
         let device = device.map_err(CellError::Cell)?;
-        let held = self.kernel_polling(setup)?;
-        let done = run(setup);
-        let ended = held.map_or(Ok(()), PollDelayGuard::end);
-        let ended = ended.map_err(|error| CellError::Trial(error.to_string()));
-        let put_back = device.end().map_err(CellError::Trial);
-        if let Some(exit) = done.as_ref().err().and_then(TrialError::exit) {
+        let poll_delay = self.set_kernel_polling(setup)?;
+        let outcome = run(setup);
+        let delay_restored = poll_delay.map_or(Ok(()), PollDelayGuard::end);
+        let delay_restored = delay_restored.map_err(|error| CellError::Trial(error.to_string()));
+        let device_restored = device.end().map_err(CellError::Trial);
+        if let Some(exit) = outcome.as_ref().err().and_then(TrialError::exit) {
             self.failure_exit.set(exit).ok();
         }
-        let done = done.map_err(|error| match error {
+        let outcome = outcome.map_err(|error| match error {
             TrialError::Stopped => CellError::Cancelled,
             TrialError::Run(error) => self.abort_if_changed(error.to_string(), CellError::Cell),
             TrialError::Cpus(reason) => CellError::Cell(reason),
@@ -87,7 +87,7 @@ impl BenchPlan<'_> {
             TrialError::Invalid(reason, raw) => CellError::Trial(format!("{reason}{raw}")),
             TrialError::Fault(fault) => self.abort_if_changed(fault, CellError::Trial),
         })?;
-        put_back.and(ended).map(|()| done)
+        device_restored.and(delay_restored).map(|()| outcome)
     }
 }
 
@@ -116,9 +116,9 @@ fn target_change(media: &Media, span: Bytes, site: &Site) -> Option<String> {
         return None;
     };
     let facts = file.metadata().ok()?;
-    let (left, used) = (facts.len(), span.0);
-    (facts.is_file() && left < used).then(|| {
-        format!("the target has become shorter: {left} bytes are left of the {used} in use")
+    let (size, needed) = (facts.len(), span.0);
+    (facts.is_file() && size < needed).then(|| {
+        format!("the target has become shorter: {size} bytes are left of the {needed} in use")
     })
 }
 

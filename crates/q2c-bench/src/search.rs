@@ -51,7 +51,7 @@ pub(super) fn run(
         search.add(&plan.chosen, &mut summary);
         plan.chosen = search.next_round();
         let ended = plan.chosen.is_empty() || !matches!(summary.end, End::Complete);
-        if ended || !search.fits(plan, &mut settings)? {
+        if ended || !search.next_fits(plan, &mut settings)? {
             return Ok(search.end(summary));
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn run(
 
 struct GridSearch<'s> {
     setups: &'s [PointSetup],
-    /// Indices of the setups of each curve.
+    /// A row for each curve, with the indices of its setups.
     rows: Vec<Vec<usize>>,
     done: BTreeMap<usize, CellRuns<BenchPoint, PhasedTrial>>,
     warnings: Vec<Warning>,
@@ -100,9 +100,9 @@ impl<'s> GridSearch<'s> {
         self.warnings.append(&mut summary.warnings);
     }
 
-    /// True if the next round fits the remaining budget; else warns. The first round may use the
-    /// whole budget; later rounds start only if they fit.
-    fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
+    /// True if the next round fits the remaining budget; else warns. The first round had the whole
+    /// budget, which is then taken out of `settings`: later rounds start only if they fit.
+    fn next_fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
         let spent = self.done.values().flat_map(|runs| &runs.trials);
         let spent: f64 = spent.map(|trial| trial.seconds).sum();
         let budget = settings.budget.take().map(|budget| budget.as_secs_f64());
@@ -110,11 +110,11 @@ impl<'s> GridSearch<'s> {
         let Some(budget) = self.budget_s else {
             return Ok(true);
         };
-        let asked = Settings {
+        let limited = Settings {
             budget: Some(Duration::from_secs_f64((budget - spent).max(0.0))),
             ..settings.clone()
         };
-        let forecast = Forecast::from_plan(plan, &asked)?;
+        let forecast = Forecast::from_plan(plan, &limited)?;
         let fits = forecast.fits && forecast.trials == forecast.trials_asked;
         if !fits {
             self.warnings.push(search_cut(plan.chosen.len(), budget));
@@ -123,15 +123,15 @@ impl<'s> GridSearch<'s> {
     }
 
     fn end(self, mut summary: Summary<BenchPoint, PhasedTrial>) -> SearchResult {
-        let (kept, left): (Vec<usize>, Vec<usize>) =
+        let (measured, unmeasured): (Vec<usize>, Vec<usize>) =
             (0..self.setups.len()).partition(|at| self.done.contains_key(at));
         summary.cells = self.done.into_values().collect();
         summary.warnings = self.warnings;
-        let left_out = left.iter().flat_map(|&at| self.setups[at].points());
+        let not_measured = unmeasured.iter().flat_map(|&at| self.setups[at].points());
         SearchResult {
             summary,
-            setups: kept.iter().map(|&at| self.setups[at].clone()).collect(),
-            not_measured: left_out.collect(),
+            setups: measured.iter().map(|&at| self.setups[at].clone()).collect(),
+            not_measured: not_measured.collect(),
         }
     }
 }
@@ -167,14 +167,15 @@ fn rows(setups: &[PointSetup]) -> Vec<Vec<usize>> {
     rows
 }
 
+/// The numbers of jobs of a curve, ascending.
 fn jobs(setups: &[PointSetup], row: &[usize]) -> Vec<u32> {
     let numbers: BTreeSet<u32> = row.iter().map(|&at| setups[at].point.jobs).collect();
     numbers.into_iter().collect()
 }
 
 fn with_jobs(setups: &[PointSetup], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
-    let is = |at: &usize| jobs.contains(&setups[*at].point.jobs);
-    row.iter().copied().filter(is).collect()
+    let has_jobs = |at: &usize| jobs.contains(&setups[*at].point.jobs);
+    row.iter().copied().filter(has_jobs).collect()
 }
 
 fn scaling_point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<ScalingPoint> {
@@ -190,9 +191,9 @@ const GRID_POINTS: usize = 8;
 
 /// The coarse grid over `all`, which ascends: its ends, and evenly spaced numbers between them.
 fn first_grid(all: &[u32]) -> BTreeSet<u32> {
-    let places = GRID_POINTS.min(all.len());
-    let place = |at: usize| all[at * (all.len() - 1) / (places - 1).max(1)];
-    (0..places).map(place).collect()
+    let count = GRID_POINTS.min(all.len());
+    let spaced = |nth: usize| all[nth * (all.len() - 1) / (count - 1).max(1)];
+    (0..count).map(spaced).collect()
 }
 
 /// The next numbers of jobs to measure among `all`, which ascends; empty if the search is over.
@@ -203,10 +204,10 @@ fn next_grid(all: &[u32], measured: &[ScalingPoint]) -> BTreeSet<u32> {
     let steps: Vec<u32> = shape.steps.iter().map(|step| step.jobs).collect();
     let falls = [shape.collapse, shape.unconfirmed];
     let marks = [shape.knee, Some(shape.peak)].into_iter().chain(falls);
-    let places = marks.flatten();
-    let places = places.filter_map(|mark| steps.iter().position(|&jobs| jobs == mark));
-    // The gain over a gap is a mean, so a knee may also lie in the gap before.
-    let nearby = places.flat_map(|at| [at.checked_sub(2), at.checked_sub(1), Some(at)]);
+    let marks = marks.flatten();
+    let marks = marks.filter_map(|mark| steps.iter().position(|&jobs| jobs == mark));
+    // Gap `n` follows step `n`. The gain over a gap is a mean, so a knee may lie in the gap before.
+    let nearby = marks.flat_map(|at| [at.checked_sub(2), at.checked_sub(1), Some(at)]);
     let gaps: BTreeSet<usize> = nearby.flatten().collect();
     let middle = |at: usize| {
         let (from, to) = (*steps.get(at)?, *steps.get(at + 1)?);
@@ -361,7 +362,6 @@ mod tests {
             prop_assert!(measured <= grid.len());
         }
 
-        /// Curves of the universal scalability law.
         #[test]
         fn knee_and_collapse_of_a_smooth_curve_are_those_of_the_full_grid(
             sigma in 0.0f64..0.2, kappa in 0.00005f64..0.01,

@@ -22,7 +22,6 @@ use std::path::PathBuf;
 
 /// Range of a trial's warm-up and of its measured part, seconds.
 pub(crate) const TRIAL_SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
-/// Range of the trials of a point.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 
 /// Range of a job file's warm-up, seconds; 0 means none.
@@ -357,7 +356,6 @@ mod tests {
         assert!(of_bytes((1 << 20) + 1).is_err());
     }
 
-    /// A plan is read back as it was written, and a session adds its own arguments.
     #[test]
     fn a_plan_keeps_the_settings_and_not_the_session() {
         let options = "sim:50us --jobs 1,2 --background bs=4k,cpus=1 --background none --seed 7 \

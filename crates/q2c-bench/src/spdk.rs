@@ -11,7 +11,6 @@ use q2c_model::{Latencies, Nanos};
 use q2c_policy::method::Means;
 use std::time::{Duration, Instant};
 
-/// Least time between two readings of the program's CPU time.
 const READ_INTERVAL: Duration = Duration::from_millis(100);
 /// Least length of the stretch, as a share of the measured time.
 const MIN_STRETCH_SHARE: f64 = 0.8;
@@ -76,16 +75,16 @@ fn to_trial(
         let cpus = machine.as_ref().map(|busy| &busy.cpus);
         cpus.map(|cpus| cpus.iter().map(|cpu| time(cpu).as_secs_f64()).sum::<f64>() * scale)
     };
-    let us = |us: f64| us * 1e3;
+    let to_ns = |us: f64| us * 1e3;
     Ok(BenchTrial {
         wall_s: asked_s,
         steady: true,
         ios: (result.iops * asked_s).round() as u64,
         latencies: Latencies {
-            mean_ns: us(result.avg_us),
-            p50_ns: us(max_percentile(&result.latencies, 50.0)?),
-            p99_ns: us(max_percentile(&result.latencies, 99.0)?),
-            p999_ns: us(max_percentile(&result.latencies, 99.9)?),
+            mean_ns: to_ns(result.avg_us),
+            p50_ns: to_ns(max_percentile(&result.latencies, 50.0)?),
+            p99_ns: to_ns(max_percentile(&result.latencies, 99.0)?),
+            p999_ns: to_ns(max_percentile(&result.latencies, 99.9)?),
         },
         job_cpu_s: (end.program_cpu.as_secs_f64() - begin.program_cpu.as_secs_f64()) * scale,
         busy_s: busy(&|cpu| cpu.busy),
@@ -115,8 +114,8 @@ fn busiest_stretch(readings: &[CpuSample], length: f64) -> Option<(&CpuSample, &
 /// it. If a core's list lacks the percentile, its next higher one is taken.
 fn max_percentile(cores: &[SpdkPercentiles], percent: f64) -> Result<f64, String> {
     let at_or_above = |core: &SpdkPercentiles| {
-        let mut from = core.percentiles.iter().filter(|(p, _)| *p >= percent);
-        from.next().map(|(_, us)| *us)
+        let mut higher = core.percentiles.iter().filter(|(p, _)| *p >= percent);
+        higher.next().map(|(_, us)| *us)
     };
     let by_core: Option<Vec<f64>> = cores.iter().map(at_or_above).collect();
     let max_percentile = by_core.and_then(|us| us.into_iter().max_by(f64::total_cmp));

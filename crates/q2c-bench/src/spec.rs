@@ -51,7 +51,7 @@ pub(super) struct PointSetup {
 /// A phase of a trial: the time in which one background runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BackgroundPhase {
-    /// The background as requested; empty for none.
+    /// The background as requested; empty without a background.
     pub text: String,
     pub background: Background,
 }
@@ -87,12 +87,12 @@ pub(super) fn setups(
         let interface: Interface = point.engine.parse()?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
         let phases = phases(spec, &point)?;
-        let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
-        let background_engine = asked.clone().with_path(abilities.poll_with(asked));
+        let base = interface.engine().unwrap_or(&EngineSpec::IO_URING);
+        let background_engine = base.clone().with_path(abilities.can_poll_with(base));
         let refused = media.absence(&interface);
-        let refused = refused.or_else(|| outside_refuses(spec, &interface, &point, &phases));
+        let refused = refused.or_else(|| spdk_refusal(spec, &interface, &point, &phases));
         let refused =
-            refused.or_else(|| background_refused(&background_engine, &phases, media, abilities));
+            refused.or_else(|| background_refusal(&background_engine, &phases, media, abilities));
         let path = || {
             let path = MethodPath::resolve(&interface, &point.method, point.depth, abilities)?;
             let engine = path.interface.engine();
@@ -117,7 +117,7 @@ pub(super) fn setups(
 }
 
 /// Why SPDK's program cannot run a point; `None` if it can, and for all other interfaces.
-fn outside_refuses(
+fn spdk_refusal(
     spec: &BenchSettings,
     interface: &Interface,
     point: &BenchPoint,
@@ -151,14 +151,14 @@ fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<BackgroundPhas
     phases.collect()
 }
 
-fn background_refused(
+fn background_refusal(
     background_engine: &EngineSpec,
     phases: &[BackgroundPhase],
     media: &Media,
     abilities: Abilities,
 ) -> Option<String> {
     let jobs = phases.iter().flat_map(|phase| &phase.background.0);
-    let refused = |job: &BackgroundSpec| {
+    let refusal = |job: &BackgroundSpec| {
         let engine = Interface::Engine(job.engine_beside(background_engine));
         let helper = || {
             let reason = "its kernel thread cannot be told from those of the measured jobs";
@@ -174,7 +174,7 @@ fn background_refused(
         let text = format!("background {job} cannot run here by {engine}: {reason}");
         Some(text)
     };
-    jobs.into_iter().find_map(refused)
+    jobs.into_iter().find_map(refusal)
 }
 
 fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
@@ -183,6 +183,7 @@ fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
     } else {
         spec.points.clone()
     };
+    // With phases, the point of the first background stands for the points of all backgrounds.
     let first = &spec.axes.backgrounds()[0];
     points.retain(|point| !spec.phases || point.background == *first);
     let tuned = tuned_points(spec, &points);
@@ -202,9 +203,7 @@ fn tuned_points(spec: &BenchSettings, all: &[BenchPoint]) -> Vec<BenchPoint> {
     distinct(tuned.filter(|tuned| !all.contains(tuned)))
 }
 
-/// Range of the numbers of jobs of a point.
 pub(super) const JOBS: RangeInclusive<u32> = 1..=1024;
-/// Range of the requests in flight per job.
 pub(super) const DEPTHS: RangeInclusive<u16> = 1..=1024;
 /// Range of the hardware queues and of the requests per queue.
 const SETTINGS: RangeInclusive<u32> = 1..=65_536;
@@ -317,8 +316,8 @@ impl Axes {
     }
 
     fn number_of_points(&self) -> usize {
-        let set = |values: &Option<List<u32>>| values.as_ref().map_or(1, Vec::len);
-        let of_device = [set(&self.hw_queues), set(&self.nr_requests)];
+        let count = |values: &Option<List<u32>>| values.as_ref().map_or(1, Vec::len);
+        let of_device = [count(&self.hw_queues), count(&self.nr_requests)];
         let of_ios = [self.rw.len(), self.bs.len(), self.depth.len()];
         let of_jobs = [self.engines().len(), self.method.len(), self.jobs.len()];
         let lengths = of_device.into_iter().chain(of_ios).chain(of_jobs);
@@ -328,12 +327,12 @@ impl Axes {
     /// The points in the plan's order: jobs vary fastest, the settings of the device slowest.
     pub(crate) fn points(&self) -> Vec<BenchPoint> {
         // `None` keeps the device's present setting.
-        let set = |values: &Option<List<u32>>| match values {
+        let values = |setting: &Option<List<u32>>| match setting {
             Some(values) => values.iter().copied().map(Some).collect(),
             None => vec![None],
         };
         let backgrounds = self.backgrounds();
-        let of_device = iproduct!(set(&self.hw_queues), set(&self.nr_requests));
+        let of_device = iproduct!(values(&self.hw_queues), values(&self.nr_requests));
         let of_ios = iproduct!(&self.rw, &self.bs, &self.depth, &backgrounds);
         let of_jobs = iproduct!(self.engines(), &self.method, &self.jobs);
         let points = iproduct!(of_device, of_ios, of_jobs);

@@ -27,6 +27,7 @@ const MAX_COUNTED_SLICES: usize = 8;
 /// The prefix of these runs' keys in the journal; no trial's key begins so.
 const KEY_PREFIX: &str = "stages of ";
 
+/// Why the block layer does not see the I/O of an interface; `None` if it does.
 pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<UnseenReason> {
     let engine = interface.engine().filter(|engine| engine.needs_file());
     match engine {
@@ -39,8 +40,8 @@ pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<Unseen
 
 /// Why the block layer cannot be captured; `None` if it can, or if no setup can have stages.
 pub(super) fn capture_refusal(setups: &[PointSetup], site: &Site) -> Option<String> {
-    let seen = |setup: &PointSetup| unseen_reason(&setup.path.interface, site).is_none();
-    if !setups.iter().any(seen) {
+    let is_seen = |setup: &PointSetup| unseen_reason(&setup.path.interface, site).is_none();
+    if !setups.iter().any(is_seen) {
         return None;
     }
     let tried = StageCapture::begin(site, None, Duration::ZERO);
@@ -66,7 +67,7 @@ pub(super) struct StageRuns {
 
 impl StageRuns {
     pub(crate) fn run(
-        points: &BenchPlan<'_>,
+        plan: &BenchPlan<'_>,
         seed: u64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
@@ -83,7 +84,7 @@ impl StageRuns {
             progress: &mut *runner.progress,
             ..*runner
         };
-        let summary = runner.run(&mut StagesPlan(points), folder)?;
+        let summary = runner.run(&mut StagesPlan(plan), folder)?;
         Ok(StageRuns {
             runs: summary.cells,
             end: Some(summary.end),
@@ -91,9 +92,9 @@ impl StageRuns {
         })
     }
 
-    pub(crate) fn phase_stages(&self, setup: usize, n: usize) -> PointStages {
+    pub(crate) fn phase_stages(&self, setup: usize, phase: usize) -> PointStages {
         let runs = self.runs.get(setup);
-        let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
+        let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(phase)));
         let failed = || Some(runs?.failures().next()?.to_owned());
         let unseen =
             || PointStages::Unseen(failed().map_or(UnseenReason::Stopped, UnseenReason::Failed));
@@ -195,13 +196,13 @@ impl TrialPlace<'_> {
             Err(unseen) => return Ok(Err(unseen)),
         };
         let (data, moments) = place.run(setup, jobs, times.slices())?;
-        let lanes = data.lanes.split_at(setup.point.jobs as usize);
+        let (job_lanes, other_lanes) = data.lanes.split_at(setup.point.jobs as usize);
         let helpers = moments.iter().flat_map(|moment| &moment.helpers).flatten();
-        let helpers = job_helpers(lanes, helpers);
+        let helper_tids = job_helpers((job_lanes, other_lanes), helpers);
         let parts = (0..times.phases).map(|n| {
             let phase = times.phase(n);
             let counted = phase.start + times.warm_up..phase.end;
-            part(&site.time, lanes.0, &helpers, counted)
+            part(&site.time, job_lanes, &helper_tids, counted)
         });
         let ended = capture.end(self.site);
         Ok(ended.map(|capture_stages| parts.map(|part| capture_stages.stages(&part)).collect()))
@@ -221,14 +222,15 @@ fn job_helpers<'h>(
     tids.filter(|tid| !is_lane(*tid)).collect()
 }
 
+/// The counted slices `span` of the jobs, for the capture. `tids` are the jobs' helper threads.
 fn part(time: &TimeSource, jobs: &[LaneData], tids: &BTreeSet<u32>, span: Range<usize>) -> RunPart {
     let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
     let (first, last) = (span.start, span.end - 1);
-    let time = |lane: &LaneData| {
+    let lane_time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
         at(begin.t_ns)..at(end.t_ns)
     };
-    let times: Vec<Range<u64>> = jobs.iter().map(time).collect();
+    let times: Vec<Range<u64>> = jobs.iter().map(lane_time).collect();
     let length: u64 = times.iter().map(|time| time.end - time.start).sum();
     let begin = times.iter().map(|time| time.start).min().unwrap_or(0);
     let end = times.iter().map(|time| time.end).max().unwrap_or(0);

@@ -27,18 +27,18 @@ impl Timetable {
         self.in_slices(self.background_only..self.slices(), Activity::Start(wait))
     }
 
-    /// The slices of a background job of phase `n`. The first background also runs before.
+    /// The activities of a background job of phase `n`. A job of phase 0 starts earlier, alone.
     pub(crate) fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
         let Range { start, end } = self.phase(n);
         let start = if n == 0 { 0 } else { start };
         self.in_slices(start..end, at_work)
     }
 
-    fn in_slices(&self, active: Range<usize>, begin: Activity) -> Vec<Activity> {
-        let mut begin = Some(begin);
+    fn in_slices(&self, active: Range<usize>, first: Activity) -> Vec<Activity> {
+        let mut first = Some(first);
         let activity = |slice: usize| {
             if active.contains(&slice) {
-                begin.take().unwrap_or(Activity::Continue)
+                first.take().unwrap_or(Activity::Continue)
             } else {
                 Activity::Idle
             }
@@ -47,7 +47,6 @@ impl Timetable {
     }
 }
 
-/// Number of slices over which a trend is computed.
 const TREND_SLICES: usize = 4;
 /// Throughput is steady if its trend over these slices is less than this share of their mean.
 const MAX_TREND: f64 = 0.05;

@@ -39,6 +39,7 @@ pub struct BenchTrial {
     pub helper_cpu_s: f64,
     /// True if helper threads were unreadable at some boundary: their figures are then too low.
     pub helpers_unread: bool,
+    /// Numbers of kernel threads that worked for the jobs: SQPOLL threads, and io-wq workers.
     pub helpers: (u32, u32),
     pub busy_s: Option<f64>,
     /// Mean number of CPUs on which other programs ran in user mode.
@@ -74,6 +75,7 @@ pub struct BenchTrial {
     pub device: Option<PointDevice>,
 }
 
+/// The inputs of every trial of a run: settings, target, CPUs, clock and counters.
 #[derive(Clone, Copy)]
 pub(super) struct TrialPlace<'a> {
     pub spec: &'a BenchSettings,
@@ -81,12 +83,11 @@ pub(super) struct TrialPlace<'a> {
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
-    /// Set to end a trial early.
     pub stop: &'a AtomicBool,
 }
 
-/// The machine's counts are valid for a trial if they cover at least this share of its time. Its
-/// shares are valid for any part.
+/// The machine's counts are valid for a trial if they cover at least this share of its time. The
+/// shares of softirqs and of stolen time are valid for any covered part.
 const MIN_COUNTED_SHARE: f64 = 0.9;
 
 pub(super) enum TrialError {
@@ -128,6 +129,7 @@ fn is_device_error(error: &RunError) -> bool {
     })
 }
 
+/// A boundary between slices, at which the machine's counters were read.
 #[derive(Default)]
 pub(super) struct Moment {
     pub t_ns: u64,
@@ -196,7 +198,7 @@ impl TrialPlace<'_> {
         let (job_lanes, background_lanes) = data.lanes.split_at(setup.point.jobs as usize);
         let phase = |n: usize| {
             let slices = times.phase(n);
-            let iops: Vec<f64> = slices.clone().map(|n| slice_iops(job_lanes, n)).collect();
+            let iops: Vec<f64> = slices.clone().map(|s| slice_iops(job_lanes, s)).collect();
             let window = steady_window(&iops, times.warm_up, times.measured);
             let window = window.shifted_by(slices.start);
             let mut trial = sum_lanes(job_lanes, &moments, &window, &setup.point.method);
@@ -210,8 +212,8 @@ impl TrialPlace<'_> {
             let figures = |alone| backgrounds.figures(n, alone, background, &window);
             trial.background = alone[n].as_ref().map(figures);
             if times.phases > 1 {
-                let before = times.background_only;
-                trial.course = phase_slices(job_lanes, background, before, slices, &window);
+                let jobs_start = times.background_only;
+                trial.course = phase_slices(job_lanes, background, jobs_start, slices, &window);
             }
             match check_trial(job_lanes, &moments, &window, &trial, &setup.point) {
                 Ok(()) => Ok(trial),
@@ -236,8 +238,8 @@ impl TrialPlace<'_> {
             return Ok(Some(KernelSleeps::Unseen(reason.to_owned())));
         }
         let slice = Duration::from_nanos(SLICE.0);
-        let seen = run_with_probe(&self.site.roots, &target.disk, slice, rerun)?;
-        Ok(Some(seen.0))
+        let (sleeps, _) = run_with_probe(&self.site.roots, &target.disk, slice, rerun)?;
+        Ok(Some(sleeps))
     }
 
     pub(super) fn run(
@@ -309,8 +311,8 @@ impl TrialPlace<'_> {
 
     /// The last CPU that has neither a job nor a helper thread, for the sampler.
     pub(super) fn sampler_cpu(&self, setup: &PointSetup) -> Option<CpuId> {
-        let rest = self.cpus.get(thread_count(setup)..);
-        rest.and_then(|rest| rest.last().copied())
+        let free = self.cpus.get(thread_count(setup)..);
+        free.and_then(|cpus| cpus.last().copied())
     }
 }
 
@@ -346,7 +348,7 @@ fn sum_lanes(
     window: &SteadyWindow,
     method: &Method,
 ) -> BenchTrial {
-    let (mut all, mut trial) = (IoTally::default(), BenchTrial::default());
+    let (mut sum, mut trial) = (IoTally::default(), BenchTrial::default());
     let (mut wall, mut warm_up) = (0.0, 0.0);
     for lane in lanes {
         let phases = &lane.phases[window.slices.clone()];
@@ -358,17 +360,17 @@ fn sum_lanes(
         trial.switches += last.switches.voluntary - first.switches.voluntary;
         for phase in phases {
             trial.ios += phase.ios;
-            phase.tally.iter().for_each(|tally| all.merge(tally));
+            phase.tally.iter().for_each(|tally| sum.merge(tally));
         }
     }
     let count = lanes.len() as f64;
     (trial.wall_s, trial.warm_up_s) = (wall / count, warm_up / count);
     trial.steady = window.steady;
-    let percentile_ns = |share| all.latencies.percentile(share);
-    trial.latencies = Latencies::from_percentiles(all.latencies.mean(), percentile_ns);
-    trial.slept = [all.sleeps.handled, all.sleeps.slept, all.sleeps.misses];
-    trial.left_to_interrupt = all.sleeps.interrupted;
-    (trial.asked_ns, trial.slept_ns) = (all.sleeps.asked_ns, all.sleeps.slept_ns);
+    let percentile_ns = |share| sum.latencies.percentile(share);
+    trial.latencies = Latencies::from_percentiles(sum.latencies.mean(), percentile_ns);
+    trial.slept = [sum.sleeps.handled, sum.sleeps.slept, sum.sleeps.misses];
+    trial.left_to_interrupt = sum.sleeps.interrupted;
+    (trial.asked_ns, trial.slept_ns) = (sum.sleeps.asked_ns, sum.sleeps.slept_ns);
     if let Some(facts) = lanes.first().map(|lane| &lane.facts) {
         let flags = facts.flags_of(method == &Method::INTERRUPT);
         (trial.polls_by, trial.flags) = (Some(facts.polls_by), flags.to_owned());
@@ -376,15 +378,15 @@ fn sum_lanes(
     let slices = &window.slices;
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
     // A job does an I/O in each slice, however long it takes, so its time may exceed the machine's.
-    let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
+    let machine_s = (last.t_ns - first.t_ns) as f64 / 1e9;
     set_machine_figures(&mut trial, &first.counters, &last.counters);
-    if seen_s < trial.wall_s * MIN_COUNTED_SHARE {
+    if machine_s < trial.wall_s * MIN_COUNTED_SHARE {
         (trial.busy_s, trial.softirq_s) = (None, None);
         (trial.interrupts, trial.requests) = (None, None);
     }
     let counted = moments[slices.start..=slices.end].iter();
-    let seen: Vec<_> = counted.map(|moment| moment.helpers.clone()).collect();
-    set_helper_figures(&mut trial, &seen);
+    let readings: Vec<_> = counted.map(|moment| moment.helpers.clone()).collect();
+    set_helper_figures(&mut trial, &readings);
     trial
 }
 
@@ -405,18 +407,18 @@ fn set_machine_figures(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary)
 }
 
 /// Sums the CPU time of helper threads. The time of a thread in the slice in which it ends is lost.
-fn set_helper_figures(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
+fn set_helper_figures(trial: &mut BenchTrial, readings: &[Option<Vec<Helper>>]) {
     let mut kinds = BTreeMap::new();
-    trial.helpers_unread = seen.iter().any(Option::is_none);
-    for slice in seen.windows(2) {
+    trial.helpers_unread = readings.iter().any(Option::is_none);
+    for slice in readings.windows(2) {
         let [Some(begin), Some(end)] = slice else {
             continue;
         };
         for helper in end {
-            let mut before = begin.iter().map(|helper| &helper.times);
-            let before = before.find(|times| times.tid == helper.times.tid);
-            let used = before.map_or(helper.times.cpu, |before| helper.times.since(before).cpu);
-            trial.helper_cpu_s += used.as_secs_f64();
+            let mut earlier = begin.iter().map(|helper| &helper.times);
+            let earlier = earlier.find(|times| times.tid == helper.times.tid);
+            let cpu = earlier.map_or(helper.times.cpu, |times| helper.times.since(times).cpu);
+            trial.helper_cpu_s += cpu.as_secs_f64();
             kinds.insert(helper.times.tid, helper.kind);
         }
     }

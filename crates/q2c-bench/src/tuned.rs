@@ -9,7 +9,7 @@ use q2c_run::whole_file;
 use serde::Deserialize;
 use std::path::Path;
 
-/// Reads them from a run's folder or `result.json`; with several numbers of jobs, for each.
+/// Reads the methods from a run's folder or `result.json`; those of several job counts separately.
 pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<TunedRun, String> {
     let mut file = run.to_owned();
     if run.is_dir() {
@@ -58,8 +58,8 @@ fn over_jobs(
     let mut tuned_methods = Vec::new();
     for &n in jobs {
         let run = result.run(n).ok_or_else(|| {
-            let there = result.runs.iter().map(|run| run.job.jobs).join(",");
-            format!("no answer for --jobs {n}, but for --jobs {there}: measure these")
+            let tuned = result.runs.iter().map(|run| run.job.jobs).join(",");
+            format!("no answer for --jobs {n}, but for --jobs {tuned}: measure these")
         })?;
         tuned_methods.extend(methods(run, sizes, Some(n))?);
     }
@@ -78,11 +78,11 @@ fn methods(
         let mut answers = result.recommendation.iter();
         let Some(answer) = answers.find(|answer| answer.bs == bs) else {
             let mut sizes = result.recommendation.iter().map(|answer| answer.bs);
-            let there = match sizes.join(", ").as_str() {
+            let answered = match sizes.join(", ").as_str() {
                 "" => "none at all".to_owned(),
                 sizes => format!("for {sizes}: measure these with --bs"),
             };
-            return Err(format!("no answer for {bs}, but {there}"));
+            return Err(format!("no answer for {bs}, but {answered}"));
         };
         let method = answer.method.clone();
         Ok(TunedMethod { bs, jobs, method })

@@ -51,8 +51,8 @@ pub(super) enum InvalidTrial {
 
 pub(super) fn longest_delay(start_ns: u64, moments: &[Moment]) -> Nanos {
     let planned = |n: usize| start_ns + n as u64 * SLICE.0;
-    let read = moments.iter().enumerate();
-    let late = read.map(|(n, moment)| moment.t_ns.saturating_sub(planned(n)));
+    let readings = moments.iter().enumerate();
+    let late = readings.map(|(n, moment)| moment.t_ns.saturating_sub(planned(n)));
     Nanos(late.max().unwrap_or(0))
 }
 
@@ -93,21 +93,19 @@ fn wanted_s(window: &SteadyWindow) -> f64 {
 }
 
 fn check_common_time(lanes: &[LaneData], window: &SteadyWindow) -> Result<(), InvalidTrial> {
-    let counted = |lane: &LaneData| {
-        let phases = &lane.phases[window.slices.clone()];
-        (phases[0].begin.t_ns, phases[phases.len() - 1].end.t_ns)
-    };
-    let begin = lanes.iter().map(|lane| counted(lane).0).max().unwrap_or(0);
-    let end = lanes.iter().map(|lane| counted(lane).1).min().unwrap_or(0);
+    let counted_begin = |lane: &LaneData| lane.phases[window.slices.start].begin.t_ns;
+    let counted_end = |lane: &LaneData| lane.phases[window.slices.end - 1].end.t_ns;
+    let begin = lanes.iter().map(counted_begin).max().unwrap_or(0);
+    let end = lanes.iter().map(counted_end).min().unwrap_or(0);
     let common_s = Nanos(end.saturating_sub(begin)).as_secs_f64();
     let wanted_s = wanted_s(window);
-    let apart = InvalidTrial::LittleCommonTime { common_s, wanted_s };
-    refuse_if(common_s < MIN_COMMON_SHARE * wanted_s, apart)
+    let invalid = InvalidTrial::LittleCommonTime { common_s, wanted_s };
+    refuse_if(common_s < MIN_COMMON_SHARE * wanted_s, invalid)
 }
 
 fn check_busy(trial: &BenchTrial, cpus: usize) -> Result<(), InvalidTrial> {
-    let of_machine = trial.busy_s.unwrap_or(0.0);
-    let busy = of_machine.max(trial.job_cpu_s) / trial.wall_s;
+    let machine_busy_s = trial.busy_s.unwrap_or(0.0);
+    let busy = machine_busy_s.max(trial.job_cpu_s) / trial.wall_s;
     let too_busy = cpus > 0 && busy > MAX_BUSY_PER_CPU * cpus as f64;
     refuse_if(too_busy, InvalidTrial::TooBusy { busy, cpus })
 }

@@ -146,17 +146,16 @@ fn trial_warning(
     holds: fn(&BenchTrial) -> bool,
     [id, found, means, todo]: [&str; 4],
 ) -> Option<Warning> {
-    let any = |runs: &&MeasuredPoint<'_>| runs.trials.iter().any(|trial| holds(trial));
-    let points = measured.iter().filter(any);
+    let is_hit = |runs: &&MeasuredPoint<'_>| runs.trials.iter().any(|trial| holds(trial));
+    let points = measured.iter().filter(is_hit);
     let labels: Vec<String> = points.map(|runs| label(&runs.point)).collect();
     let finding = format!("{}: {found}", first_labels(&labels));
     (!labels.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
 
 fn first_labels(labels: &[String]) -> String {
-    // Most points that the warning names.
-    const SHOWN: usize = 3;
-    let first = &labels[..labels.len().min(SHOWN)];
+    const MAX_LISTED: usize = 3;
+    let first = &labels[..labels.len().min(MAX_LISTED)];
     match labels.len() - first.len() {
         0 => first.join("; "),
         more => format!("{} and {more} more", first.join("; ")),
@@ -188,8 +187,7 @@ fn mismatches(trial: &BenchTrial) -> bool {
 mod tests {
     use super::*;
     use q2c_policy::method::Means;
-    use q2c_result::mode::Proof;
-    use q2c_result::mode::{ModeKind, WaitMode};
+    use q2c_result::mode::{ModeKind, Proof, WaitMode};
 
     fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {
         EffectiveMode {

@@ -80,7 +80,7 @@ fn by_fio() -> Option<Vec<(String, u64, u64)>> {
     let counts = |job: &Value| {
         let total = |key: &str| {
             let ways = ["read", "write"].map(|way| job[way][key].as_u64().expect("a count"));
-            ways[0] + ways[1]
+            ways.iter().sum::<u64>()
         };
         let name = job["jobname"].as_str().expect("a name").to_owned();
         (name, total("io_bytes"), total("total_ios"))
@@ -118,14 +118,14 @@ fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
             let test = "fio_refuses_options_before_a_section";
             return q2c_testkit::skip(test, "fio is not installed");
         };
-        let said = [ran.stdout, ran.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        let theirs = said.contains("Bad option") || said.contains("outside of");
-        assert_eq!(theirs, bad, "{text}: {said}");
-        let ours = match read(text.as_bytes(), &|_| None) {
+        let output = [ran.stdout, ran.stderr].concat();
+        let output = String::from_utf8_lossy(&output);
+        let is_bad_for_fio = output.contains("Bad option") || output.contains("outside of");
+        assert_eq!(is_bad_for_fio, bad, "{text}: {output}");
+        let is_bad_here = match read(text.as_bytes(), &|_| None) {
             Err(_) => true,
             Ok(file) => file.refused.iter().any(|r| r.option == "nosuch"),
         };
-        assert_eq!(ours, bad, "{text}");
+        assert_eq!(is_bad_here, bad, "{text}");
     }
 }

@@ -42,7 +42,7 @@ pub struct AnalyzeResult {
     pub lost: u64,
     /// Numbers of events that fit no I/O, of I/Os without an end, and of skipped lines, by reason.
     pub unmatched: BTreeMap<String, u64>,
-    /// I/Os that no latency includes; `None` if none has Q and C, or outside the block layer.
+    /// I/Os that no latency includes; `None` if no I/O has Q and C, or outside the block layer.
     pub not_whole: Option<IncompleteIos>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
@@ -56,17 +56,17 @@ pub struct AnalyzeResult {
     pub seeks: Vec<Seeks>,
     /// Requests of each hardware queue, by its number; empty when the trace names no queues.
     pub hctx: Vec<Hctx>,
-    /// How evenly the queues that had requests are used; `None` when the trace names none.
+    /// Balance over the queues that had requests; `None` when the trace names no queues.
     pub balance: Option<Balance>,
-    /// The hardware queues of each device; empty when the trace names none.
+    /// The hardware queues of each device; empty when the trace names no queues.
     pub queues: Vec<DeviceQueues>,
-    /// Requests in use while others waited for one; empty when the trace has no G.
+    /// Requests in use while I/Os waited for a request; empty when the trace has no G.
     pub tags: Vec<Tags>,
     /// Where the time goes; `None` without a completed block-layer I/O.
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
-    /// Reads and writes over time, separately; empty if there are none.
+    /// Reads and writes over time, separately; empty without reads and writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throughput: Vec<Throughput>,
     /// Where reads and writes start over time, for the 8 devices with the lowest numbers.
@@ -86,7 +86,7 @@ pub struct AnalyzeResult {
 pub struct IncompleteIos {
     /// Number of these I/Os.
     pub ios: u64,
-    /// Number of all I/Os: these, and those with Q and C.
+    /// Number of all I/Os: the `ios`, and the I/Os with Q and C.
     pub of: u64,
     /// `ios` / `of`, 0 to 1.
     pub share: f64,
@@ -196,11 +196,11 @@ pub struct Hctx {
     pub hctx: u32,
     /// Requests that went through the queue.
     pub requests: u64,
-    /// Share of these requests in those of all queues, 0..1.
+    /// Share of these requests in the requests of all queues, 0..1.
     pub share: f64,
     /// Requests by the CPU that submitted them.
     pub cpus: BTreeMap<u32, u64>,
-    /// Share of the requests that came from the CPUs of this queue in the map; `None` if unknown.
+    /// Share of the requests whose CPUs the device's map gives to this queue; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
 }
@@ -232,9 +232,9 @@ pub struct QueueUse {
     /// The sets of the device's queues, if several; each CPU has one queue in each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<QueueSet>,
-    /// How even the requests are over the queues that had any.
+    /// Balance of the requests over the queues that had a request.
     pub used: Balance,
-    /// As `used`, over all queues or those of the only set in use; `None` if they are unknown.
+    /// Balance over all queues, or over the only set in use; `None` if the queues are unknown.
     pub even: Option<Balance>,
     /// How well the requests' queues fit the map from submitting CPUs to queues; `None` if unknown.
     pub map: Option<MapFit>,
@@ -242,14 +242,14 @@ pub struct QueueUse {
     pub no_map: Option<NoMapFit>,
 }
 
-/// A set of a device's queues of which each CPU is mapped to one.
+/// A set of a device's queues. The device maps each CPU to one queue of the set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueSet {
     /// The queues.
     pub queues: Vec<u32>,
-    /// Requests in them.
+    /// Requests in the set's queues.
     pub requests: u64,
-    /// How even the requests are over these queues; `None` if there are none.
+    /// Balance of the requests over these queues; `None` without a request.
     pub even: Option<Balance>,
 }
 
@@ -487,7 +487,7 @@ impl OffsetMap {
     }
 }
 
-/// A figure that an analysis of the trace in one pass would have, or would have otherwise.
+/// A figure that is missing or inexact because the trace was analysed in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InexactMark {
     /// The figure.
@@ -498,7 +498,7 @@ pub struct InexactMark {
     pub joins: u64,
 }
 
-/// A part of the result.
+/// A figure that can be missing or inexact, by its path in [`AnalyzeResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InexactFigure {
@@ -524,7 +524,7 @@ pub enum InexactFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InexactReason {
-    /// The parts were not in one order of time. `in_flight.most`, `activity` and
+    /// The parts are of several devices and overlap in time. `in_flight.most`, `activity` and
     /// `bottleneck.over_load` are missing, and the excerpt of the slowest I/O covers its part only.
     Devices,
     /// I/Os of an earlier part were in flight longer than the next part remembers its first I/Os.
@@ -541,7 +541,6 @@ pub enum InexactReason {
 mod tests {
     use super::*;
 
-    /// A figure that parts do not have is null, and listed as inexact.
     #[test]
     fn what_parts_do_not_tell_is_null_and_named() {
         let mut result = AnalyzeResult::default();

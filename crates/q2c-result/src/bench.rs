@@ -42,14 +42,14 @@ pub struct BenchResult {
     pub target: Target,
     /// The report of `q2c doctor`.
     pub doctor: DoctorReport,
-    /// Every point that exists here.
+    /// Every point that can run here.
     pub cells: Vec<BenchCell>,
     /// Points of the axes that cannot run here, with the reason.
     pub left_out: Vec<LeftOutPoint>,
     /// Points that the search for knee and collapse did not need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<BenchPoint>,
-    /// Curves over the jobs, each of points that differ in nothing else; at least three numbers.
+    /// Curves over the number of jobs, in which the points (at least three) differ only.
     pub scaling: Vec<ThroughputCurve>,
     /// Leading methods over jobs, if two methods ran at two numbers of jobs.
     pub leads: Vec<Lead>,
@@ -107,7 +107,7 @@ pub struct BenchPoint {
     pub bs: Bytes,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
-    /// The background jobs that run beside this point's jobs, as asked; empty for none.
+    /// The background jobs beside this point's jobs, as asked; empty without background jobs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
     /// Hardware queues as asked; `None` leaves the device's number.
@@ -121,7 +121,7 @@ pub struct BenchPoint {
 /// A point that cannot run here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOutPoint {
-    /// The place of the point.
+    /// The point: its value on each axis.
     #[serde(flatten)]
     pub point: BenchPoint,
     /// The reason in words.
@@ -131,7 +131,7 @@ pub struct LeftOutPoint {
 /// One point with the figures of its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchCell {
-    /// The place of the point.
+    /// The point: its value on each axis.
     #[serde(flatten)]
     pub point: BenchPoint,
     /// The block device during the first trial; `None` without a device or trial.
@@ -159,7 +159,7 @@ pub struct BenchCell {
     /// Mean sleep from call to return, ns; `None` when none of q2c's own threads slept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_ns: Option<Interval>,
-    /// What ran beside the jobs; `None` without a background.
+    /// The background jobs beside the jobs; `None` without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_jobs: Option<BackgroundJobs>,
     /// The slices of each successful trial, with its warm-up, if the backgrounds are phases.
@@ -168,7 +168,7 @@ pub struct BenchCell {
     /// The stages in the block layer, or why they are unknown; `None` if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<PointStages>,
-    /// What the kernel really did, with its proof.
+    /// The mode that really ran, with its proof.
     pub effective_mode: EffectiveMode,
     /// CPUs of the jobs, in the order of the jobs.
     pub cpus: Vec<CpuId>,
@@ -307,7 +307,7 @@ pub struct Lead {
     pub bs: Bytes,
     /// Pattern of access.
     pub rw: String,
-    /// The background jobs, as asked; empty for none.
+    /// The background jobs, as asked; empty without background jobs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
     /// Hardware queues as asked; `None` leaves the device's number.
@@ -381,7 +381,7 @@ pub struct StageRun {
     pub seconds: f64,
     /// I/Os of all jobs in the counted part, as the jobs counted them when they reaped.
     pub ios: u64,
-    /// I/Os of the jobs that the capture saw; a split one counts several times, a hole not at all.
+    /// I/Os of the jobs that the capture saw; a split I/O counts often, one in a hole not at all.
     pub captured: u64,
     /// Captured I/Os of the jobs that have a completion.
     pub completed: u64,
@@ -389,7 +389,7 @@ pub struct StageRun {
     pub others: u64,
     /// CPU time of the thread that read the capture, percent of one CPU.
     pub reader_cpu_pct: f64,
-    /// I/Os that the capture lost in the whole run, of all threads; with tracefs, events.
+    /// I/Os (with tracefs: events) that the capture lost in the whole run, of all threads.
     pub lost: u64,
     /// I/Os of all threads that were dropped for lack of memory.
     pub not_kept: u64,
@@ -412,7 +412,7 @@ pub struct StageRun {
 pub enum TagWaits {
     /// The kernel's sleeps were watched.
     Counted {
-        /// The hardware queues at which a job slept, by device and queue; empty if none did.
+        /// The hardware queues at which a job slept, by device and queue; empty if no job slept.
         queues: Vec<QueueTagWaits>,
         /// Sleeps of the whole run for which the probe had no room.
         lost: u64,

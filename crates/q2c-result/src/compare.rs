@@ -94,7 +94,7 @@ pub struct Separation {
     pub with: String,
     /// The metric: the completion time, or the sum.
     pub metric: CompareMetric,
-    /// Median over the first device's, with a 95 % interval; `None` under two valid trials each.
+    /// Ratio of the medians, with a 95 % interval; `None` if a device has under two valid trials.
     pub ratio: Option<Ratio>,
     /// True if the interval excludes 1, the medians differ by over 1 %, and the work is the same.
     pub separates: bool,
@@ -129,9 +129,9 @@ pub struct Overall {
     pub alike: u32,
     /// Comparisons without an answer: too few valid trials, or different work.
     pub unknown: u32,
-    /// Comparisons, of all these, whose sum is of U2C instead of Q2C.
+    /// Comparisons of any of these outcomes whose sum is of U2C instead of Q2C.
     pub by_u2c: u32,
-    /// Comparisons, of all these, whose trace's writes were left out or read instead.
+    /// Comparisons of any of these outcomes whose writes were left out or read instead.
     pub reads_only: u32,
 }
 
@@ -241,7 +241,7 @@ pub enum CompareFinding {
     ReadsOnly {
         /// Writes of the trace that were not written.
         writes: u64,
-        /// What happened to them: they were left out, or read instead.
+        /// The treatment of these writes: they were left out, or read instead.
         treatment: Writes,
     },
     /// A device's sum of Q2C has more or fewer terms than requests, by over 1 %.

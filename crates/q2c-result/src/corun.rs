@@ -44,9 +44,9 @@ pub struct CalibrateResult {
 pub struct Pair {
     /// The task that was measured.
     pub own: Work,
-    /// The task on the other logical CPU of the core, or on the same one; `None` for no other.
+    /// The task on the other logical CPU of the core, or on the same one; `None` if there was none.
     pub neighbour: Option<Work>,
-    /// True if both ran on the same logical CPU: they share its time, but not the pipeline.
+    /// True if both ran on the same logical CPU: they share the CPU's time, but no pipeline.
     pub same_cpu: bool,
     /// Speed of the measured task as a share of its speed alone.
     pub speed: Interval,

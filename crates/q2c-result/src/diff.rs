@@ -60,7 +60,7 @@ pub enum DiffVerdict {
     Worse,
     /// The second differs in the same sense, but the figure has no better direction.
     Differs,
-    /// The trials exclude a change, or the medians differ by at most 1 %.
+    /// Trials of the two overlap, or the medians differ by at most 1 %.
     Alike,
     /// One of the results has a single value, without an interval.
     Single,

@@ -30,7 +30,7 @@ pub struct Check {
     /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`,
     /// `record`, `spdk`, `fs`, `ramdisk`, `place`.
     pub group: String,
-    /// The uses of q2c that the check concerns. Reports list it under the first one.
+    /// The uses of q2c that the check concerns. Reports list the check under the first use.
     pub uses: Vec<Use>,
     /// Outcome of the check.
     pub verdict: CheckVerdict,
@@ -45,14 +45,14 @@ pub struct Check {
     pub found: String,
     /// The effect of the fact on results.
     pub means: String,
-    /// The exact line that would change the fact, when there is one.
+    /// The exact line to type that would change the fact; `None` if there is no such line.
     pub fix: Option<String>,
 }
 
 impl Check {
     /// True if the check invalidates this column.
     pub fn invalidates(&self, column: &str) -> bool {
-        self.verdict == CheckVerdict::Invalidates && self.columns.iter().any(|of| of == column)
+        self.verdict == CheckVerdict::Invalidates && self.columns.iter().any(|name| name == column)
     }
 }
 
@@ -100,9 +100,9 @@ pub struct UseState {
     /// The use.
     #[serde(rename = "use")]
     pub of: Use,
-    /// Whether the machine is ready for it.
+    /// Whether the machine is ready for the use.
     pub ready: Ready,
-    /// Names of the checks that decided it; empty when it is ready.
+    /// Names of the checks that decided `ready`; empty when the machine is ready.
     pub by: Vec<String>,
     /// Number of the use's checks with [`CheckVerdict::Warn`].
     pub to_improve: u32,
@@ -120,7 +120,7 @@ pub struct DoctorReport {
     pub checks: Vec<Check>,
 }
 
-/// The settings that `--fix` should change, and the findings that it left.
+/// The settings that `--fix` should change, and the findings that no setting repairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoctorFix {
     /// Name of the schema: `q2c.doctor-fix/1`.
@@ -136,8 +136,8 @@ pub struct DoctorFix {
 impl DoctorFix {
     /// The changes that were refused or, in a dry run, would be.
     pub fn refused(&self) -> impl Iterator<Item = &SettingChange> {
-        let refused = |change: &&SettingChange| matches!(change.state, ChangeState::Refused { .. });
-        self.changes.iter().filter(refused)
+        let is_refused = |c: &&SettingChange| matches!(c.state, ChangeState::Refused { .. });
+        self.changes.iter().filter(is_refused)
     }
 }
 
@@ -191,7 +191,7 @@ pub enum RefusedReason {
     Kernel,
     /// Another run of q2c holds the setting.
     Held,
-    /// An earlier run left it changed.
+    /// An earlier run left the setting changed.
     Pending,
 }
 
@@ -202,9 +202,9 @@ pub struct UnfixedCheck {
     pub check: String,
     /// The fact that was found.
     pub found: String,
-    /// Why it was left.
+    /// Why the finding was left.
     pub why: LeftReason,
-    /// The line that would change it, when there is one.
+    /// The line to type that would change the fact; `None` if there is no such line.
     pub line: Option<String>,
 }
 
@@ -214,7 +214,7 @@ pub struct UnfixedCheck {
 pub enum LeftReason {
     /// An option of the kernel or of a driver, which takes effect only at their start.
     Boot,
-    /// A program sets it; there is no setting to change.
+    /// A program sets the value; there is no setting to change.
     Program,
     /// The change would take memory, CPUs, protection or a device from others.
     Others,

@@ -29,7 +29,7 @@ pub struct FsResult {
     pub machine: Machine,
     /// The file systems that were made.
     pub file_systems: Vec<CreatedFs>,
-    /// The file system whose ratios are shown beside all others; `None` for none.
+    /// The file system whose ratios are shown beside all others; `None` without a control.
     pub control: Option<FileSystem>,
     /// Settings that all trials had in common.
     pub job: FsJob,
@@ -98,18 +98,18 @@ words! {
 
 /// Implements `Display` and `FromStr` of an axis by its names.
 macro_rules! impl_name_traits {
-    ($($of:ty),*) => {$(
-        impl fmt::Display for $of {
+    ($($axis:ty),*) => {$(
+        impl fmt::Display for $axis {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(self.name())
             }
         }
 
-        impl FromStr for $of {
+        impl FromStr for $axis {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| {
+                Self::ALL.into_iter().find(|value| value.name() == text).ok_or_else(|| {
                     let names = Self::ALL.map(Self::name);
                     format!("expected one of {}, found `{text}`", names.join(", "))
                 })
@@ -143,7 +143,7 @@ pub struct CreatedFs {
 pub struct FsJob {
     /// Length of the counted part of a trial, seconds.
     pub trial_seconds: f64,
-    /// Length of the warm-up before it, seconds.
+    /// Length of the warm-up before the counted part, seconds.
     pub warm_up_seconds: f64,
     /// Trials of each point.
     pub trials: u32,
@@ -184,7 +184,7 @@ pub struct FsCell {
     pub point: FsPoint,
     /// I/Os per second of all jobs.
     pub iops: Interval,
-    /// Mean requests in the device, including small ones of the file system itself.
+    /// Mean requests in the device, including small requests of the file system itself.
     pub in_flight: Interval,
     /// Bytes that the device read per byte that a buffered scan read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,7 +221,7 @@ pub type FsLocks = FsObservation<SeenLocks>;
 /// Where the CPU time of the jobs went.
 pub type FsProfile = FsObservation<SeenProfile>;
 
-/// Waits for locks as the kernel's tracepoints report them, which is not at all for free locks.
+/// Waits for locks by the kernel's tracepoints, which do not report that a free lock was taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenLocks {
     /// Time of all jobs together, seconds.
@@ -280,7 +280,7 @@ pub enum ProfiledBy {
 /// Samples in a function of the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfiledFunction {
-    /// The function itself, not those that it calls.
+    /// The function itself, without the functions that it calls.
     pub function: String,
     /// The layer of the first function, from `function` upwards, whose layer is known.
     pub layer: LockLayer,
@@ -396,7 +396,7 @@ pub struct FsLeftOut {
     /// The part that is left out; `None` for the whole file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
-    /// Why.
+    /// The reason in words.
     pub reason: String,
 }
 

@@ -41,7 +41,7 @@ pub struct KernelTuneResult {
     pub simulated: u64,
     /// Number of rules that were left out because the kernel cannot follow them.
     pub not_followed: u64,
-    /// The best rule by simulation; `None` if none kept the limits, so the published one ran.
+    /// The best rule by simulation; `None` if no rule kept the limits: the published rule ran then.
     pub best: Option<String>,
     /// The methods that ran in the kernel.
     pub methods: Vec<KernelMethod>,
@@ -117,7 +117,7 @@ pub struct KernelMethod {
     pub measured: KernelMeasured,
     /// Errors by trial: predicted / measured for IOPS and sleep, difference for CPU and misses.
     pub off: Rates<Interval>,
-    /// Each trial's figures over the mean of classic polling's before and after it.
+    /// Each trial's figures over the mean of classic polling before and after the trial.
     pub relative: Relative,
     /// The intervals of the trial with the median IOPS.
     pub series: Vec<KernelInterval>,

@@ -16,7 +16,7 @@ pub struct KernelWatchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Why it ended: `asked` (time over, or no reader left), `signal`, or `gone` (device removed).
+    /// Why the watch ended: `asked` (time over, or no reader), `signal`, `gone` (device removed).
     pub ended: String,
     /// Machine facts.
     pub machine: Machine,
@@ -26,7 +26,7 @@ pub struct KernelWatchResult {
     pub total: Option<KernelInterval>,
     /// The intervals in order of time.
     pub intervals: Vec<KernelInterval>,
-    /// Number of early intervals that were dropped, before the kept ones.
+    /// Number of early intervals that were dropped; `intervals` has the later ones.
     pub not_kept: u64,
 }
 

@@ -196,38 +196,39 @@ impl LateNumbers {
 
     fn merge(self, other: LateNumbers) -> LateNumbers {
         let (a, b) = (self, other);
-        let ios = (a.matched, b.matched);
+        let (a_ios, b_ios) = (a.matched, b.matched);
         let misses = (a.misses, b.misses);
         let others = (a.matched - a.misses, b.matched - b.misses);
-        let beside = |a: Option<DeviceLoad>, b: Option<DeviceLoad>, weights| {
+        let mean_load = |a: Option<DeviceLoad>, b: Option<DeviceLoad>, counts| {
             Some(DeviceLoad {
-                requests: weighted_mean(a.map(|a| a.requests), b.map(|b| b.requests), weights)?,
-                bytes: weighted_mean(a.map(|a| a.bytes), b.map(|b| b.bytes), weights)?,
+                requests: weighted_mean(a.map(|a| a.requests), b.map(|b| b.requests), counts)?,
+                bytes: weighted_mean(a.map(|a| a.bytes), b.map(|b| b.bytes), counts)?,
             })
         };
-        let mean = |(a, b)| (a * ios.0 as f64 + b * ios.1 as f64) / (ios.0 + ios.1) as f64;
+        let mean = |(a, b)| (a * a_ios as f64 + b * b_ios as f64) / (a_ios + b_ios) as f64;
         let parts = match (a.parts, b.parts) {
-            (Some(one), Some(two)) => Some(one.zip(two).map(mean)),
-            (one, two) => one.or(two),
+            (Some(a), Some(b)) => Some(a.zip(b).map(mean)),
+            (a, b) => a.or(b),
         };
         LateNumbers {
-            matched: ios.0 + ios.1,
+            matched: a_ios + b_ios,
             unmatched: a.unmatched.merge(b.unmatched),
             parts,
             overslept: a.overslept + b.overslept,
-            misses: misses.0 + misses.1,
+            misses: a.misses + b.misses,
             misses_in_time: a.misses_in_time + b.misses_in_time,
             miss_late_ns: weighted_mean(a.miss_late_ns, b.miss_late_ns, misses),
-            beside_misses: beside(a.beside_misses, b.beside_misses, misses),
-            beside_others: beside(a.beside_others, b.beside_others, others),
+            beside_misses: mean_load(a.beside_misses, b.beside_misses, misses),
+            beside_others: mean_load(a.beside_others, b.beside_others, others),
         }
     }
 }
 
-/// The mean over two groups of sizes `n` and `m`, from their means; `None` if both are empty.
-fn weighted_mean(a: Option<f64>, b: Option<f64>, (n, m): (u64, u64)) -> Option<f64> {
+/// The mean over two groups, from the mean and the size of each; `None` if both are empty.
+fn weighted_mean(a: Option<f64>, b: Option<f64>, (a_ios, b_ios): (u64, u64)) -> Option<f64> {
     let sum = |mean: Option<f64>, count: u64| mean.unwrap_or(0.0) * count as f64;
-    (n + m > 0).then(|| (sum(a, n) + sum(b, m)) / (n + m) as f64)
+    let ios = a_ios + b_ios;
+    (ios > 0).then(|| (sum(a, a_ios) + sum(b, b_ios)) / ios as f64)
 }
 
 impl Unmatched {
@@ -243,8 +244,8 @@ impl Unmatched {
 
     /// Number of unmatched I/Os for all reasons.
     pub fn total(&self) -> u64 {
-        let seen_apart = self.no_times + self.out_of_order + self.completed_after_reap;
-        self.no_request + self.other_bytes + seen_apart
+        let by_times = self.no_times + self.out_of_order + self.completed_after_reap;
+        self.no_request + self.other_bytes + by_times
     }
 }
 

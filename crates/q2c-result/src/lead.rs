@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Leader {
     /// Number of jobs.
     pub jobs: u32,
-    /// The method: in a benchmark the highest median (on a tie by the plan), else the recommended.
+    /// The method: in a benchmark that of the highest median (on a tie the first of the plan), in a
+    /// run of `q2c tune` the recommended one.
     pub method: Method,
     /// True if no other method may be better. In a benchmark, the leader's `[min, max]` is above
     /// that of every other method; it is false if a method has fewer than four trials, or has a
@@ -31,7 +32,8 @@ pub struct LeadChange {
 }
 
 impl LeadChange {
-    /// The changes between neighbours with a clear lead. `leaders` must be ascending by jobs.
+    /// The changes between neighbours with a clear lead. `leaders` must be ascending by jobs. A
+    /// change between two methods for which `same` is true does not count.
     pub fn find(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<LeadChange> {
         let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
         let pairs = clear.windows(2);

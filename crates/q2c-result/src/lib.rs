@@ -2,23 +2,23 @@
 //!
 //! Nothing in this crate measures or prints. A number's unit is in the field's name or in its doc.
 
-/// Defines an enum whose variants results store as words: `$name` gives a variant's word.
+/// Defines an enum whose variants results store as words; `$method` returns a variant's word.
 macro_rules! words {
-    ($(#[$of_enum:meta])* pub enum $kind:ident, $name:ident {
-        $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+
+    ($(#[$enum_attribute:meta])* pub enum $enum_name:ident, $method:ident {
+        $($(#[$variant_attribute:meta])* $variant:ident = $word:literal,)+
     }) => {
-        $(#[$of_enum])*
+        $(#[$enum_attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum $kind {
-            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)+
+        pub enum $enum_name {
+            $($(#[$variant_attribute])* #[serde(rename = $word)] $variant,)+
         }
 
-        impl $kind {
+        impl $enum_name {
             /// All variants.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             /// The variant's word in results.
-            pub const fn $name(self) -> &'static str {
+            pub const fn $method(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
                 }

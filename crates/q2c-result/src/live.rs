@@ -144,16 +144,16 @@ pub struct LatencyCounts {
 }
 
 impl From<&Histogram> for LatencyCounts {
-    fn from(of: &Histogram) -> Self {
+    fn from(histogram: &Histogram) -> Self {
         let bucket = |step: HistogramStep| LatencyBucket {
             from_ns: step.start(),
             below_ns: step.end(),
             ios: step.count,
         };
         LatencyCounts {
-            ios: of.count(),
-            sum_ns: u64::try_from(of.sum()).unwrap_or(u64::MAX),
-            buckets: of.steps().into_iter().map(bucket).collect(),
+            ios: histogram.count(),
+            sum_ns: u64::try_from(histogram.sum()).unwrap_or(u64::MAX),
+            buckets: histogram.steps().into_iter().map(bucket).collect(),
         }
     }
 }
@@ -181,10 +181,10 @@ impl LatencyCounts {
     pub fn add(&mut self, other: &LatencyCounts) {
         self.ios += other.ios;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        for more in &other.buckets {
-            match (self.buckets).binary_search_by_key(&more.from_ns, |bucket| bucket.from_ns) {
-                Ok(at) => self.buckets[at].ios += more.ios,
-                Err(at) => self.buckets.insert(at, *more),
+        for added in &other.buckets {
+            match (self.buckets).binary_search_by_key(&added.from_ns, |bucket| bucket.from_ns) {
+                Ok(at) => self.buckets[at].ios += added.ios,
+                Err(at) => self.buckets.insert(at, *added),
             }
         }
     }

@@ -135,9 +135,9 @@ impl WaitMode {
 /// the figures are of different paths to the device.
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
     let by_threads = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
-    let looked =
+    let polling =
         by_threads.filter(|mode| matches!(mode.mode.kind, ModeKind::Poll | ModeKind::Hybrid));
-    looked.filter_map(|mode| mode.mode.means).collect()
+    polling.filter_map(|mode| mode.mode.means).collect()
 }
 
 /// The proof of an effective mode: one entry for each observation.
@@ -164,7 +164,7 @@ pub enum Evidence {
     Interrupts(Option<u64>),
     /// Requests that the device completed; `None` when its counters could not be read.
     Requests(Option<u64>),
-    /// Flags of the ring, as the kernel names them; empty for none.
+    /// Flags of the ring, as the kernel names them; empty without flags.
     RingFlags(String),
     /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     SwitchesPerWait(f64),

@@ -138,22 +138,11 @@ impl Gain {
 }
 
 /// The policies of the simulator.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::VariantArray)]
 pub enum PolicyName {
-    /// The placement of [`CTimes::free`]; all others are named alike.
+    /// See [`CTimes::free`].
     Free,
     /// See [`CTimes::bunch`].
     Bunch,
@@ -219,7 +208,7 @@ pub struct States {
 /// A published figure with the simulated one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedGain {
-    /// What gains over what.
+    /// The two placements that are compared.
     pub figure: PublishedFigure,
     /// The published mean, percent.
     pub published_pct: f64,

@@ -98,7 +98,7 @@ pub struct PlacementRun {
     pub policy: PolicyName,
     /// Mean run time of the C tasks over that of one alone on a core in the same round.
     pub c_slowdown: Interval,
-    /// The P tasks; `None` if they are programs.
+    /// Figures of the P tasks; `None` if they are programs.
     pub polls: Option<PollFigures>,
     /// Tasks that the daemon moved to other CPUs, per trial; `None` if it did not run.
     pub moves: Option<Interval>,

@@ -42,7 +42,7 @@ pub struct PlaceWatchResult {
 pub struct Detector {
     /// Functions of the kernel that are watched.
     pub functions: Vec<String>,
-    /// Why no function is watched, so that only hints and names show polling; `None` if some are.
+    /// Why no function is watched, so that hints and names alone show polling; else `None`.
     pub missing: Option<String>,
 }
 

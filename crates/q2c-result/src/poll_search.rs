@@ -38,12 +38,12 @@ pub struct PollSearchResult {
     pub rounds: u32,
     /// Configurations that were simulated on the searched patterns, including the standard grid.
     pub configurations: usize,
-    /// The families, sorted by `left_out_loss`, least first. A searched source that is left out did
-    /// not choose; those held out were never searched.
+    /// The families, sorted by `left_out_loss`, least first. It leaves out searched sources, while
+    /// the sources held out were never searched.
     pub families: Vec<SearchedFamily>,
     /// The rules that were run on the patterns held out, in their roles.
     pub contenders: Vec<Contender>,
-    /// Rules that beat Linux's in both misses and CPU, by pattern: searched ones, then held out.
+    /// Rules that beat Linux's in both misses and CPU, by pattern: searched, then held out.
     pub both: Vec<BeatenLinux>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,

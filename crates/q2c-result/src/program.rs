@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Name of the recording in the run folder.
 pub const TRACE_FILE: &str = "program.parquet";
-/// The file in the run folder with the program as known before the trials: no likeness, no worth.
+/// File in the run folder with the program before the trials, so without likeness and worth.
 pub const FILE: &str = "program.json";
 
 /// A recorded program and the workload that copies it.
@@ -233,7 +233,7 @@ pub enum NotCopied {
         /// I/Os in flight of a submitter, on average.
         depth: f64,
     },
-    /// There are too few CPUs for the foreground jobs; a background job has the rest in flight.
+    /// There are too few CPUs for the foreground jobs; a background job does the other I/Os.
     FewerJobs {
         /// Jobs that would be needed.
         needed: u32,

@@ -56,7 +56,7 @@ pub struct RamDevice {
     pub poll_queues: u32,
     /// Requests per hardware queue.
     pub depth: u32,
-    /// Service times as asked for; `None` if none were.
+    /// Service times as asked for; `None` if the user asked for none.
     pub service: Option<String>,
     /// Process id of the server; `None` without a server.
     pub server: Option<u32>,

@@ -164,8 +164,8 @@ impl FromStr for CapturedBy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CapturedBy, String> {
-        let reader = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
-        reader.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
+        let means = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
+        means.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
     }
 }
 
@@ -214,8 +214,8 @@ pub struct InFlight {
     pub recorded_mean: Option<f64>,
     /// `most` of the recording; `None` if too few requests have a completion.
     pub recorded_most: Option<u64>,
-    /// Sum over the requests of |number in flight before it here - in the recording|, divided by
-    /// the recording's sum; `None` if that is unknown or 0.
+    /// Sum over the requests of |number in flight before the request, in the trial - recorded|,
+    /// divided by the sum of the recorded numbers; `None` if that sum is unknown or 0.
     pub error: Option<f64>,
 }
 

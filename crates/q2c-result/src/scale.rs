@@ -29,11 +29,11 @@ pub struct ScaleResult {
     pub parameters: Parameters,
     /// Throughput over the number of jobs, ascending.
     pub curve: Vec<CurvePoint>,
-    /// Most jobs of which each adds a tenth of the first job's throughput; `None` for no end.
+    /// Most jobs of which each adds a tenth of the first job's throughput; `None` without an end.
     pub ends_at: Option<u32>,
     /// Interval of `ends_at`; `None` if unknown. An upper end of `None` lies beyond the curve.
     pub ends_between: Option<(u32, Option<u32>)>,
-    /// What limits the throughput there; `None` if no limit is known.
+    /// The resource that limits throughput at `ends_at`; `None` if no limit is known.
     pub resource: Option<Resource>,
     /// Number of jobs with the highest predicted throughput, if it surely falls beyond that number.
     pub peak: Option<u32>,

@@ -13,7 +13,7 @@ pub struct SteerResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Why it ended: `asked` (its time was over) or `signal`.
+    /// Why steering ended: `asked` (its time was over) or `signal`.
     pub ended: String,
     /// Facts of the device.
     pub device: Device,

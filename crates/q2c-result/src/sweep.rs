@@ -86,7 +86,7 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
-    /// Whether it keeps floor and limits; `None` if only the floor is known.
+    /// True if the cell keeps floor and limits; `None` if only `floor_iops` can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The objective over that of the trace's best; `None` if the cell may not be chosen.
@@ -138,7 +138,7 @@ pub struct SweepAnswer {
     /// The floor, IOPS.
     pub floor_iops: f64,
     /// CPU per I/O that the best configuration saves, divided by the oracle's saving (above 1 it
-    /// sleeps past completions); `None` without a best one, or if the oracle saves none.
+    /// sleeps past completions); `None` without a best configuration, or if the oracle saves none.
     pub of_oracle: Option<f64>,
     /// KIOPS/core of the best over that of Linux's rule; `None` if there is no such ratio.
     pub of_linux: Option<f64>,

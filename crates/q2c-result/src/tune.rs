@@ -84,7 +84,7 @@ pub struct Job {
     pub jobs: u32,
     /// CPUs of the foreground threads.
     pub cpus: Vec<CpuId>,
-    /// Background jobs in words, one entry each; empty for none.
+    /// Background jobs in words, one entry each; empty without them.
     pub background: Vec<String>,
     /// Length of a trial, seconds.
     pub trial_seconds: f64,
@@ -112,14 +112,14 @@ pub struct Cell {
     pub role: CellRole,
     /// Whether the method sleeps before it polls.
     pub sleeping: bool,
-    /// Mean prediction over the trials from their polled slices; `None` for poll and the kernel.
+    /// Mean prediction from the trials' polled slices; `None` for classic and the kernel's polling.
     pub predicted: Option<Prediction>,
     /// The prediction from the first recording; it differs by the device's drift.
     pub predicted_first: Option<Prediction>,
     /// The figures of the trials.
     pub measured: Measured,
     /// Each trial's figures over its polled slices (for the kernel's methods, over classic polling
-    /// before and after it). Verdicts use these. `None` without trials.
+    /// before and after it). Verdicts use these ratios. `None` without trials.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
@@ -145,11 +145,11 @@ pub struct Prediction {
 }
 
 impl From<SimulatedFigures> for Prediction {
-    fn from(of: SimulatedFigures) -> Self {
+    fn from(figures: SimulatedFigures) -> Self {
         Prediction {
-            rates: of.rates,
-            kiops_per_core: of.kiops_per_core,
-            p99_ns: of.latencies.p99_ns,
+            rates: figures.rates,
+            kiops_per_core: figures.kiops_per_core,
+            p99_ns: figures.latencies.p99_ns,
         }
     }
 }
@@ -263,7 +263,7 @@ pub struct SweepCell {
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
-    /// Whether it keeps floor and limits; `None` if only the floor is known.
+    /// True if the cell keeps floor and limits; `None` if only `floor_iops` can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The simulated figures.
@@ -271,7 +271,7 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
-/// The standard floor as a share of polling's IOPS; if every sleep costs more, it is a trade-off.
+/// The standard floor as a share of polling's IOPS; if all sleeps cost more, there is a trade-off.
 pub const STANDARD_FLOOR: f64 = 0.97;
 /// Smallest ratio to polling's KIOPS/core at which a method pays.
 pub const MIN_GAIN: f64 = 1.1;
@@ -329,7 +329,7 @@ pub enum OpenQuestion {
         /// Number of methods with at least one trial.
         tried: u32,
     },
-    /// Planned methods without a comparable trial: the run was stopped, or all failed.
+    /// Planned methods without a comparable trial: the run was stopped, or all trials failed.
     Untried(Vec<MethodName>),
     /// The floor lies within the interval of the recommended method's relative IOPS.
     FloorWithin {
@@ -434,7 +434,7 @@ pub struct Lesson {
     pub trials: u32,
     /// Time added to the latency of an I/O that slept, ns.
     pub latency_ns: f64,
-    /// Time added to it per ns of sleep asked; below 0 the device is faster while the CPU sleeps.
+    /// Latency added per ns of sleep asked; below 0 the device is faster while the CPU sleeps.
     pub latency_per_sleep: f64,
     /// Time added to the delay of each wake-up, ns.
     pub wake_ns: f64,

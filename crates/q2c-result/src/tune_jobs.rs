@@ -71,7 +71,7 @@ impl TuneJobsResult {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             provenance: provenance(&runs),
             complete: failed.is_none() && jobs.iter().all(complete),
-            recommended: recommended(&runs),
+            recommended: recommended_over_jobs(&runs),
             jobs,
             failed,
             runs,
@@ -86,21 +86,21 @@ impl TuneJobsResult {
 
 /// The provenance of the whole run, whose folder contains those of `runs`.
 fn provenance(runs: &[TuneResult]) -> Provenance {
-    let parts = || runs.iter().map(|run| &run.provenance);
-    let folder = parts().find_map(|part| Path::new(part.folder.as_deref()?).parent());
+    let of_runs = || runs.iter().map(|run| &run.provenance);
+    let folder = of_runs().find_map(|run| Path::new(run.folder.as_deref()?).parent());
     Provenance {
-        started_unix_s: parts().map(|part| part.started_unix_s).min().unwrap_or(0),
-        seconds: parts().map(|part| part.seconds).sum(),
+        started_unix_s: of_runs().map(|run| run.started_unix_s).min().unwrap_or(0),
+        seconds: of_runs().map(|run| run.seconds).sum(),
         folder: folder.map(|path| path.display().to_string()),
-        host: parts().find_map(|part| part.host.clone()),
+        host: of_runs().find_map(|run| run.host.clone()),
     }
 }
 
 /// The recommended methods over `runs`, which must be ascending by the number of jobs.
-fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
+fn recommended_over_jobs(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
     let answers = runs.iter().flat_map(|run| &run.recommendation);
     let sizes = distinct(answers.map(|answer| answer.bs));
-    let of_size = |bs: Bytes| {
+    let size_answers = |bs: Bytes| {
         let leader = |run: &TuneResult| {
             let mut answers = run.recommendation.iter();
             let answer = answers.find(|answer| answer.bs == bs)?;
@@ -117,7 +117,7 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
             leaders,
         }
     };
-    sizes.into_iter().map(of_size).collect()
+    sizes.into_iter().map(size_answers).collect()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub struct VolumesCell {
 pub struct WithoutFigures {
     /// The policy in full.
     pub policy: String,
-    /// Why.
+    /// The reason in words.
     pub reason: String,
 }
 

@@ -26,7 +26,7 @@ pub struct WaitCounts {
     pub switches: Switches,
     /// Where the engine looked for completions; `None` if unknown.
     pub polls_by: Option<Means>,
-    /// Flags that the engine was set up with; empty for none.
+    /// Flags that the engine was set up with; empty without flags.
     pub flags: String,
     /// Number of kernel threads that were seen to submit for the jobs.
     pub sqpoll_threads: u32,
@@ -38,7 +38,7 @@ pub struct WaitCounts {
     pub checks_kernel: bool,
 }
 
-/// Voluntary context switches, with what they are divided by.
+/// Voluntary context switches, divided by waits or by I/Os.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Switches {
     /// Per I/O that slept, or per I/O when none slept.
@@ -68,10 +68,10 @@ impl Switches {
     }
 }
 
-/// Interrupts per I/O from which completions count as signalled by interrupts.
+/// Completions count as signalled by interrupts from this many interrupts per I/O on.
 const MIN_INTERRUPTS_PER_IO: f64 = 0.5;
 
-/// Interrupts per I/O below which completions count as not signalled by interrupts.
+/// Completions count as polled below this many interrupts per I/O.
 const MAX_POLLED_INTERRUPTS_PER_IO: f64 = 0.1;
 
 /// Voluntary switches per I/O that slept, below which the thread did not leave its CPU.
@@ -95,11 +95,11 @@ impl WaitCounts {
             Evidence::RingFlags(self.flags.clone()),
             self.switches.evidence(),
         ];
-        proof.extend(self.left_evidence());
+        proof.extend(self.left_to_interrupt_evidence());
         proof
     }
 
-    fn left_evidence(&self) -> Option<Evidence> {
+    fn left_to_interrupt_evidence(&self) -> Option<Evidence> {
         let left = self.left_to_interrupt;
         (left > 0).then_some(Evidence::LeftToInterrupt(left))
     }
@@ -115,16 +115,16 @@ impl WaitCounts {
             self.switches.evidence(),
         ]);
         let (flags, threads, workers) = (&self.flags, self.sqpoll_threads, self.io_workers);
-        let when = |there: bool, evidence: Evidence| there.then_some(evidence);
-        let others = [
+        let when = |is_known: bool, evidence: Evidence| is_known.then_some(evidence);
+        let optional = [
             when(self.handled > 0, Evidence::SleepsPerIo(per_io(self.slept))),
-            self.left_evidence(),
+            self.left_to_interrupt_evidence(),
             self.polls_by.map(Evidence::PollsBy),
             when(!flags.is_empty(), Evidence::EngineFlags(flags.clone())),
             when(threads > 0, Evidence::SqpollThreads(threads)),
             when(workers > 0, Evidence::IoWorkers(workers)),
         ];
-        proof.extend(others.into_iter().flatten());
+        proof.extend(optional.into_iter().flatten());
         proof
     }
 
@@ -136,7 +136,7 @@ impl WaitCounts {
         match asked {
             Method::Lane(LaneMethod::Interrupt) => WaitMode::from_kind(ModeKind::Interrupt),
             Method::Lane(LaneMethod::Hybrid(_)) => match self.polls_by {
-                Some(means) if self.checks_kernel && self.was_interrupted(means) => {
+                Some(means) if self.checks_kernel && self.ignored_polling(means) => {
                     WaitMode::new(self.rule_mode().kind, Some(Means::Memory))
                         .with_note(ModeNote::Interrupted(means))
                 }
@@ -160,8 +160,8 @@ impl WaitCounts {
     /// unknown, and so does the number of requests.
     #[must_use]
     pub fn with_other_jobs(self, others: u64) -> Self {
-        let surely = self.interrupts.map(|total| total.saturating_sub(others));
-        let interrupts = match (self.interrupts, surely) {
+        let least_own = self.interrupts.map(|total| total.saturating_sub(others));
+        let interrupts = match (self.interrupts, least_own) {
             (Some(total), _) if self.per_io(total) < MAX_POLLED_INTERRUPTS_PER_IO => Some(total),
             (_, Some(least)) if self.per_io(least) >= MIN_INTERRUPTS_PER_IO => Some(least),
             _ => None,
@@ -180,12 +180,12 @@ impl WaitCounts {
     /// The mode of a method that should sleep by a rule in q2c's own threads.
     fn rule_mode(&self) -> WaitMode {
         if self.slept == 0 {
-            let left = self.per_io(self.left_to_interrupt);
-            if left < MIN_INTERRUPTS_PER_IO {
+            let left_share = self.per_io(self.left_to_interrupt);
+            if left_share < MIN_INTERRUPTS_PER_IO {
                 return self.poll_mode().with_note(ModeNote::NeverSlept);
             }
             let hybrid = WaitMode::new(ModeKind::Hybrid, self.polls_by);
-            return hybrid.with_note(ModeNote::LeftToInterrupt(left));
+            return hybrid.with_note(ModeNote::LeftToInterrupt(left_share));
         }
         WaitMode {
             note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
@@ -210,8 +210,8 @@ impl WaitCounts {
         let left_cpu = self.switches.number() >= MIN_SWITCHES_PER_SLEEP;
         let by_call = matches!(asked, Method::HybridKernel(_));
         let sleeps = by_call || means.sleeps();
-        let read = self.interrupts.is_some();
-        match (self.interrupted(), left_cpu) {
+        let counted = self.interrupts.is_some();
+        match (self.came_by_interrupt(), left_cpu) {
             // A call that does not poll can only wait for the interrupt, even if the interrupt
             // often comes before the thread has left its CPU.
             (Some(true), _) if means == Means::Call => ignored(),
@@ -220,43 +220,43 @@ impl WaitCounts {
                 .with_note(ModeNote::Interrupted(means)),
             // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
             // threads slept while they waited.
-            (None, true) if !sleeps && read => ignored(),
+            (None, true) if !sleeps && counted => ignored(),
             (None, true) if !sleeps => unproved(ModeNote::Neither),
-            (None, true) if by_call && !read => unproved(ModeNote::InterruptsUnread),
-            (_, true) if sleeps => WaitMode::new(slept_in_kernel(asked), self.polls_by),
+            (None, true) if by_call && !counted => unproved(ModeNote::InterruptsUnread),
+            (_, true) if sleeps => WaitMode::new(kernel_sleep_kind(asked), self.polls_by),
             (_, false) if sleeps => self.poll_mode().with_note(ModeNote::NeverSlept),
             _ => self.requested_poll_mode(asked),
         }
     }
 
     /// True if interrupts came although the device should have been polled by these means.
-    fn was_interrupted(&self, means: Means) -> bool {
-        means.asks_device() && self.interrupted() == Some(true)
+    fn ignored_polling(&self, means: Means) -> bool {
+        means.asks_device() && self.came_by_interrupt() == Some(true)
     }
 
     /// True if completions came by interrupts; `None` if the counts do not show it. Devices merge
     /// interrupts at depth, so only hardly any interrupts prove polling.
     ///
-    /// Each I/O that a rule left to the interrupt accounts for one, and each request of others may
-    /// account for one. The rest are interrupts of polled I/Os. If there are others, whose
-    /// interrupts may be fewer than their requests, nothing proves that there was no such rest.
-    fn interrupted(&self) -> Option<bool> {
+    /// Each I/O that a rule left to the interrupt had an interrupt, and each request of other jobs
+    /// may have had one. All further interrupts are those of polled I/Os. Other jobs may have fewer
+    /// interrupts than requests, so beside them no count proves that polled I/Os had none.
+    fn came_by_interrupt(&self) -> Option<bool> {
         let polled = self.ios.saturating_sub(self.left_to_interrupt);
-        let others = if self.others {
+        let other_requests = if self.others {
             self.requests?.saturating_sub(self.ios)
         } else {
             0
         };
-        let expected = self.left_to_interrupt + others;
+        let expected = self.left_to_interrupt + other_requests;
         match self.interrupts?.saturating_sub(expected) as f64 / polled.max(1) as f64 {
-            n if n >= MIN_INTERRUPTS_PER_IO && polled > 0 => Some(true),
-            n if n < MAX_POLLED_INTERRUPTS_PER_IO && !self.others => Some(false),
+            per_io if per_io >= MIN_INTERRUPTS_PER_IO && polled > 0 => Some(true),
+            per_io if per_io < MAX_POLLED_INTERRUPTS_PER_IO && !self.others => Some(false),
             _ => None,
         }
     }
 }
 
-fn slept_in_kernel(asked: &Method) -> ModeKind {
+fn kernel_sleep_kind(asked: &Method) -> ModeKind {
     match ModeKind::from_method(asked) {
         kind @ (ModeKind::HybridUring | ModeKind::HybridKernel) => kind,
         _ => ModeKind::HybridInKernel,

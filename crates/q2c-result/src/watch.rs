@@ -20,7 +20,7 @@ pub struct WatchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Why it ended: `asked` (by a key or after its time), `signal`, or `fault: ` and the error.
+    /// Why the watch ended: `asked` (a key, or time over), `signal`, or `fault: ` and the error.
     pub ended: String,
     /// The job that ran.
     pub job: WatchJob,
@@ -48,7 +48,7 @@ pub struct WatchJob {
     pub bs: Bytes,
     /// CPUs of the foreground threads, each with depth 1.
     pub cpus: Vec<CpuId>,
-    /// Background jobs in words, one entry each; empty for none.
+    /// Background jobs in words, one entry each; empty without them.
     pub background: Vec<String>,
     /// Length of an interval, seconds.
     pub interval_s: f64,
@@ -94,7 +94,7 @@ pub struct WatchInterval {
     pub end_s: f64,
     /// Length, seconds; shorter at a change of the method, longer if an I/O outlasted the interval.
     pub length_s: f64,
-    /// Index of the method in the result's `methods`; `None` if threads had different ones.
+    /// Index of the method in the result's `methods`; `None` if threads had different methods.
     pub method: Option<usize>,
     /// Whether the method had settled: it started at least 250 ms and two window periods ago.
     pub settled: bool,
@@ -113,9 +113,9 @@ pub struct WatchInterval {
 /// An ended interval as printed, with facts that the result does not keep per interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchLine {
-    /// The method in force; `None` if threads had different ones.
+    /// The method in force; `None` if threads had different methods.
     pub method_name: Option<Method>,
-    /// Whether the background should run; `None` also if there is none.
+    /// Whether the background should run; `None` also without background jobs.
     pub background: Option<bool>,
     /// The counts from which the figures are computed.
     pub counts: WatchCounts,
@@ -155,7 +155,7 @@ pub struct WatchNumbers {
     /// Miss rate and effective sleep are `None` when hybrid polling handled no I/O.
     #[serde(flatten)]
     pub rates: Rates<Option<f64>>,
-    /// Mean sleep from call to return over the I/Os that slept, ns; `None` when none did.
+    /// Mean sleep from call to return over the I/Os that slept, ns; `None` when no I/O slept.
     pub slept_ns: Option<f64>,
     /// Median latency (U2C), ns; `None` when no I/O ended.
     pub p50_ns: Option<f64>,

@@ -41,6 +41,7 @@ const KERNEL_ROUNDS: u32 = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KernelProposal {
+    /// Length of a fixed sleep: the mean sleep of the best rule; `None` without such a rule.
     pub sleep_ns: Option<f64>,
     /// The best rule that a daemon can carry out; `None` if there is no such rule.
     pub rule: Option<PolicySpec>,

@@ -33,24 +33,24 @@ pub(super) fn conclude(tune: &Tune<'_>, mut data: TuneData) -> Result<TuneResult
         return Err(Fault::new(Exit::Device, text));
     }
     let calibration = data.calibration;
-    let first = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, searches);
-    let first: Vec<Option<Prediction>> = cells.iter().map(first).collect();
+    let predict = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, searches);
+    let first_predictions: Vec<Option<Prediction>> = cells.iter().map(predict).collect();
     let warnings = &mut data.warnings;
     warnings.extend(data.rounds.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
     let corrections = searches.iter().map(|search| search.referee.correction());
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
-    let asked = tune.spec.floor();
-    let others = !tune.workload.background.is_empty();
+    let floor_asked = tune.spec.floor();
+    let has_background = !tune.workload.background.is_empty();
     let to_cell = |(runs, first): (&Runs, &Option<Prediction>)| {
         let search = searches.iter().find(|s| s.bs == runs.plan.cell.bs);
         let cores = search.map_or_else(PerCore::default, |search| search.referee.cores());
-        cell(runs, *first, others, (&data.late, cores))
+        cell(runs, *first, has_background, (&data.late, cores))
     };
-    let all_cells: Vec<Cell> = cells.iter().zip(&first).map(to_cell).collect();
+    let all_cells: Vec<Cell> = cells.iter().zip(&first_predictions).map(to_cell).collect();
     let answer = |search: &SizeSearch| {
-        let answer = search.referee.recommendation(search.bs, &asked);
-        with_kernel(answer, &all_cells, &tune.spec.goal())
+        let answer = search.referee.recommendation(search.bs, &floor_asked);
+        with_best_of_kernel(answer, &all_cells, &tune.spec.goal())
     };
     let sweep = |search: &SizeSearch| simulated::sweep_of_first_recording(tune, search);
     Ok(TuneResult {
@@ -63,7 +63,7 @@ pub(super) fn conclude(tune: &Tune<'_>, mut data: TuneData) -> Result<TuneResult
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
         recommendation: searches.iter().map(answer).collect(),
-        fidelity: fidelity::fidelity(cells, &first),
+        fidelity: fidelity::fidelity(cells, &first_predictions),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
         sweeps: searches.iter().map(sweep).collect(),
@@ -76,9 +76,9 @@ pub(super) fn conclude(tune: &Tune<'_>, mut data: TuneData) -> Result<TuneResult
     })
 }
 
-fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
+fn with_best_of_kernel(answer: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
     let is_by_kernel = |method: &Method| matches!(method, Method::HybridKernel(_));
-    let cells = cells.iter().filter(|cell| cell.bs == recommendation.bs);
+    let cells = cells.iter().filter(|cell| cell.bs == answer.bs);
     let kernel_ways = cells.filter(|cell| is_by_kernel(&cell.method));
     let kernel_ways = kernel_ways.filter_map(|cell| {
         Some(KernelWay {
@@ -89,26 +89,26 @@ fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> R
         })
     });
     let kernel_ways: Vec<KernelWay<'_>> = kernel_ways.collect();
-    let (_, best) = best_of_kernel(&kernel_ways, recommendation.floor, goal);
+    let (_, best) = best_of_kernel(&kernel_ways, answer.floor, goal);
     Recommendation {
         kernel: best.map(|method| MethodName(method.clone())),
-        ..recommendation
+        ..answer
     }
 }
 
 fn lesson((search, calibration): (&SizeSearch, &Calibration)) -> Lesson {
     let correction = search.referee.correction();
-    let latency = simulated::median_wait(&search.first);
-    let delay = calibration.cost.wake_clear.base_ns.value_at(latency / 2.0);
+    let wait_ns = simulated::median_wait_ns(&search.first_recordings);
+    let delay_ns = calibration.cost.wake_clear.base_ns.value_at(wait_ns / 2.0);
     let tried = search.referee.tried();
     let sleeping = tried.filter(|(m, ..)| m.policy().is_some());
     Lesson {
         bs: search.bs,
         rounds: search.referee.round() + 1,
         trials: sleeping.map(|(.., trials)| trials.len() as u32).sum(),
-        latency_ns: correction.latency * latency,
+        latency_ns: correction.latency * wait_ns,
         latency_per_sleep: correction.relief,
-        wake_ns: correction.wake * delay,
+        wake_ns: correction.wake * delay_ns,
         sleep_cpu: 1.0 + correction.sleep_cpu,
     }
 }
@@ -148,15 +148,15 @@ fn first_prediction(
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
     let seed = tune.spec.workload.run.seed;
-    let outcome = predict(method, &search.first, cpus, cost, measure, seed);
+    let outcome = predict(method, &search.first_recordings, cpus, cost, measure, seed);
     Some(outcome.gives.into())
 }
 
-/// `others`: background jobs also used the device. `cores` is the same for the whole block size.
+/// `has_background`: background jobs used the device, too. The whole block size has these `cores`.
 fn cell(
     runs: &Runs,
     predicted_first: Option<Prediction>,
-    others: bool,
+    has_background: bool,
     (late, cores): (&[LateCell], PerCore),
 ) -> Cell {
     let spec = &runs.plan.cell;
@@ -170,14 +170,14 @@ fn cell(
         predicted_first,
         measured: measured_figures(runs),
         relative: relative_to_polling(runs, cores),
-        effective_mode: effective_mode(runs, others),
+        effective_mode: effective_mode(runs, has_background),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),
         late: late.map(|late| late.late.clone()),
     }
 }
 
-/// The kernel's own polling does not decide `cores`, and may alone lack the machine's CPUs.
+/// `cores` is decided without the kernel's polling. If its trials lack busy CPUs, threads count.
 fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
     let trials: Vec<_> = runs.outcomes().map(TrialOutcome::evidence).collect();
     let cores = match cores {

@@ -38,16 +38,16 @@ impl TuneSettings {
         calibration.unwrap_or(0.0) + sizes as f64 * (recording + late) + trials
     }
 
-    /// The time of the trials at `numbers` numbers of jobs. A rule settles for two of its periods
-    /// in each trial, so that its trials can take much longer.
+    /// The time of the trials at `job_counts` numbers of jobs. A rule settles for two of its
+    /// periods in each trial, so that its trials can take much longer.
     #[must_use]
-    pub fn expected_trials(&self, numbers: usize) -> ExpectedTrials {
+    pub fn expected_trials(&self, job_counts: usize) -> ExpectedTrials {
         let trial = |method: &LaneMethod| {
             OVERHEAD_S + self.timetable(method, f64::INFINITY).stages.seconds()
         };
         let rules = self.policy.iter().cloned().map(LaneMethod::Hybrid);
         let rules_s: f64 = rules.map(|rule| trial(&rule)).sum();
-        let combinations = self.workload.bs.len() as f64 * numbers as f64;
+        let combinations = self.workload.bs.len() as f64 * job_counts as f64;
         let trials = f64::from(self.max_trials());
         ExpectedTrials {
             rules_s: rules_s

@@ -18,9 +18,9 @@ struct CellDeviation {
     drift_pct: Option<f64>,
 }
 
-pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity {
+pub(super) fn fidelity(cells: &[Runs], first_predictions: &[Option<Prediction>]) -> Fidelity {
     let rule = |cell: &Runs| cell.plan.cell.method.lane()?.policy().cloned();
-    let hybrid = cells.iter().zip(first);
+    let hybrid = cells.iter().zip(first_predictions);
     let hybrid = hybrid.filter(|(cell, _)| rule(cell).is_some());
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let sleeping = sleeping.into_iter();
@@ -77,23 +77,23 @@ fn summary(cells: &[&CellDeviation], value: fn(&CellDeviation) -> f64) -> Option
 
 fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> {
     let round = cell.outcomes().map(|o| o.round).min()?;
-    let of_round = cell.outcomes().filter(|outcome| outcome.round == round);
-    let pairs = of_round.filter_map(|outcome| Some((outcome.rates, outcome.predicted?.rates)));
+    let first_round = cell.outcomes().filter(|outcome| outcome.round == round);
+    let pairs = first_round.filter_map(|outcome| Some((outcome.rates, outcome.predicted?.rates)));
     let pairs: Vec<(Rates<f64>, Rates<f64>)> = pairs.collect();
     if pairs.is_empty() {
         return None;
     }
-    let middle = |value: fn(&Rates<f64>, &Rates<f64>) -> f64| {
-        let values = pairs.iter().map(|(had, predicted)| value(had, predicted));
+    let median_of = |value: fn(&Rates<f64>, &Rates<f64>) -> f64| {
+        let values = pairs.iter().map(|(real, predicted)| value(real, predicted));
         median(&sorted(&values.collect::<Vec<_>>()))
     };
-    let paired_iops = middle(|_, p| p.iops);
+    let paired_iops = median_of(|_, p| p.iops);
     Some(CellDeviation {
         bs: cell.plan.cell.bs,
         method: cell.plan.cell.method.clone(),
-        iops_pct: middle(|had, p| (p.iops - had.iops) / had.iops * 100.0),
-        cpu_points: middle(|had, p| p.cpu_pct - had.cpu_pct),
-        miss_points: middle(|had, p| (p.miss_rate - had.miss_rate) * 100.0),
+        iops_pct: median_of(|real, p| (p.iops - real.iops) / real.iops * 100.0),
+        cpu_points: median_of(|real, p| p.cpu_pct - real.cpu_pct),
+        miss_points: median_of(|real, p| (p.miss_rate - real.miss_rate) * 100.0),
         // The first recording's prediction uses calibrated costs; later rounds use corrected ones.
         drift_pct: first
             .filter(|_| round == 0)

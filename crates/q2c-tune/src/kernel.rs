@@ -43,8 +43,8 @@ const SETTLE: Nanos = Nanos::from_millis(300);
 /// Time before classic polling counts, which has nothing to learn.
 const SETTLE_CLASSIC: Nanos = Nanos::from_millis(100);
 /// Limits on the length of the run with the probe, which is half as long as a trial.
-const MIN_WATCHED: Nanos = Nanos::from_millis(200);
-const MAX_WATCHED: Nanos = Nanos::from_millis(1_000);
+const MIN_PROBED: Nanos = Nanos::from_millis(200);
+const MAX_PROBED: Nanos = Nanos::from_millis(1_000);
 
 /// Why the method is unavailable here; `None` if it is available. The run folder keeps the answer.
 pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
@@ -101,7 +101,7 @@ fn device<'a>(site: &'a Site, journal: Option<&'a Path>) -> Result<(&'a Disk, &'
 
 pub(super) fn trial_seconds(tune: &Tune<'_>) -> f64 {
     let classic = SETTLE_CLASSIC.as_secs_f64() + slice_length(tune).as_secs_f64();
-    let probed = SETTLE_CLASSIC.as_secs_f64() + watched_length(tune).as_secs_f64();
+    let probed = SETTLE_CLASSIC.as_secs_f64() + probed_length(tune).as_secs_f64();
     SETTLE.as_secs_f64() + tune.spec.seconds + probed + 2.0 * classic
 }
 
@@ -109,8 +109,8 @@ fn slice_length(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0)
 }
 
-fn watched_length(tune: &Tune<'_>) -> Nanos {
-    Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(MIN_WATCHED, MAX_WATCHED)
+fn probed_length(tune: &Tune<'_>) -> Nanos {
+    Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(MIN_PROBED, MAX_PROBED)
 }
 
 struct KernelPollGuard {
@@ -119,6 +119,7 @@ struct KernelPollGuard {
 }
 
 impl KernelPollGuard {
+    /// Lets the kernel poll after `sleep`, which `io_poll_delay` sets; `None` is classic polling.
     fn begin(
         site: &Site,
         journal: Option<&Path>,
@@ -170,30 +171,31 @@ pub(super) fn run_trial(
         Ok(stages_outcome(&workload, &ran, &[part], cell.bs.0))
     };
     let classic = || {
-        let held = KernelPollGuard::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
+        let poll = KernelPollGuard::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
         let classic_outcome = run(SETTLE_CLASSIC, slice_length(tune));
-        held.end()?;
+        poll.end()?;
         classic_outcome
     };
     let before = classic()?;
-    let held = KernelPollGuard::begin(site, tune.restore_dir, Some(sleep));
-    let held = held.map_err(CellError::Cell)?;
+    let poll = KernelPollGuard::begin(site, tune.restore_dir, Some(sleep));
+    let poll = poll.map_err(CellError::Cell)?;
     let outcome = run(SETTLE, Nanos::from_secs_f64(tune.spec.seconds))?;
     let interval = Duration::from_nanos(INTERVAL.0);
-    let probed = || run(SETTLE_CLASSIC, watched_length(tune));
+    let probed = || run(SETTLE_CLASSIC, probed_length(tune));
     let (kernel_sleeps, probed) = run_with_probe(&site.roots, disk, interval, probed)?;
-    held.end()?;
+    poll.end()?;
     let after = classic()?;
     let hidden_by = [before.hidden_by, outcome.hidden_by, after.hidden_by];
     let series = match probed {
         Some(probed) => {
+            // The first interval of the probe is the settling time, which the run's series lacks.
             let seen = kernel_sleeps.series().get(1..);
             with_sleeps(probed.series, seen.unwrap_or_default())
         }
         // The thread sees no sleeps, so there are no sleeps per interval.
         None => with_sleeps(outcome.series, &[]),
     };
-    let middle = |figure: fn(&TrialOutcome) -> Option<f64>| {
+    let mean_of_both = |figure: fn(&TrialOutcome) -> Option<f64>| {
         Some(f64::midpoint(figure(&before)?, figure(&after)?))
     };
     Ok(TrialOutcome {
@@ -202,7 +204,7 @@ pub(super) fn run_trial(
         kernel_sleeps: Some(kernel_sleeps),
         poll_iops: f64::midpoint(before.rates.iops, after.rates.iops),
         poll_cpu_pct: f64::midpoint(before.rates.cpu_pct, after.rates.cpu_pct),
-        poll_busy_cpus: middle(|o| o.busy_cpus),
+        poll_busy_cpus: mean_of_both(|o| o.busy_cpus),
         ..outcome
     })
 }
@@ -230,11 +232,11 @@ pub(super) fn require_complete(
     ran: Result<WorkloadRun, RunError>,
     cancel: &AtomicBool,
 ) -> Result<WorkloadRun, CellError> {
-    let watched = ran.map_err(|e| CellError::Abort(Box::new(e)))?;
-    match &watched.fault {
+    let run = ran.map_err(|e| CellError::Abort(Box::new(e)))?;
+    match &run.fault {
         Some(fault) => Err(CellError::Abort(fault.clone().into())),
-        None if watched.data.stopped || cancel.load(Ordering::Relaxed) => Err(CellError::Cancelled),
-        None => Ok(watched),
+        None if run.data.stopped || cancel.load(Ordering::Relaxed) => Err(CellError::Cancelled),
+        None => Ok(run),
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) fn late_cells(
     rounds: &TrialRounds,
     progress: &mut dyn Progress,
 ) -> Result<Vec<LateCell>, Fault> {
-    if let Some(kept) = read_json(folder, LATE_FILE)? {
-        return Ok(kept);
+    if let Some(stored) = read_json(folder, LATE_FILE)? {
+        return Ok(stored);
     }
     let mut stopped = !matches!(rounds.end, End::Complete);
     let mut late_cells = Vec::new();
@@ -81,10 +81,10 @@ pub(super) fn late_cells(
 }
 
 fn chosen_cells<'a>(tune: &Tune<'_>, rounds: &'a TrialRounds) -> Vec<(&'a SizeSearch, LaneMethod)> {
-    let asked = tune.spec.floor();
+    let floor_asked = tune.spec.floor();
     let mut chosen = Vec::new();
     for search in &rounds.searches {
-        let answer = search.referee.recommendation(search.bs, &asked);
+        let answer = search.referee.recommendation(search.bs, &floor_asked);
         let nearest = answer.nearest.map(|name| name.0);
         let specs = rounds.cells.iter().map(|runs| &runs.plan.cell);
         let wanted = specs.filter(|cell| {
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn what_is_kept_comes_back() {
-        let kept = LateCell {
+        let stored = LateCell {
             bs: Bytes(4096),
             method: MethodName("hybrid:min:70%,10ms".parse().unwrap()),
             late: LateTime::Unseen(UnseenReason::Refused("attach".to_owned())),
         };
-        let text = serde_json::to_string(&kept).unwrap();
-        assert_eq!(serde_json::from_str::<LateCell>(&text).unwrap(), kept);
-        assert!(kept.is_for(&cell("hybrid:min:70%,10ms", Role::Front)));
-        assert!(!kept.is_for(&cell("poll", Role::Baseline)));
+        let text = serde_json::to_string(&stored).unwrap();
+        assert_eq!(serde_json::from_str::<LateCell>(&text).unwrap(), stored);
+        assert!(stored.is_for(&cell("hybrid:min:70%,10ms", Role::Front)));
+        assert!(!stored.is_for(&cell("poll", Role::Baseline)));
     }
 }

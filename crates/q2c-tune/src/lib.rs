@@ -97,10 +97,10 @@ impl Tune<'_> {
         let program = self.program(folder)?;
         let calibration = self.calibration(folder, &mut warnings, progress)?;
         let unavailable = kernel::unavailable(self, folder)?;
-        if let Some(none) = &unavailable {
-            progress.event(&note(&format!("{}: {}", none.method, none.reason)));
+        if let Some(missing) = &unavailable {
+            progress.event(&note(&format!("{}: {}", missing.method, missing.reason)));
         }
-        let kernel = unavailable.is_none();
+        let try_kernel = unavailable.is_none();
         let thinking = Workload {
             think: self.spec.think,
             ..self.workload.clone()
@@ -109,7 +109,7 @@ impl Tune<'_> {
             workload: &thinking,
             ..*self
         };
-        let rounds = rounds::run(&tune, folder, &calibration, kernel, progress)?;
+        let rounds = rounds::run(&tune, folder, &calibration, try_kernel, progress)?;
         let state = rounds.end.state();
         let mut corrected = calibration.clone();
         for (calibration, search) in corrected.iter_mut().zip(&rounds.searches) {
@@ -150,8 +150,8 @@ impl Tune<'_> {
         if !self.spec.copies_program {
             return Ok(None);
         }
-        let kept = read_json(folder, FILE)?;
-        kept.map(Some).ok_or_else(|| {
+        let stored = read_json(folder, FILE)?;
+        stored.map(Some).ok_or_else(|| {
             let problem = "expected the program that the workload copies, found no file";
             broken_file(&folder.path().join(FILE), problem)
         })

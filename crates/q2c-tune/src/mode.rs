@@ -6,9 +6,9 @@ use q2c_result::mode::{EffectiveMode, Evidence, ModeKind, ModeNote, WaitMode};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_watch::kernel::KernelSleeps;
 
-pub(super) fn effective_mode(runs: &Runs, others: bool) -> EffectiveMode {
+pub(super) fn effective_mode(runs: &Runs, has_background: bool) -> EffectiveMode {
     let method = &runs.plan.cell.method;
-    let seen = counts(runs, others);
+    let seen = counts(runs, has_background);
     let not_run = || WaitMode::from_kind(ModeKind::NotRun);
     EffectiveMode {
         asked: method.clone(),
@@ -26,7 +26,7 @@ pub(super) fn stays_on_cpu(runs: &Runs) -> bool {
     seen.slept > 0 && seen.stayed_on_cpu()
 }
 
-fn counts(runs: &Runs, others: bool) -> WaitCounts {
+fn counts(runs: &Runs, has_background: bool) -> WaitCounts {
     let sum = |count: fn(&TrialOutcome) -> u64| runs.outcomes().map(count).sum::<u64>();
     let known_sum =
         |count: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(count).sum::<Option<u64>>();
@@ -41,7 +41,7 @@ fn counts(runs: &Runs, others: bool) -> WaitCounts {
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
         polls_by: by_kernel.then_some(Means::Call).or_else(|| first?.polls_by),
         flags: first.map_or_else(String::new, |o| o.ring_flags.clone()),
-        others,
+        others: has_background,
         checks_kernel: true,
         ..WaitCounts::default()
     }
@@ -54,8 +54,8 @@ fn sleep_evidence(runs: &Runs, thread_slept: u64) -> Evidence {
         match sleeps {
             KernelSleeps::Unseen(reason) => return Evidence::SleptUnseen(reason.clone()),
             KernelSleeps::Seen { polled, slept, .. } => {
-                let (s, p) = seen.unwrap_or_default();
-                seen = Some((s + slept, p + polled));
+                let (slept_sum, polled_sum) = seen.unwrap_or_default();
+                seen = Some((slept_sum + slept, polled_sum + polled));
             }
         }
     }

@@ -17,6 +17,7 @@ use std::iter::Sum;
 /// Number of stored quantiles of a trial's U2C.
 pub(super) const QUANTILES: usize = 200;
 
+/// A cell with its trials.
 pub(crate) type Runs = q2c_run::runner::CellRuns<CellSpec, TrialOutcome>;
 
 /// Figures of the measured parts and of all lanes together, if the field does not say otherwise.
@@ -116,7 +117,7 @@ impl TrialOutcome {
     }
 }
 
-/// The figures of these periods of the workload, without those of polling.
+/// The figures of these stages of the workload. The `poll_` figures are left empty.
 pub(super) fn stages_outcome(
     workload: &Workload,
     watched: &WorkloadRun,
@@ -161,8 +162,8 @@ pub(super) fn stages_outcome(
 }
 
 /// The machine's busy CPUs less the idle baseline. `None` if they were not read, or if other work
-/// uses what the threads leave. Also `None` if fewer than the threads used: a load of the baseline
-/// has then stopped, and what else was busy is unknown.
+/// uses the CPU time that the threads leave. Also `None` if they are fewer than the threads used: a
+/// load of the baseline has then stopped, and it is unknown which other CPUs were busy.
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
@@ -190,7 +191,7 @@ fn series(watched: &WorkloadRun, stages: &[StageId]) -> Series {
     let walls = stages.iter().map(|&stage| watched.wall_ns(stage) as u64);
     let interval = walls.min().map_or(INTERVAL, |ns| INTERVAL.min(Nanos(ns)));
     let lanes = watched.data.lanes.iter();
-    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| merge(lane, stages, interval)).collect();
+    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| concat(lane, stages, interval)).collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
     let mut series = Series {
         interval_s: interval.as_secs_f64(),
@@ -217,18 +218,19 @@ fn series(watched: &WorkloadRun, stages: &[StageId]) -> Series {
     series
 }
 
-fn merge(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
-    let mut before = 0.0;
-    let mut merged = Vec::new();
+/// The intervals of a lane in these stages, as if each stage began at the end of the one before.
+fn concat(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
+    let mut before_s = 0.0;
+    let mut joined = Vec::new();
     for &stage in stages {
         let of_stage = intervals(lane, stage.index(), interval).into_iter();
-        merged.extend(of_stage.map(|i| IntervalStats {
-            end_s: before + i.end_s,
+        joined.extend(of_stage.map(|i| IntervalStats {
+            end_s: before_s + i.end_s,
             ..i
         }));
-        before = merged.last().map_or(before, |last| last.end_s);
+        before_s = joined.last().map_or(before_s, |last| last.end_s);
     }
-    merged
+    joined
 }
 
 #[cfg(test)]

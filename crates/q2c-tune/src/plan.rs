@@ -3,8 +3,8 @@
 use super::kernel;
 use super::outcome::{RuleWindowCounts, flags, stages_outcome};
 use super::record::collect;
-use super::simulated::waits;
-use super::think::{PolledCpu, with_cpu};
+use super::simulated::wait_quantiles;
+use super::think::{PolledCpu, with_gap};
 use super::timetable::{StageLengths, StageTimetable};
 use crate::{CellSpec, TrialOutcome, Tune, TuneSettings};
 use q2c_advice::predict;
@@ -30,6 +30,7 @@ pub(super) struct SizePlan {
     pub bs: Bytes,
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
+    /// CPU time of a think time; `None` without think time.
     pub gap_cpu: Option<Nanos>,
     /// IOPS of polling in one lane.
     pub lane_iops: f64,
@@ -70,12 +71,12 @@ impl RoundPlan<'_> {
             bytes: size.bs.0 as u32,
         };
         let thinks = size.gap_cpu.is_some();
-        let slices = |lane| collect(lane, &timetable.slices, io, thinks);
-        let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(slices).collect();
+        let record = |lane| collect(lane, &timetable.slices, io, thinks);
+        let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(record).collect();
         let slice_figures = stages_outcome(workload, watched, &timetable.slices, size.bs.0);
         let parts = stages_outcome(workload, watched, &timetable.parts, size.bs.0);
         let polled = PolledCpu::from_slices(&slices, &slice_figures, size.gap_cpu);
-        let slices = with_cpu(slices, polled.gap_cpu);
+        let slices = with_gap(slices, polled.gap_cpu);
         let hidden_by = [parts.hidden_by, slice_figures.hidden_by];
         let predicted = || {
             let length = Nanos::from_secs_f64(self.tune.spec.seconds);
@@ -89,7 +90,7 @@ impl RoundPlan<'_> {
             poll_iops: slice_figures.rates.iops,
             poll_cpu_pct: slice_figures.rates.cpu_pct,
             poll_busy_cpus: slice_figures.busy_cpus,
-            poll_waits: waits(&slices),
+            poll_waits: wait_quantiles(&slices),
             poll_got_pct: polled.gap_cpu.map(|_| polled.share * 100.0),
             predicted: (*method != LaneMethod::Poll).then(predicted),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
@@ -111,9 +112,9 @@ impl Plan for RoundPlan<'_> {
             for cell in &size.cells {
                 let name = format!("{}{} {}", key_prefix(self.round), cell.bs.0, cell.method);
                 // A method that is tried twice in a round makes two cells.
-                let before = plans.iter().filter(|p| p.key.starts_with(&name)).count();
+                let earlier = plans.iter().filter(|p| p.key.starts_with(&name)).count();
                 plans.push(CellPlan {
-                    key: format!("{name} #{before}"),
+                    key: format!("{name} #{earlier}"),
                     label: format!("{} {}", cell.bs, cell.method),
                     seconds: self.tune.trial_seconds(&cell.method, size.lane_iops),
                     cell: cell.clone(),
@@ -165,7 +166,7 @@ impl Plan for RoundPlan<'_> {
             context.notes.push(note);
         }
         Ok(TrialOutcome {
-            windows: windows(method),
+            windows: window_counts(method),
             round: self.round,
             ..outcome
         })
@@ -183,7 +184,7 @@ fn less_disturbed(first: TrialOutcome, second: Result<TrialOutcome, CellError>) 
 }
 
 /// Counts the windows over all lanes built from this method; `None` for a method without a formula.
-fn windows(method: &LaneMethod) -> Option<RuleWindowCounts> {
+fn window_counts(method: &LaneMethod) -> Option<RuleWindowCounts> {
     method.policy()?.tally().map(|tally| RuleWindowCounts {
         all: tally.windows,
         negative: tally.negative,

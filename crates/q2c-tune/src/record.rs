@@ -2,7 +2,7 @@
 //! `polled-BS-ROUND.parquet`.
 
 use super::Tune;
-use super::think::with_cpu;
+use super::think::with_gap;
 use itertools::Itertools;
 use q2c_engine::{LaneData, Sample};
 use q2c_model::facts::THINK_CPU;
@@ -69,7 +69,7 @@ pub(super) fn recording(
         Fault::new(Exit::Input, format!("{error}; {todo}")).with_source(error)
     })?;
     let lanes = LaneRecording::from_records(&batches.concat()).or_exit(Exit::Input)?;
-    Ok(with_cpu(lanes, spec.gap_cpu))
+    Ok(with_gap(lanes, spec.gap_cpu))
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
@@ -102,7 +102,7 @@ fn store(
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
         let samples = data.phase_samples(stage.index()).iter();
-        records.extend(samples.map(|sample| record(tune, sample, origin, spec.bs, lane as u32)));
+        records.extend(samples.map(|sample| io_record(tune, sample, origin, spec.bs, lane as u32)));
     }
     records.sort_by_key(|r| r.submit_ns);
     for (record, id) in records.iter_mut().zip(0..) {
@@ -137,7 +137,7 @@ fn facts(tune: &Tune<'_>, watched: &WorkloadRun, spec: &RecordingSpec) -> BTreeM
     facts.chain(background).collect()
 }
 
-fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
+fn io_record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
     let write = tune.workload.pattern.write;
     let op = if write { Op::Write } else { Op::Read };
     let device = tune.target.device.as_ref();
@@ -157,9 +157,9 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 
 /// The polled I/Os as the simulator replays them. If the lane `thinks`, the last I/O of a stage
 /// also has its think time, up to the first I/O of the next stage.
-pub(super) fn collect(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
+pub(super) fn collect(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> LaneRecording {
     let mut recording = LaneRecording::default();
-    for &stage in parts {
+    for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };

@@ -3,7 +3,7 @@
 use super::cells::{self, KernelProposal};
 use super::plan::{RoundPlan, SizePlan};
 use super::record::{self, RecordingSpec};
-use super::simulated::median_wait;
+use super::simulated::median_wait_ns;
 use super::think;
 use crate::{CellSpec, Runs, Tune, doing, note};
 use itertools::Itertools;
@@ -27,7 +27,7 @@ pub(super) struct SizeSearch {
     pub bs: Bytes,
     pub referee: Referee,
     /// The first recording of each lane.
-    pub first: Vec<LaneRecording>,
+    pub first_recordings: Vec<LaneRecording>,
     pub lane_iops: f64,
     /// The largest CPU time of a think time, from the calibrated costs; `None` without think time.
     pub gap_cpu: Option<Nanos>,
@@ -45,12 +45,12 @@ pub(super) struct TrialRounds {
     pub end: End,
 }
 
-/// Runs the rounds. `kernel`: the kernel's own hybrid polling is tried, too.
+/// Runs the rounds, with trials of the kernel's own hybrid polling if `try_kernel`.
 pub(super) fn run(
     tune: &Tune<'_>,
     folder: &mut RunDir,
     calibration: &[Calibration],
-    kernel: bool,
+    try_kernel: bool,
     progress: &mut dyn Progress,
 ) -> Result<TrialRounds, Fault> {
     let mut searches = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn run(
         progress.event(&doing("simulating sleep rules"));
         let cells = &rounds.cells;
         let hopeless = |cell: &CellSpec| !tune.spec.all_trials && is_hopeless(cells, cell);
-        let sizes = next_round(tune, &mut rounds.searches, spent_s, (kernel, &hopeless));
+        let sizes = next_round(tune, &mut rounds.searches, spent_s, (try_kernel, &hopeless));
         let Some(sizes) = sizes else { break };
         let round = sizes.first().map_or(0, |size| size.cells[0].round);
         progress.event(&note(&round_text(round, &sizes)));
@@ -123,13 +123,13 @@ fn begin(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<
         seconds: tune.spec.record_seconds(),
         gap_cpu,
     };
-    let first = record::recording(tune, folder, &name, &wanted)?;
-    let ios: usize = first.iter().map(LaneRecording::len).sum();
-    let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds();
+    let lanes = record::recording(tune, folder, &name, &wanted)?;
+    let ios: usize = lanes.iter().map(LaneRecording::len).sum();
+    let lane_iops = ios as f64 / lanes.len().max(1) as f64 / tune.spec.record_seconds();
     let inputs = SimulationInputs {
         cost: calibration.cost.clone(),
-        latency_ns: median_wait(&first),
-        recordings: vec![first.clone()],
+        latency_ns: median_wait_ns(&lanes),
+        recordings: vec![lanes.clone()],
         extra_rules: tune.spec.policy.clone(),
         seed: tune.spec.workload.run.seed,
     };
@@ -141,7 +141,7 @@ fn begin(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<
             cpus: tune.workload.cpus.clone(),
             wanted: tune.spec.trials,
         }),
-        first,
+        first_recordings: lanes,
         lane_iops,
         gap_cpu,
         kernel: KernelProposal::default(),
@@ -149,27 +149,27 @@ fn begin(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<
     })
 }
 
-/// Plans a round for every open block size; `None` if no trial is left to run.
+/// Plans a round for every block size that is not done; `None` if no trial is left to run.
 fn next_round(
     tune: &Tune<'_>,
     searches: &mut [SizeSearch],
     spent_s: f64,
     kernel: (bool, &dyn Fn(&CellSpec) -> bool),
 ) -> Option<Vec<SizePlan>> {
-    let spent: u32 = searches
+    let spent_trials: u32 = searches
         .iter()
         .map(|search| search.referee.trials_spent())
         .sum();
     let allowed = tune.spec.trials * MAX_TRIALS_PER_REQUESTED * searches.len() as u32;
-    let open = searches.iter().filter(|search| !search.done).count().max(1) as u32;
-    let left = allowed.saturating_sub(spent) / open;
+    let sizes_left = searches.iter().filter(|search| !search.done).count().max(1) as u32;
+    let trials_left = allowed.saturating_sub(spent_trials) / sizes_left;
     let mut sizes = Vec::new();
     for search in searches.iter_mut().filter(|search| !search.done) {
         // The first round is never cut, whatever the budget.
-        let trial_s = spent_s / f64::from(spent);
-        let max_trials = match spent {
+        let trial_s = spent_s / f64::from(spent_trials);
+        let max_trials = match spent_trials {
             0 => u32::MAX,
-            _ => left.min(affordable(tune, search, trial_s, spent_s) / open),
+            _ => trials_left.min(affordable_trials(tune, search, trial_s, spent_s) / sizes_left),
         };
         let orders = search.referee.next(max_trials);
         search.done = orders.is_empty();
@@ -180,8 +180,8 @@ fn next_round(
     (!sizes.is_empty()).then_some(sizes)
 }
 
-/// How many disturbed trials may run again within the rest of the budget. It is 0 if other work
-/// runs all the time, since no trial would be quiet.
+/// How many disturbed trials may run again within the remaining budget: none if other work runs all
+/// the time, since no trial would be quiet.
 fn allowed_repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
@@ -192,26 +192,26 @@ fn allowed_repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     });
     let (count, sum) = (trials.clone().count() as f64, trials.sum::<f64>());
     let budget = tune.spec.budget_s;
-    let left = budget.map_or(f64::MAX, |budget| budget - spent_s - sum);
-    (left / (sum / count)).clamp(0.0, count) as u32
+    let left_s = budget.map_or(f64::MAX, |budget| budget - spent_s - sum);
+    (left_s / (sum / count)).clamp(0.0, count) as u32
 }
 
-fn affordable(tune: &Tune<'_>, search: &SizeSearch, trial_s: f64, spent_s: f64) -> u32 {
+fn affordable_trials(tune: &Tune<'_>, search: &SizeSearch, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&Method::POLL, search.lane_iops);
     tune.spec.budget_s.map_or(u32::MAX, |budget| {
         ((budget - spent_s) / trial_s.max(planned)).max(0.0) as u32
     })
 }
 
-/// Plans a round of one block size. `kernel`: with its polling, except `hopeless` cells.
+/// Plans one block size's round, with `try_kernel` also kernel cells that are not `hopeless`.
 fn size_plan(
     search: &mut SizeSearch,
     orders: &[Order],
-    (kernel, hopeless): (bool, &dyn Fn(&CellSpec) -> bool),
+    (try_kernel, hopeless): (bool, &dyn Fn(&CellSpec) -> bool),
 ) -> SizePlan {
     let round = search.referee.round();
     let mut cells = cells::cells(search.bs, round, orders);
-    if kernel {
+    if try_kernel {
         if round == 0 {
             search.kernel = kernel_proposal(search);
         }
@@ -237,11 +237,11 @@ fn kernel_proposal(search: &SizeSearch) -> KernelProposal {
         let outlooks = search.referee.outlooks().iter();
         outlooks.filter(|o| o.follows && o.sleep_ns > 0.0)
     };
-    let robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
-    let followed = sleeping().filter(|o| Steering::new(&o.policy).is_ok());
+    let by_robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
+    let steerable = sleeping().filter(|o| Steering::new(&o.policy).is_ok());
     KernelProposal {
-        sleep_ns: sleeping().max_by(robust).map(|o| o.sleep_ns),
-        rule: followed.max_by(robust).map(|o| o.policy.clone()),
+        sleep_ns: sleeping().max_by(by_robust).map(|o| o.sleep_ns),
+        rule: steerable.max_by(by_robust).map(|o| o.policy.clone()),
     }
 }
 

@@ -21,9 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Range of a trial's measured part, seconds.
 pub(crate) const TRIAL_SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
-/// Range of the number of trials behind an answer.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 /// Range of a think time; with a longer one a trial has too few I/Os.
 pub(crate) const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
@@ -39,7 +37,6 @@ const PART_S: f64 = 0.0613;
 const SLICE_S: f64 = 0.0417;
 /// Length of the first recording, in measured parts of a trial.
 const RECORD_TRIALS: f64 = 2.0;
-/// Size of the scratch file for a copied program.
 const SCRATCH_SIZE: Bytes = Bytes(1 << 30);
 
 /// Find the best way to wait for I/O.

@@ -16,11 +16,11 @@ use q2c_sim::{
 const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 
-pub(super) fn median_wait(lanes: &[LaneRecording]) -> f64 {
+pub(super) fn median_wait_ns(lanes: &[LaneRecording]) -> f64 {
     percentile(&all_waits(lanes), 0.5)
 }
 
-pub(super) fn waits(lanes: &[LaneRecording]) -> [f32; WAIT_QUANTILES] {
+pub(super) fn wait_quantiles(lanes: &[LaneRecording]) -> [f32; WAIT_QUANTILES] {
     let waits = quantiles(&all_waits(lanes), WAIT_QUANTILES);
     std::array::from_fn(|i| waits[i] as f32)
 }
@@ -31,8 +31,8 @@ fn all_waits(lanes: &[LaneRecording]) -> Vec<f64> {
 }
 
 pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, search: &SizeSearch) -> Sweep {
-    let (cost, lanes) = (&search.referee.cost(), &search.first[..]);
-    let mut grid = standard_grid(Nanos(median_wait(lanes) as u64));
+    let (cost, lanes) = (&search.referee.cost(), &search.first_recordings[..]);
+    let mut grid = standard_grid(Nanos(median_wait_ns(lanes) as u64));
     grid.extend(tune.spec.policy.iter().cloned());
     let configuration = Configuration {
         lanes,
@@ -46,8 +46,8 @@ pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, search: &SizeSearch) -> 
     };
     let outcomes = sweep(&grid, &configuration);
     let poll = configuration.simulate(Waiting::poll(lanes.len()));
-    let eligible = grid.iter().map(PolicySpec::follows_the_device);
-    let eligible: Vec<bool> = eligible.collect();
+    let follows = grid.iter().map(PolicySpec::follows_the_device);
+    let eligible: Vec<bool> = follows.collect();
     let floor = tune.spec.goal.limits().min_iops;
     let limits = Limits {
         min_iops: Some(floor.unwrap_or(MinIops::OfPolling(STANDARD_FLOOR))),

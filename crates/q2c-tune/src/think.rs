@@ -11,13 +11,14 @@ pub(super) fn think_cpu(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos>
     Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
 }
 
-pub(super) fn with_cpu(lanes: Vec<LaneRecording>, gap_cpu: Option<Nanos>) -> Vec<LaneRecording> {
+pub(super) fn with_gap(lanes: Vec<LaneRecording>, gap_cpu: Option<Nanos>) -> Vec<LaneRecording> {
     let with = |lane| LaneRecording { gap_cpu, ..lane };
     lanes.into_iter().map(with).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolledCpu {
+    /// CPU time of a think time, the gap between two I/Os; `None` without think time.
     pub gap_cpu: Option<Nanos>,
     /// CPU time that polling got as a share of what it should have, at most 1.
     pub share: f64,
@@ -33,21 +34,21 @@ impl PolledCpu {
         gap_cpu: Option<Nanos>,
     ) -> Self {
         let share = slice_figures.rates.cpu_pct / 100.0;
-        let Some(thought) = gap_cpu else {
+        let Some(calibrated) = gap_cpu else {
             let share = share.min(1.0);
             return PolledCpu { gap_cpu, share };
         };
         let ios: usize = slices.iter().map(LaneRecording::len).sum();
         let times = slices.iter();
         let times = times.flat_map(|l| l.submit.iter().chain(&l.wait[..]));
-        let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
-        let had = share * slices.len() as f64 / slice_figures.rates.iops * 1e9;
-        let more = had - polled;
-        if more > thought.0 as f64 {
-            let (gap_cpu, share) = (Some(Nanos(more as u64)), 1.0);
+        let polling_ns = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
+        let cpu_ns = share * slices.len() as f64 / slice_figures.rates.iops * 1e9;
+        let gap_ns = cpu_ns - polling_ns;
+        if gap_ns > calibrated.0 as f64 {
+            let (gap_cpu, share) = (Some(Nanos(gap_ns as u64)), 1.0);
             return PolledCpu { gap_cpu, share };
         }
-        let share = had / (polled + thought.0 as f64);
+        let share = cpu_ns / (polling_ns + calibrated.0 as f64);
         // Slices without an I/O leave the share at 1.
         let share = if share.is_finite() { share } else { 1.0 };
         PolledCpu { gap_cpu, share }

@@ -10,6 +10,7 @@ const SETTLE: Nanos = Nanos::from_millis(100);
 /// Fewest I/Os of one lane that a part must have time for.
 const IOS_PER_PART: f64 = 100.0;
 
+/// Lengths in seconds of all measured parts of a trial together, of a part, and of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct StageLengths {
     pub measured: f64,
@@ -50,16 +51,16 @@ impl StageTimetable {
         let mut timetable = StageTimetable::default();
         // The first slice comes after the settling time, since the first I/Os are different.
         timetable.stages.push(Step::By(method.clone()), settle);
-        timetable.slice(slice);
+        timetable.push_slice(slice);
         for _ in 0..parts {
             let part = timetable.stages.push(Step::Resume, part);
             timetable.parts.push(part);
-            timetable.slice(slice);
+            timetable.push_slice(slice);
         }
         timetable
     }
 
-    fn slice(&mut self, length: Nanos) {
+    fn push_slice(&mut self, length: Nanos) {
         let slice = self.stages.push(Step::POLL, length);
         self.slices.push(slice);
     }

@@ -24,8 +24,8 @@ const MAX_DRIFT: f64 = 0.15;
 
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are unknown here.
-    let alone = tune.workload.background.is_empty();
-    let mismatch = alone.then(|| device_mismatch(cells)).flatten();
+    let has_background = !tune.workload.background.is_empty();
+    let mismatch = (!has_background).then(|| device_mismatch(cells)).flatten();
     let give_up_warning = |runs| give_up_warning(tune.spec.all_trials, runs);
     shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
@@ -34,8 +34,8 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .chain(interrupts_above(tune, cells))
         .chain(drift_warnings(tune, cells))
         .chain(unrecorded(cells))
-        .chain(two_paths(cells, !alone))
-        .chain(cells.iter().filter_map(no_time))
+        .chain(two_paths(cells, has_background))
+        .chain(cells.iter().filter_map(formula_without_time))
         .chain(cells.iter().filter_map(give_up_warning))
         .chain(mismatch)
         .collect()
@@ -64,10 +64,10 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
         )
     });
     // Trials beside other programs have a warning of their own.
-    let unknown = |o: &&TrialOutcome| {
+    let lacks_busy_cpus = |o: &&TrialOutcome| {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
-    let without = outcomes().filter(unknown).count();
+    let without = outcomes().filter(lacks_busy_cpus).count();
     let unknown = (without > 0).then(|| {
         Warning::new(
             "busy-cpus-unknown",
@@ -83,15 +83,15 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     ran.chain(repeated).chain(unknown).collect()
 }
 
-/// Warns if jobs outnumber their CPUs, or if polling got less than its CPU. Polling leaves it only
-/// in think times, so other tasks or guests had the rest.
+/// Warns if jobs outnumber their CPUs, or if polling got less than its CPU. Polling leaves the CPU
+/// only in think times, so other tasks or guests had the missing time.
 fn shared_cpu(job_cpus: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
-    let got: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
-    let share = median(&sorted(&got));
+    let got_pcts: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
+    let got_pct = median(&sorted(&got_pcts));
     let (jobs, cpus) = (job_cpus.len(), job_cpus.iter().unique().count());
     if cpus < jobs {
-        let got = format!("a job that polled had {share:.0} % of a CPU");
+        let got = format!("a job that polled had {got_pct:.0} % of a CPU");
         return Some(Warning::new(
             "jobs-outnumber-cpus",
             format!("{jobs} jobs ran on {cpus} of the CPUs: {got}"),
@@ -99,11 +99,11 @@ fn shared_cpu(job_cpus: &[CpuId], cells: &[Runs]) -> Option<Warning> {
             "name as many --jobs as CPUs at most, or more --cpus",
         ));
     }
-    (share > 0.0 && share < WHOLE_CPU_PCT).then(|| {
+    (got_pct > 0.0 && got_pct < WHOLE_CPU_PCT).then(|| {
         Warning::new(
             "shared-cpu",
             format!(
-                "polling got {share:.1} % of its CPU (median over the slices beside the trials)"
+                "polling got {got_pct:.1} % of its CPU (median over the slices beside the trials)"
             ),
             "another task or the hypervisor ran there; predictions assume a CPU of one's own",
             "choose another CPU with --cpus, or stop what runs there",
@@ -128,8 +128,8 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
             )
         })
     };
-    let alone = tune.workload.cpus.iter().all_unique();
-    let interrupts = |runs: &&Runs| alone && runs.plan.cell.method == Method::INTERRUPT;
+    let has_own_cpus = tune.workload.cpus.iter().all_unique();
+    let interrupts = |runs: &&Runs| has_own_cpus && runs.plan.cell.method == Method::INTERRUPT;
     let interrupts = with_slices(cells).filter(interrupts);
     interrupts.filter_map(above_polling).collect()
 }
@@ -153,8 +153,8 @@ fn drift_warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     tune.spec.workload.bs.iter().filter_map(warning).collect()
 }
 
-fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
-    let modes = cells.iter().map(|runs| effective_mode(runs, others));
+fn two_paths(cells: &[Runs], background: bool) -> Option<Warning> {
+    let modes = cells.iter().map(|runs| effective_mode(runs, background));
     let path_list = paths(&modes.collect::<Vec<_>>());
     let names = path_list.iter().map(|path| path.text()).join(", ");
     (path_list.len() > 1).then(|| {
@@ -185,7 +185,7 @@ fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     const MAX_LISTED: usize = 3;
     let share = |runs: &Runs| bytes_off(runs).filter(|share| share.abs() > MAX_MISMATCH);
     let off = cells.iter().filter_map(|runs| Some((runs, share(runs)?)));
-    let off = off.sorted_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let off = off.sorted_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
     let off = off.map(|(runs, share)| format!("{} {:+.1} %", runs.plan.label, share * 100.0));
     let (off, methods) = (off.collect_vec(), cells.len());
     let worst = off.iter().take(MAX_LISTED).join("; ");
@@ -236,22 +236,22 @@ pub(super) fn contradicted<'a>(
 pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
     let wake = correction.wake_contradiction();
     let sleep = correction.sleep_cpu_contradiction();
-    let wake = wake.map(|by| contradiction_text("a wake-up's delay", by));
-    let sleep = sleep.map(|by| contradiction_text("the CPU of a sleep", by));
+    let wake = wake.map(|found| contradiction_text("a wake-up's delay", found));
+    let sleep = sleep.map(|found| contradiction_text("the CPU of a sleep", found));
     wake.into_iter().chain(sleep).collect()
 }
 
-fn contradiction_text(cost: &str, by: Contradiction) -> String {
-    let bound = match by.factor {
-        _ if !by.at_bound => "",
+fn contradiction_text(cost: &str, found: Contradiction) -> String {
+    let bound = match found.factor {
+        _ if !found.at_bound => "",
         1.0.. => " or more",
         _ => " or less",
     };
-    format!("{cost} is {:.2} times{bound} the stored one", by.factor)
+    format!("{cost} is {:.2} times{bound} the stored one", found.factor)
 }
 
 /// Warns of windows whose formula gave no time, so that the rule polled. No other figure shows it.
-fn no_time(runs: &Runs) -> Option<Warning> {
+fn formula_without_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let counts: RuleWindowCounts = windows.sum();
     let windows = counts.all;
@@ -349,11 +349,11 @@ mod tests {
     fn other_work_is_told_once() {
         let warned = |others, hidden_by: &[Option<f64>]| {
             let outcome = |&hidden_by: &Option<f64>| {
-                let calibrations = hidden_by.is_none().then_some(0.5);
+                let busy_cpus = hidden_by.is_none().then_some(0.5);
                 TrialOutcome {
                     hidden_by,
-                    busy_cpus: calibrations,
-                    poll_busy_cpus: calibrations,
+                    busy_cpus,
+                    poll_busy_cpus: busy_cpus,
                     ..TrialOutcome::default()
                 }
             };

@@ -21,7 +21,7 @@ fn innocent(jobs: u32) -> PointEvidence {
         jobs,
         scheduler: Some("none".into()),
         tags: Some(TagUse {
-            used: u64::from(jobs) * 32,
+            in_flight: u64::from(jobs) * 32,
             limit: 1 << 20,
         }),
         submission_threads: Some(0),
@@ -33,12 +33,12 @@ fn innocent(jobs: u32) -> PointEvidence {
     }
 }
 
-fn site() -> CurveFacts {
+fn facts() -> CurveFacts {
     CurveFacts {
         cpus: Some(24),
         borders: Some(Vec::new()),
         ceiling: Some(Ceiling {
-            x: 40.0,
+            iops: 40.0,
             source: "the vendor's rating".into(),
         }),
     }
@@ -48,7 +48,7 @@ fn site() -> CurveFacts {
 fn with(change: fn(&mut PointEvidence)) -> Suspects {
     let mut evidence = innocents();
     evidence.iter_mut().for_each(change);
-    suspects(&fallen(), &site(), &evidence)
+    suspects(&fallen(), &facts(), &evidence)
 }
 
 /// Checks that `found` is this one suspect, and that its sentence contains these words.
@@ -75,7 +75,7 @@ fn nothing_found_is_not_nothing_looked_at() {
     let without_evidence = suspects(&fallen(), &CurveFacts::default(), &blind);
     assert!(without_evidence.named.is_empty());
     assert_eq!(without_evidence.not_looked_at.len(), 9);
-    let nothing = suspects(&fallen(), &site(), &[]);
+    let nothing = suspects(&fallen(), &facts(), &[]);
     assert_eq!(nothing.not_looked_at, without_evidence.not_looked_at);
 }
 
@@ -130,11 +130,11 @@ fn steps_of_the_topology() {
             jobs,
             next: "SMT siblings".into(),
         };
-        let site = CurveFacts {
+        let facts = CurveFacts {
             borders: Some(jobs.iter().map(border).collect()),
-            ..site()
+            ..facts()
         };
-        suspects(&fallen(), &site, &innocents())
+        suspects(&fallen(), &facts, &innocents())
     };
     only(&with_borders(&[4, 12]), "topology", 13, &["13 jobs", "SMT"]);
     // A border after 10 jobs lies between the points at 10 and 14. Borders after 9 and after 14 do
@@ -148,9 +148,9 @@ fn a_ceiling_explains_a_knee() {
     let flat = shape(&[(1, 100.0), (2, 200.0), (4, 390.0), (8, 392.0)]);
     assert_eq!((flat.knee, flat.collapse), (Some(8), None));
     let with_rating = |rating| {
-        let mut site = site();
-        site.ceiling.as_mut().expect("a ceiling").x = rating;
-        suspects(&flat, &site, &[1, 2, 4, 8].map(innocent))
+        let mut facts = facts();
+        facts.ceiling.as_mut().expect("a ceiling").iops = rating;
+        suspects(&flat, &facts, &[1, 2, 4, 8].map(innocent))
     };
     let phrases = ["98 %", "the vendor's rating"];
     only(&with_rating(400.0), "ceiling", 8, &phrases);

@@ -45,7 +45,6 @@ impl FioOption {
     }
 }
 
-/// Returns the value of an environment variable.
 pub(crate) type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 type Sections = Vec<(FioSection, Vec<FioOption>)>;
@@ -114,8 +113,8 @@ fn with_variables(
     line: usize,
     variable: &Environment<'_>,
 ) -> Result<String, SyntaxError> {
-    let (mut expanded, mut rest) = (String::new(), text);
-    while let Some((before, after)) = rest.split_once('$') {
+    let (mut expanded, mut unread) = (String::new(), text);
+    while let Some((before, after)) = unread.split_once('$') {
         let name = after.strip_prefix('{').and_then(|a| a.split_once('}'));
         let Some((name, after_name)) = name else {
             let message = format!(
@@ -130,12 +129,12 @@ fn with_variables(
         })?;
         expanded += before;
         expanded += &value;
-        rest = after_name;
+        unread = after_name;
     }
-    Ok(expanded + rest)
+    Ok(expanded + unread)
 }
 
-/// The jobs with the options of the global sections above, then their own; the last one counts.
+/// The jobs with the options of the global sections above and their own. The last statement wins.
 pub(crate) fn inherit(sections: Sections) -> Vec<(FioSection, BTreeMap<String, FioOption>)> {
     let mut global: Vec<FioOption> = Vec::new();
     let mut kb_base: Option<String> = None;

@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         self.ok(entry, topic, parse_integer(text, base).ok_or_else(reason))
     }
 
-    /// Unwraps the value of an option. An error becomes a remark that refuses the option.
+    /// Returns the value of an option. An error becomes a remark that refuses the option.
     pub(crate) fn ok<T>(
         &mut self,
         entry: &FioOption,
@@ -228,14 +228,14 @@ impl<'a> Reader<'a> {
     /// The reason why an option changes nothing. The error is the reason why it is refused.
     fn harmless_reason(&self, entry: &FioOption) -> Result<&'static str, String> {
         let key = entry.key.as_str();
-        let has = |names: &str| names.split(' ').any(|name| name == key);
-        if let Some((reason, _)) = NOT_NEEDED.iter().find(|(_, names)| has(names)) {
+        let is_in = |names: &str| names.split(' ').any(|name| name == key);
+        if let Some((reason, _)) = NOT_NEEDED.iter().find(|(_, names)| is_in(names)) {
             return Ok(reason);
         }
-        if has(CONTENTS) && !self.writes {
+        if is_in(CONTENTS) && !self.writes {
             return Ok("nothing is written");
         }
-        let Some((values, _)) = AT_DEFAULT.iter().find(|(_, names)| has(names)) else {
+        let Some((values, _)) = AT_DEFAULT.iter().find(|(_, names)| is_in(names)) else {
             let reason =
                 "q2c bench has no such option, and without it something else would be measured";
             return Err(reason.to_owned());

@@ -63,7 +63,6 @@ fn its_cpu_is_that_of_the_time_in_which_it_polls() {
     assert_eq!((trial.busy_s, trial.interrupts), (None, None));
 }
 
-/// The trial has the figures of the table and the CPU time of the script.
 #[test]
 fn a_program_is_run_watched_and_read() {
     let dir = tempfile::tempdir().unwrap();

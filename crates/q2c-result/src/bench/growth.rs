@@ -31,29 +31,31 @@ impl StageGrowth {
             let points = points.iter();
             points.filter_map(|(jobs, run)| Some((*jobs, *run, q2c(run)?)))
         };
-        let last = known().max_by_key(|(jobs, ..)| *jobs)?;
-        let first = known().min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))?;
-        if first.0 >= last.0 {
+        let (to, to_run, q2c_to_ns) = known().max_by_key(|(jobs, ..)| *jobs)?;
+        let (from, from_run, q2c_from_ns) =
+            known().min_by(|(m, _, a), (n, _, b)| a.total_cmp(b).then(m.cmp(n)))?;
+        if from >= to {
             return None;
         }
-        let grown = last.2 - first.2;
+        let q2c_grown_ns = q2c_to_ns - q2c_from_ns;
+        let grown_ns = |stage| mean_per_io_ns(to_run, stage) - mean_per_io_ns(from_run, stage);
         let most = STAGES
-            .map(|stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage)))
+            .map(|stage: &'static str| (stage, grown_ns(stage)))
             .into_iter()
-            .max_by(|a, b| a.1.total_cmp(&b.1));
-        let most = most.filter(|_| grown >= MIN_GROWTH_SHARE * first.2);
+            .max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let most = most.filter(|_| q2c_grown_ns >= MIN_GROWTH_SHARE * q2c_from_ns);
         Some(StageGrowth {
-            from: first.0,
-            to: last.0,
-            q2c_from_ns: first.2,
-            q2c_to_ns: last.2,
-            most: most.map(|(stage, ns)| (stage.to_owned(), ns / grown)),
+            from,
+            to,
+            q2c_from_ns,
+            q2c_to_ns,
+            most: most.map(|(stage, ns)| (stage.to_owned(), ns / q2c_grown_ns)),
         })
     }
 }
 
 /// Mean time in a stage per I/O, ns, over all I/Os, also those that skip the stage.
-fn per_io(run: &StageRun, stage: &str) -> f64 {
+fn mean_per_io_ns(run: &StageRun, stage: &str) -> f64 {
     let ios = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
     let stats = run.stages.get(stage).copied().unwrap_or_default();
     stats.mean_ns * stats.n as f64 / ios as f64

@@ -28,19 +28,19 @@ impl Measures for AnalyzeResult {
         };
         let groups = self.groups.iter().flat_map(|(by, groups)| {
             let groups = groups.iter();
-            groups.flat_map(move |group| stages(by, &group.key, &group.stages))
+            groups.flat_map(move |group| stage_rows(by, &group.key, &group.stages))
         });
-        let rows = std::iter::once(load).chain(stages("all", "", &self.stages));
+        let rows = std::iter::once(load).chain(stage_rows("all", "", &self.stages));
         let mut table = columns().table(rows.chain(groups));
         for row in &mut table.rows {
-            // The load's rows include Q2Q, the time between arrivals: neither direction is better.
+            // The last key is the stage: none for the load, and Q2Q is the time between arrivals.
             row.neutral = ["", "Q2Q"].contains(&row.keys[2].as_str());
         }
         table
     }
 }
 
-fn stages<'a>(
+fn stage_rows<'a>(
     by: &'a str,
     key: &'a str,
     stages: &'a BTreeMap<String, StageStats>,
@@ -54,9 +54,9 @@ fn stages<'a>(
 
 /// The columns. `q2c diff` compares only rows of all I/Os, not those of groups.
 fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
-    let compared = |row: &AnalyzeFigureRow| match row.load {
-        Some(_) => Some("all I/Os".to_owned()),
-        None => (row.keys[0] == "all").then(|| row.keys[2].to_owned()),
+    let compared = |row: &AnalyzeFigureRow| match (row.load, row.keys) {
+        (Some(_), _) => Some("all I/Os".to_owned()),
+        (None, [by, _, stage]) => (by == "all").then(|| stage.to_owned()),
     };
     Columns::new(compared)
         .key("by", |row: &AnalyzeFigureRow<'a>| row.keys[0].to_owned())

@@ -11,7 +11,7 @@ use crate::bench::{BenchCell, BenchPoint, BenchResult, PointDevice};
 const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
 
 type StageStatistic = (&'static str, fn(&StageStats) -> f64);
-const PARTS: [StageStatistic; 3] = [
+const STATS: [StageStatistic; 3] = [
     ("mean", |stats| stats.mean_ns),
     ("p50", |stats| stats.p50_ns),
     ("p99", |stats| stats.p99_ns),
@@ -24,7 +24,7 @@ fn columns<'a>() -> Columns<&'a BenchCell> {
 }
 
 fn point_columns<'a>() -> Columns<&'a BenchCell> {
-    Columns::new(|cell: &&BenchCell| Some(name(&cell.point)))
+    Columns::new(|cell: &&BenchCell| Some(point_name(&cell.point)))
         .key("engine", |cell| cell.point.engine.clone())
         .key("method", |cell| cell.point.method.to_string())
         .key("effective_mode", |cell| cell.effective_mode.mode.text())
@@ -87,9 +87,9 @@ fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("tag_sleeps", Number, Less, |c| Some(tag_waits(c)?.0))
         .figure("tag_sleep", Ns, Less, |c| Some(tag_waits(c)?.1));
     STAGES.into_iter().fold(columns, |columns, stage| {
-        PARTS.into_iter().fold(columns, |columns, (part, value)| {
+        STATS.into_iter().fold(columns, |columns, (stat, value)| {
             let of_cell = move |cell: &&BenchCell| cell.stage_run()?.stages.get(stage).map(value);
-            let name = format!("{}_{part}", stage.to_lowercase());
+            let name = format!("{}_{stat}", stage.to_lowercase());
             columns.figure(name, Ns, Less, of_cell)
         })
     })
@@ -99,6 +99,7 @@ fn bottleneck(cell: &BenchCell) -> Option<&Bottleneck> {
     cell.stage_run()?.bottleneck.as_ref()
 }
 
+/// Number of the sleeps for a request, and their total time in ns.
 fn tag_waits(cell: &BenchCell) -> Option<(u64, u64)> {
     cell.stage_run()?.tag_waits.as_ref()?.sum()
 }
@@ -107,8 +108,8 @@ fn fact<T: ToString>(cell: &BenchCell, value: fn(&PointDevice) -> Option<T>) -> 
     or_empty(cell.device.as_ref().and_then(value))
 }
 
-fn name(point: &BenchPoint) -> String {
-    // A simulated device's name is part of its engine's; the other result may have another device.
+fn point_name(point: &BenchPoint) -> String {
+    // A simulated engine's name contains its device, which may differ in the other result.
     let engine = point.engine.split(':').next().unwrap_or_default();
     let mut name = format!(
         "{engine} {} {} {} depth {} jobs {}",

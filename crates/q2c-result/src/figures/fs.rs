@@ -8,7 +8,7 @@ use q2c_model::stats::{Interval, Ratio};
 
 impl Measures for FsResult {
     fn declared() -> Vec<Figure> {
-        points().declared()
+        point_columns().declared()
     }
 
     fn figures(&self) -> FigureTable {
@@ -19,7 +19,7 @@ impl Measures for FsResult {
             let ratio = self.ratios.iter().find(|ratio| ratio.point == cell.point);
             (cell, ratio.map(|of| of.shared_to_private))
         });
-        points().table(rows)
+        point_columns().table(rows)
     }
 }
 
@@ -31,7 +31,7 @@ fn program_columns<'a>() -> Columns<&'a ProgramCell> {
         .figure("value", Number, Neither, |cell| cell.value)
 }
 
-fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
+fn point_columns<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     Columns::new(|(cell, _): &(&FsCell, Option<Ratio>)| {
         let (p, ahead) = (&cell.point, cell.point.readahead);
         let place = format!("{} {} {} {}", p.fs, p.sharing, p.access, p.caching);
@@ -54,12 +54,12 @@ fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     .figure("shared_to_private", Number, More, |(_, r)| r.map(interval))
 }
 
-/// A ratio as an interval. Its ends are those of the bootstrap, and it has no trials of its own.
-fn interval(of: Ratio) -> Interval {
+/// A ratio as an interval with the ends of the bootstrap; a ratio has no trials of its own.
+fn interval(ratio: Ratio) -> Interval {
     Interval {
-        median: of.ratio,
-        min: of.low,
-        max: of.high,
+        median: ratio.ratio,
+        min: ratio.low,
+        max: ratio.high,
         trials: 1,
     }
 }
@@ -80,7 +80,7 @@ mod tests {
             .unwrap()
         };
         let cells = [cell(None), cell(Some(131_072))];
-        let table = points().table(cells.iter().map(|cell| (cell, None)));
+        let table = point_columns().table(cells.iter().map(|cell| (cell, None)));
         assert_ne!(table.rows[0].of, table.rows[1].of);
     }
 }

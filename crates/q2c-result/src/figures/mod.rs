@@ -39,7 +39,7 @@ pub enum Better {
     Less,
     /// More is better.
     More,
-    /// Neither is better as such.
+    /// Neither direction is better.
     Neither,
 }
 
@@ -153,7 +153,6 @@ impl FigureValue for Interval {
     }
 }
 
-/// Makes a type of numbers a [`FigureValue`].
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl FigureValue for $number {
@@ -180,17 +179,18 @@ impl<V: FigureValue> FigureValue for Option<V> {
 type CellReader<T, V> = Box<dyn Fn(&T) -> V>;
 
 struct Columns<T> {
-    of: CellReader<T, Option<String>>,
+    row_name: CellReader<T, Option<String>>,
     keys: Vec<(Cow<'static, str>, CellReader<T, String>)>,
     figures: Vec<(Figure, CellReader<T, Interval>)>,
+    /// True if `q2c diff` compares the figures that are added from now on.
     compared: bool,
 }
 
 impl<T> Columns<T> {
-    /// A table without columns. `of` gives the name by which results' rows are matched.
-    fn new(of: impl Fn(&T) -> Option<String> + 'static) -> Self {
+    /// A table without columns. `row_name` returns the name by which `q2c diff` matches rows.
+    fn new(row_name: impl Fn(&T) -> Option<String> + 'static) -> Self {
         Columns {
-            of: Box::new(of),
+            row_name: Box::new(row_name),
             keys: Vec::new(),
             figures: Vec::new(),
             compared: true,
@@ -236,11 +236,11 @@ impl<T> Columns<T> {
     }
 
     fn table(&self, rows: impl IntoIterator<Item = T>) -> FigureTable {
-        let row = |of: T| FigureRow {
-            of: (self.of)(&of),
+        let row = |row: T| FigureRow {
+            of: (self.row_name)(&row),
             neutral: false,
-            keys: self.keys.iter().map(|(_, text)| text(&of)).collect(),
-            values: self.figures.iter().map(|(_, value)| value(&of)).collect(),
+            keys: self.keys.iter().map(|(_, text)| text(&row)).collect(),
+            values: self.figures.iter().map(|(_, value)| value(&row)).collect(),
         };
         FigureTable {
             keys: self.keys.iter().map(|(name, _)| name.clone()).collect(),

@@ -30,9 +30,9 @@ fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
         trials: 1,
     })
     .figure("p_bandwidth", Share, More, |(_, of)| of.p_bandwidth)
-    .figure("p_mean", Ns, Less, |(_, of)| latency(of, |l| l.mean_us))
-    .figure("p_p99", Ns, Less, |(_, of)| latency(of, |l| l.p99_us))
-    .figure("p_p99.9", Ns, Less, |(_, of)| latency(of, |l| l.p999_us))
+    .figure("p_mean", Ns, Less, |(_, of)| latency_ns(of, |l| l.mean_us))
+    .figure("p_p99", Ns, Less, |(_, of)| latency_ns(of, |l| l.p99_us))
+    .figure("p_p99.9", Ns, Less, |(_, of)| latency_ns(of, |l| l.p999_us))
     .figure("migrations", Number, Less, |(_, of)| of.migrations)
     .figure("colocate", Share, Neither, |(_, of)| of.states.colocate)
     .figure("spread", Share, Neither, |(_, of)| of.states.spread)
@@ -40,7 +40,7 @@ fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
     .figure("heap", Share, Neither, |(_, of)| of.states.heap)
 }
 
-fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> Option<f64> {
+fn latency_ns(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> Option<f64> {
     of.p_latency.as_ref().map(|latency| us(latency) * 1e3)
 }
 
@@ -53,9 +53,9 @@ measures!(PlaceRunResult, placements(), |result| {
 
 fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     Columns::new(|(class, run): &(&ClassRun, &PlacementRun)| {
-        Some(format!("{} {}", task(&class.task), word(run.policy)))
+        Some(format!("{} {}", task_name(&class.task), word(run.policy)))
     })
-    .key("task", |(class, _)| task(&class.task))
+    .key("task", |(class, _)| task_name(&class.task))
     .key("placement", |(_, run)| word(run.policy))
     .figure("c_slowdown", Number, Less, |(_, run)| run.c_slowdown)
     .figure("p_iops", PerSecond, More, |(_, r)| polls(r, |p| p.iops))
@@ -72,8 +72,8 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
 }
 
 /// The name of a class of q2c's own work, or the user's command.
-fn task(of: &ComputeTask) -> String {
-    match of {
+fn task_name(task: &ComputeTask) -> String {
+    match task {
         ComputeTask::Own(work) => word(work),
         ComputeTask::Program(command) => command.clone(),
     }

@@ -7,7 +7,6 @@ use super::{Columns, or_empty};
 use crate::compare::CompareResult;
 use crate::replay::{InFlight, Lateness, ReplayResult, ReplayTrial, Spread};
 
-/// A trial, with the names of its trace, mode and device.
 struct ReplayFigureRow<'a> {
     /// The trace, the mode and the device; each is empty if there is only one.
     names: [&'a str; 3],
@@ -40,16 +39,16 @@ fn rows<'a>(
 }
 
 fn columns<'a>() -> Columns<ReplayFigureRow<'a>> {
-    let columns = parts(sums(keys()), "", &COMPARED, u2c).not_compared();
-    let columns = own_costs(parts(columns, "", &OTHERS, u2c));
-    let columns = parts(columns, "lateness_", &LATENESS, |of| Some(&of.lateness_ns));
-    let columns = parts(columns, "own_lateness_", &LATENESS, |of| {
-        Some(&of.own_lateness_ns)
+    let columns = with_stats(sums(keys()), "", &COMPARED, u2c).not_compared();
+    let columns = own_costs(with_stats(columns, "", &NOT_COMPARED, u2c));
+    let columns = with_stats(columns, "lateness_", &LATENESS, |t| Some(&t.lateness_ns));
+    let columns = with_stats(columns, "own_lateness_", &LATENESS, |trial| {
+        Some(&trial.own_lateness_ns)
     });
-    let columns = parts(columns, "u2c_intended_", &COMPARED, intended_u2c);
-    let columns = parts(columns, "u2c_intended_", &OTHERS, intended_u2c);
-    let columns = parts(columns, "q2c_", &COMPARED, q2c);
-    parts(columns, "q2c_", &OTHERS, q2c)
+    let columns = with_stats(columns, "u2c_intended_", &COMPARED, intended_u2c);
+    let columns = with_stats(columns, "u2c_intended_", &NOT_COMPARED, intended_u2c);
+    let columns = with_stats(columns, "q2c_", &COMPARED, q2c);
+    with_stats(columns, "q2c_", &NOT_COMPARED, q2c)
 }
 
 fn u2c(trial: &ReplayTrial) -> Option<&Spread> {
@@ -136,35 +135,35 @@ fn seen<T>(row: &ReplayFigureRow, count: T) -> Option<T> {
     row.trial.sum_q2c_s.is_some().then_some(count)
 }
 
-/// A part of a distribution: its name, and its value in ns.
-type DistributionPart<T> = (&'static str, fn(&T) -> f64);
+/// A statistic of a distribution: its name, and the function that reads its value in ns.
+type Statistic<T> = (&'static str, fn(&T) -> f64);
 
-const LATENESS: [DistributionPart<Lateness>; 4] = [
+const LATENESS: [Statistic<Lateness>; 4] = [
     ("p50", |late| late.p50),
     ("p99", |late| late.p99),
     ("p99.9", |late| late.p999),
     ("max", |late| late.max),
 ];
-const COMPARED: [DistributionPart<Spread>; 3] = [
+const COMPARED: [Statistic<Spread>; 3] = [
     ("p50", |spread| spread.p50),
     ("p99", |spread| spread.p99),
     ("p99.9", |spread| spread.p999),
 ];
-const OTHERS: [DistributionPart<Spread>; 3] = [
+const NOT_COMPARED: [Statistic<Spread>; 3] = [
     ("mean", |spread| spread.mean),
     ("p90", |spread| spread.p90),
     ("max", |spread| spread.max),
 ];
 
-/// Adds some parts of one distribution of a trial.
-fn parts<'a, T: 'static>(
+/// Adds some statistics of one distribution of a trial. `prefix` names the distribution.
+fn with_stats<'a, T: 'static>(
     columns: Columns<ReplayFigureRow<'a>>,
     prefix: &str,
-    parts: &[DistributionPart<T>],
-    of: fn(&ReplayTrial) -> Option<&T>,
+    statistics: &[Statistic<T>],
+    distribution: fn(&ReplayTrial) -> Option<&T>,
 ) -> Columns<ReplayFigureRow<'a>> {
-    parts.iter().fold(columns, |columns, &(part, value)| {
-        let value = move |row: &ReplayFigureRow| of(row.trial).map(value);
-        columns.figure(format!("{prefix}{part}"), Ns, Less, value)
+    statistics.iter().fold(columns, |columns, &(name, value)| {
+        let value = move |row: &ReplayFigureRow| distribution(row.trial).map(value);
+        columns.figure(format!("{prefix}{name}"), Ns, Less, value)
     })
 }

@@ -14,7 +14,7 @@ struct ReproduceFigureRow<'a> {
     trial: u32,
     /// Phase, job and figure.
     names: [&'a str; 3],
-    /// The interval, and its end in seconds since the jobs began.
+    /// End of the interval in seconds since the jobs began, and the interval.
     tick: Option<(f64, &'a Tick)>,
     value: Option<f64>,
 }
@@ -44,9 +44,10 @@ fn rows<'a>(
     let ticks = phases.flat_map(move |(phase, label)| {
         phase.jobs.iter().flat_map(move |job| {
             let names = [label.name.as_str(), &job.job, ""];
-            let ticks = job.ticks.iter();
-            let ended = ticks.map(move |tick| (phase.begin_s + tick.end_s, tick));
-            ended.map(move |tick| row(names, Some(tick), None))
+            job.ticks.iter().map(move |tick| {
+                let end_s = phase.begin_s + tick.end_s;
+                row(names, Some((end_s, tick)), None)
+            })
         })
     });
     figures.chain(ticks)
@@ -63,14 +64,14 @@ fn columns<'a>() -> Columns<ReproduceFigureRow<'a>> {
         .key("phase", |row| row.names[0].to_owned())
         .key("job", |row| row.names[1].to_owned())
         .key("figure", |row| row.names[2].to_owned())
-        .figure("end", Seconds, Neither, |row| Some(row.tick?.0))
+        .figure("end", Seconds, Neither, |r| r.tick.map(|(end_s, _)| end_s))
         .figure("iops", PerSecond, More, |row| tick(row, |of| of.rates.iops))
         .figure("handled", Number, Neither, |row| tick(row, |of| of.handled))
         .figure("miss_rate", Share, Less, |row| {
-            tick(row, |of| slept(of, of.rates.miss_rate))
+            tick(row, |of| if_handled(of, of.rates.miss_rate))
         })
         .figure("effective_sleep", Ns, Neither, |row| {
-            tick(row, |of| slept(of, of.rates.effective_sleep_ns))
+            tick(row, |of| if_handled(of, of.rates.effective_sleep_ns))
         })
         .figure("cpu", Percent, Less, |row| tick(row, |of| of.rates.cpu_pct))
         .figure("mean", Ns, Less, |row| tick(row, |of| of.mean_ns))
@@ -79,11 +80,11 @@ fn columns<'a>() -> Columns<ReproduceFigureRow<'a>> {
 }
 
 fn tick(row: &ReproduceFigureRow, value: fn(&Tick) -> f64) -> Option<f64> {
-    Some(value(row.tick?.1))
+    row.tick.map(|(_, tick)| value(tick))
 }
 
-/// The value, or NaN in an interval in which no rule handled an I/O.
-fn slept(tick: &Tick, value: f64) -> f64 {
+/// The value, or NaN if no rule handled an I/O in the interval.
+fn if_handled(tick: &Tick, value: f64) -> f64 {
     if tick.handled > 0.0 { value } else { f64::NAN }
 }
 

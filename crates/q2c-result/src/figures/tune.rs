@@ -20,10 +20,12 @@ struct TuneFigureRow<'a> {
     measured: &'a Measured,
 }
 
-measures!(TuneResult, with_figures(keys()), |r| rows(r, false));
+const OVER_JOBS: bool = true;
+
+measures!(TuneResult, with_figures(keys()), |r| rows(r, !OVER_JOBS));
 
 measures!(TuneJobsResult, with_figures(keys()), |result| {
-    result.runs.iter().flat_map(|run| rows(run, true))
+    result.runs.iter().flat_map(|run| rows(run, OVER_JOBS))
 });
 
 fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = TuneFigureRow<'_>> {
@@ -66,13 +68,13 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
         .figure("p99", Ns, Less, |of| of.measured.latencies.p99_ns)
         .figure("p99.9", Ns, Less, |of| of.measured.latencies.p999_ns)
         .figure("miss_rate", Share, Less, |r| {
-            slept(r, r.measured.rates.miss_rate)
+            if_sleeps(r, r.measured.rates.miss_rate)
         })
         .figure("effective_sleep", Ns, Neither, |row| {
-            slept(row, row.measured.rates.effective_sleep_ns)
+            if_sleeps(row, row.measured.rates.effective_sleep_ns)
         })
         .not_compared()
-        .figure("slept", Ns, Neither, |r| slept(r, r.measured.slept_ns))
+        .figure("slept", Ns, Neither, |r| if_sleeps(r, r.measured.slept_ns))
         .figure("busy", Cpus, Less, |row| row.measured.busy_cpus)
         .figure("switches_per_io", Number, Less, |r| {
             r.measured.switches_per_io
@@ -86,7 +88,7 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
 }
 
 /// A figure of sleeps; `None` for a method that never sleeps.
-fn slept(row: &TuneFigureRow, value: Interval) -> Option<Interval> {
+fn if_sleeps(row: &TuneFigureRow, value: Interval) -> Option<Interval> {
     row.cell.sleeping.then_some(value)
 }
 
@@ -94,7 +96,7 @@ fn relative(row: &TuneFigureRow, value: fn(&Relative) -> Interval) -> Option<Int
     row.cell.relative.as_ref().map(value)
 }
 
-/// A predicted figure.
+/// A predicted figure: its name, unit and direction, and the function that reads it.
 type PredictedFigure = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64);
 
 const PREDICTED: [PredictedFigure; 6] = [
@@ -133,11 +135,11 @@ fn columns<'a>() -> Columns<KernelFigureRow<'a>> {
         .key("policy", |(of, ..)| of.method.detail())
         .key("role", |(of, ..)| of.role.text().to_owned())
         .figure("iops", PerSecond, More, |(_, m, _)| m.rates.iops)
-        .figure("kiops_per_core", Kilo, More, |r| r.1.kiops_per_core)
+        .figure("kiops_per_core", Kilo, More, |(_, m, _)| m.kiops_per_core)
         .figure("cpu", Percent, Less, |(_, m, _)| m.rates.cpu_pct)
         .figure("miss_rate", Share, Less, |(_, m, _)| m.rates.miss_rate)
-        .figure("effective_sleep", Ns, Neither, |r| {
-            r.1.rates.effective_sleep_ns
+        .figure("effective_sleep", Ns, Neither, |(_, m, _)| {
+            m.rates.effective_sleep_ns
         })
         .figure("d2c_p99", Ns, Less, |(_, m, _)| m.d2c_p99_ns)
         .not_compared()

@@ -88,7 +88,7 @@ pub struct TrialsJudged {
 pub struct Need {
     /// What is needed.
     pub kind: NeedKind,
-    /// How much of it, or which.
+    /// The needed amount, or which one is needed.
     pub needed: String,
     /// What the machine has.
     pub present: String,

@@ -57,11 +57,11 @@ pub struct ListedExperiment {
 pub struct ListedNeed {
     /// What is needed.
     pub what: NeedKind,
-    /// How much of it, or which.
+    /// The needed amount, or which one is needed.
     pub needed: String,
     /// What the machine has, in words.
     pub present: String,
-    /// Whether that is enough; `None` if it depends on the target and none was named.
+    /// True if `present` is enough; `None` if that depends on a target, and none was named.
     pub met: Option<bool>,
 }
 

@@ -14,8 +14,8 @@ fn answer(bs: Bytes, text: &str) -> Recommendation {
 
 /// A complete run that took 10 s.
 fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
-    let kept = include_str!("../../../q2c/tests/kept/tune-4.json");
-    let mut run: TuneResult = serde_json::from_str(kept).unwrap();
+    let stored = include_str!("../../../q2c/tests/kept/tune-4.json");
+    let mut run: TuneResult = serde_json::from_str(stored).unwrap();
     run.provenance = Provenance {
         started_unix_s: 1_000 + u64::from(jobs),
         seconds: 10.0,

@@ -71,7 +71,7 @@ fn likeness(
         bs,
         think_ns: copied.think_ns,
     };
-    let (measured, jobs) = (&cell.measured, in_flight(copied, cell));
+    let (measured, copy_in_flight) = (&cell.measured, in_flight(copied, cell));
     let likened = |figure, program: f64, workload: f64| {
         let max = max_ratio(pattern.layer, figure, copied.think_ns.is_some());
         FigureLikeness {
@@ -82,7 +82,7 @@ fn likeness(
         }
     };
     let mut figures = vec![
-        likened(LikenedFigure::InFlight, program.in_flight(), jobs),
+        likened(LikenedFigure::InFlight, program.in_flight(), copy_in_flight),
         likened(LikenedFigure::Size, program.mean_size(), bs.0 as f64),
     ];
     if let Some(iops) = program.iops(copied.jobs) {
@@ -117,11 +117,11 @@ fn max_ratio(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
     }
 }
 
-/// I/Os in flight of the foreground's direction. Without think time they are what the workload was
-/// set to. With it, they follow from the jobs' rate and mean latency (Little's law).
+/// The workload's I/Os in flight of the foreground's direction. Without think time the workload was
+/// set to them; else they follow from the jobs' rate and mean latency (Little's law).
 fn in_flight(copied: &CopiedWorkload, cell: &Cell) -> f64 {
-    let same = |job: &&CopiedBackground| job.direction == copied.direction;
-    let background = copied.background.iter().filter(same);
+    let is_same_way = |job: &&CopiedBackground| job.direction == copied.direction;
+    let background = copied.background.iter().filter(is_same_way);
     let background: u32 = background.map(|job| u32::from(job.depth)).sum();
     let measured = &cell.measured;
     let jobs = match copied.think_ns {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 /// Block sizes are multiples of this many bytes, since most targets take no others.
 const BLOCK_BYTES: u64 = 4096;
-/// Least share of its direction's I/Os for which a size is measured; then the most sizes.
+/// Least share of its direction's I/Os for which a size is measured, and the most such sizes.
 const MIN_SIZE_SHARE: f64 = 0.15;
 const MAX_SIZES: usize = 3;
 /// The most jobs, and the most I/Os in flight of one job.
@@ -37,12 +37,12 @@ pub fn nearest_workload(pattern: &ProgramPattern, cpus: u32) -> CopiedWorkload {
     let mut background: Vec<CopiedBackground> = others.iter().filter_map(to_background).collect();
     let submitters = submitters(pattern, main, think_ns);
     let needed = (submitters.round() as u32).clamp(1, MAX_JOBS);
-    let one_is_taken = cpus > 1 && (!background.is_empty() || needed > cpus);
-    let jobs = needed.min(cpus.max(1) - u32::from(one_is_taken));
+    let background_has_cpu = cpus > 1 && (!background.is_empty() || needed > cpus);
+    let jobs = needed.min(cpus.max(1) - u32::from(background_has_cpu));
     let sizes = sizes(main);
     if needed > jobs {
-        let busy = think_ns.map_or(1.0, |_| pattern.lane_busy);
-        let depth = f64::from(needed - jobs) * busy;
+        let busy_share = think_ns.map_or(1.0, |_| pattern.lane_busy);
+        let depth = f64::from(needed - jobs) * busy_share;
         background.push(CopiedBackground {
             depth: depth.round().max(1.0) as u16,
             ..background_base(main)
@@ -57,7 +57,7 @@ pub fn nearest_workload(pattern: &ProgramPattern, cpus: u32) -> CopiedWorkload {
         background,
         not_copied: Vec::new(),
     };
-    copied.not_copied = missing_parts(pattern, &copied, needed);
+    copied.not_copied = not_copied(pattern, &copied, needed);
     copied
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn submitters(pattern: &ProgramPattern, main: &KindOfIo, think_ns: Op
     }
 }
 
-/// A background job for the direction that is not in the foreground; `None` if that has too few
-/// I/Os in flight.
+/// A background job for the direction that is not in the foreground; `None` if the direction has
+/// too few I/Os in flight.
 fn background_job(
     pattern: &ProgramPattern,
     kind: &KindOfIo,
@@ -154,7 +154,8 @@ pub(crate) fn ios_at(main: &KindOfIo, bs: Bytes) -> u64 {
     sizes.map(|size| size.ios).sum()
 }
 
-fn missing_parts(pattern: &ProgramPattern, copied: &CopiedWorkload, needed: u32) -> Vec<NotCopied> {
+/// All that the workload does not copy from a pattern that needs `needed` jobs.
+fn not_copied(pattern: &ProgramPattern, copied: &CopiedWorkload, needed: u32) -> Vec<NotCopied> {
     let Some((main, others)) = pattern.kinds.split_first() else {
         return Vec::new();
     };
@@ -162,8 +163,8 @@ fn missing_parts(pattern: &ProgramPattern, copied: &CopiedWorkload, needed: u32)
     not_copied.extend(missing_sizes(main, copied));
     for kind in others {
         let direction = kind.direction;
-        let of_it = |job: &&CopiedBackground| job.direction == direction;
-        not_copied.push(match copied.background.iter().find(of_it) {
+        let has_direction = |job: &&CopiedBackground| job.direction == direction;
+        not_copied.push(match copied.background.iter().find(has_direction) {
             Some(_) => NotCopied::BackgroundRate { direction },
             None => NotCopied::OtherDirection {
                 direction,

@@ -21,8 +21,8 @@ pub(crate) struct PatternCounter<'a> {
     /// Fields of the result that are counted directly.
     pub pattern: ProgramPattern,
     layer: Option<Layer>,
-    first: Option<u64>,
-    last: u64,
+    first_begin_ns: Option<u64>,
+    last_end_ns: u64,
     levels: InFlightLevels,
     reads: DirectionTally,
     writes: DirectionTally,
@@ -30,7 +30,7 @@ pub(crate) struct PatternCounter<'a> {
     names: BTreeMap<String, u64>,
     devices: BTreeSet<DevId>,
     /// I/Os of each process that was not requested.
-    pub others: BTreeMap<String, u64>,
+    pub unrequested: BTreeMap<String, u64>,
 }
 
 impl<'a> PatternCounter<'a> {
@@ -48,9 +48,9 @@ impl<'a> PatternCounter<'a> {
             return;
         };
         self.pattern.ios += 1;
-        let first = self.first.get_or_insert(span.begin_ns);
+        let first = self.first_begin_ns.get_or_insert(span.begin_ns);
         *first = span.begin_ns.min(*first);
-        self.last = self.last.max(span.end_ns);
+        self.last_end_ns = self.last_end_ns.max(span.end_ns);
         count_name(&mut self.names, name);
         self.devices.insert(span.device);
         self.pattern.polled += u64::from(span.flags.contains(OpFlags::POLLED));
@@ -66,18 +66,19 @@ impl<'a> PatternCounter<'a> {
     /// The direction of an I/O that counts; else `None`, after counting why it does not.
     fn counted_direction(&mut self, span: &Span, name: &str) -> Option<Direction> {
         let layer = *self.layer.get_or_insert(span.layer);
-        let left = &mut self.pattern.left_out;
+        let left_out = &mut self.pattern.left_out;
         let (counter, direction) = match span.op {
-            _ if span.layer != layer => (&mut left.other_layer, None),
+            _ if span.layer != layer => (&mut left_out.other_layer, None),
             _ if !is_requested(self.processes, name) => {
-                count_name(&mut self.others, name);
-                (&mut left.other_processes, None)
+                count_name(&mut self.unrequested, name);
+                (&mut left_out.other_processes, None)
             }
-            Op::Flush | Op::Discard | Op::Other => (&mut left.other_operations, None),
-            _ if span.begin_ns == NONE || span.end_ns == NONE => (&mut left.without_end, None),
-            _ if span.error != 0 => (&mut left.failed, None),
-            _ if span.bytes == 0 => (&mut left.empty, None),
-            op => (&mut left.empty, Some(op.direction())),
+            Op::Flush | Op::Discard | Op::Other => (&mut left_out.other_operations, None),
+            _ if span.begin_ns == NONE || span.end_ns == NONE => (&mut left_out.without_end, None),
+            _ if span.error != 0 => (&mut left_out.failed, None),
+            _ if span.bytes == 0 => (&mut left_out.empty, None),
+            // This I/O counts: no counter of left-out I/Os goes up, whichever stands here.
+            op => (&mut left_out.empty, Some(op.direction())),
         };
         *counter += u64::from(direction.is_none());
         direction
@@ -91,10 +92,10 @@ impl<'a> PatternCounter<'a> {
         ];
         let mut kinds: Vec<_> = kinds.into_iter().flatten().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.ios));
-        let first = self.first.unwrap_or(u64::MAX);
+        let first = self.first_begin_ns.unwrap_or(u64::MAX);
         self.lanes.finish(ProgramPattern {
             layer: self.layer.unwrap_or_default(),
-            seconds: self.last.saturating_sub(first) as f64 / 1e9,
+            seconds: self.last_end_ns.saturating_sub(first) as f64 / 1e9,
             in_flight: self.levels.finish(),
             kinds,
             devices: self.devices.len() as u32,
@@ -128,9 +129,9 @@ fn count_name(names: &mut BTreeMap<String, u64>, name: &str) {
 /// True if the process is a requested one. The kernel cuts names, so a longer requested name is cut
 /// as well.
 fn is_requested(processes: &[String], name: &str) -> bool {
-    let kept = |asked: &String| {
-        let bytes = asked.as_bytes();
+    let is_name = |requested: &String| {
+        let bytes = requested.as_bytes();
         bytes[..bytes.len().min(NAME_BYTES)] == *name.as_bytes()
     };
-    processes.is_empty() || processes.iter().any(kept)
+    processes.is_empty() || processes.iter().any(is_name)
 }

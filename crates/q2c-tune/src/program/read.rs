@@ -54,7 +54,7 @@ fn check_enough(counter: &PatternCounter<'_>, selection: &RecordingSelection) ->
         0 if left.other_processes > 0 => format!(
             "expected some of the processes {}, found those of {}",
             selection.processes.join(", "),
-            names(&most_frequent(&counter.others))
+            names_text(&most_frequent(&counter.unrequested))
         ),
         0 => format!(
             "expected reads or writes, found none ({} other operations); data may have \
@@ -88,7 +88,7 @@ fn check_lost(ios: u64, lost: u64, selection: &RecordingSelection) -> Result<(),
     Err(no_workload(selection, &reason))
 }
 
-fn names(submitters: &[Submitter]) -> String {
+fn names_text(submitters: &[Submitter]) -> String {
     let label = |submitter: &Submitter| match submitter.name.as_str() {
         UNNAMED => format!("no name ({})", submitter.ios),
         name => format!("{name} ({})", submitter.ios),

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 #[derive(Default)]
 pub(crate) struct InFlightLevels {
     ends: BinaryHeap<Reverse<u64>>,
-    /// The time up to which the levels are counted, ns.
-    counted_until: u64,
-    /// Time at each number of I/Os in flight, ns.
-    time: BTreeMap<u64, u64>,
+    counted_until_ns: u64,
+    /// Time at each level, which is a number of I/Os in flight, ns.
+    times: BTreeMap<u64, u64>,
 }
 
 impl InFlightLevels {
@@ -37,34 +36,34 @@ impl InFlightLevels {
 
     /// Adds the time until `time` to the present level.
     fn add_time(&mut self, time: u64) {
-        let passed = time.saturating_sub(self.counted_until);
+        let passed = time.saturating_sub(self.counted_until_ns);
         if passed > 0 && !self.ends.is_empty() {
-            *self.time.entry(self.ends.len() as u64).or_default() += passed;
+            *self.times.entry(self.ends.len() as u64).or_default() += passed;
         }
-        self.counted_until = self.counted_until.max(time);
+        self.counted_until_ns = self.counted_until_ns.max(time);
     }
 
     pub(crate) fn finish(mut self) -> ProgramInFlight {
         self.remove_ended(u64::MAX);
-        let busy: u64 = self.time.values().sum();
-        let weighted = self.time.iter().map(|(n, ns)| *n as f64 * *ns as f64);
-        let sum: f64 = weighted.sum();
+        let busy: u64 = self.times.values().sum();
+        let products = self.times.iter().map(|(n, ns)| *n as f64 * *ns as f64);
+        let sum: f64 = products.sum();
         ProgramInFlight {
             busy_seconds: busy as f64 / 1e9,
             mean: if busy == 0 { 0.0 } else { sum / busy as f64 },
             p50: self.quantile(0.5, busy),
             p99: self.quantile(0.99, busy),
-            most: self.time.keys().next_back().copied().unwrap_or_default(),
+            most: self.times.keys().next_back().copied().unwrap_or_default(),
         }
     }
 
-    /// The least level at or below which the share `q` of the time `busy` (ns) was spent.
-    fn quantile(&self, q: f64, busy: u64) -> u64 {
-        let wanted = q * busy as f64;
-        let mut seen = 0.0;
-        let reached = self.time.iter().find(|(_, ns)| {
-            seen += **ns as f64;
-            seen >= wanted
+    /// The least level at or below which the share `q` of the busy time was spent.
+    fn quantile(&self, q: f64, busy_ns: u64) -> u64 {
+        let wanted_ns = q * busy_ns as f64;
+        let mut passed_ns = 0.0;
+        let reached = self.times.iter().find(|(_, ns)| {
+            passed_ns += **ns as f64;
+            passed_ns >= wanted_ns
         });
         reached.map_or(0, |(level, _)| *level)
     }
@@ -73,14 +72,13 @@ impl InFlightLevels {
 /// Most sizes that are counted separately while reading. I/Os of further sizes are counted
 /// together.
 const MAX_SIZES: usize = 256;
-/// Most sizes that a pattern lists.
 const MAX_LISTED_SIZES: usize = 16;
 
 /// Counts the I/Os of one direction.
 #[derive(Default)]
 pub(crate) struct DirectionTally {
     sizes: BTreeMap<u64, Histogram>,
-    others: u64,
+    other_sizes: u64,
     sequential: u64,
     levels: InFlightLevels,
     latency: Histogram,
@@ -93,11 +91,11 @@ impl DirectionTally {
         self.latency.record(latency);
         self.levels.add(span.begin_ns, span.end_ns);
         self.sequential += u64::from(follows);
-        let room = self.sizes.len() < MAX_SIZES;
+        let has_room = self.sizes.len() < MAX_SIZES;
         match self.sizes.get_mut(&span.bytes) {
             Some(known) => known.record(latency),
-            None if room => self.sizes.entry(span.bytes).or_default().record(latency),
-            None => self.others += 1,
+            None if has_room => self.sizes.entry(span.bytes).or_default().record(latency),
+            None => self.other_sizes += 1,
         }
     }
 
@@ -124,7 +122,7 @@ impl DirectionTally {
             direction,
             ios,
             sizes,
-            other_sizes: self.others + rare,
+            other_sizes: self.other_sizes + rare,
             sequential: has_offsets.then(|| self.sequential as f64 / ios as f64),
             in_flight: self.levels.finish(),
             latency: latency(&self.latency),
@@ -145,16 +143,14 @@ fn latency(histogram: &Histogram) -> IoLatency {
 pub(crate) struct ProgramLanes {
     lanes: HashMap<u32, ProgramLane>,
     think: Histogram,
-    /// Sum of all latencies, ns.
-    latencies: u128,
+    latency_sum_ns: u128,
 }
 
 struct ProgramLane {
-    first: u64,
-    /// End of the last I/O so far.
-    until: u64,
-    /// Time with an I/O in flight, ns.
-    busy: u64,
+    first_begin_ns: u64,
+    last_end_ns: u64,
+    /// Time with an I/O in flight.
+    busy_ns: u64,
     /// Device and position at which the last read and the last write ended.
     ends: [Option<(DevId, u64)>; 2],
 }
@@ -164,37 +160,37 @@ impl ProgramLanes {
     /// ended.
     pub(crate) fn add(&mut self, span: &Span, direction: Direction) -> bool {
         let (begin, end) = (span.begin_ns, span.end_ns.max(span.begin_ns));
-        self.latencies += u128::from(end - begin);
+        self.latency_sum_ns += u128::from(end - begin);
         let lane = self.lanes.entry(span.lane).or_insert(ProgramLane {
-            first: begin,
-            until: begin,
-            busy: 0,
+            first_begin_ns: begin,
+            last_end_ns: begin,
+            busy_ns: 0,
             ends: [None; 2],
         });
-        let new = lane.busy == 0 && lane.ends == [None; 2];
-        if begin >= lane.until && !new {
-            self.think.record(begin - lane.until);
+        let is_first_io = lane.busy_ns == 0 && lane.ends == [None; 2];
+        if begin >= lane.last_end_ns && !is_first_io {
+            self.think.record(begin - lane.last_end_ns);
         }
-        lane.busy += end.saturating_sub(begin.max(lane.until));
-        lane.until = lane.until.max(end);
-        let place = &mut lane.ends[direction as usize];
-        let follows = *place == Some((span.device, span.sector));
+        lane.busy_ns += end.saturating_sub(begin.max(lane.last_end_ns));
+        lane.last_end_ns = lane.last_end_ns.max(end);
+        let last_place = &mut lane.ends[direction as usize];
+        let follows = *last_place == Some((span.device, span.sector));
         let length = span.bytes / Sectors::SIZE;
-        *place = Some((span.device, span.sector.saturating_add(length)));
+        *last_place = Some((span.device, span.sector.saturating_add(length)));
         follows
     }
 
     /// Returns the pattern with the figures of its submitters added.
     pub(crate) fn finish(self, pattern: ProgramPattern) -> ProgramPattern {
         let lanes = self.lanes.values();
-        let busy: u128 = lanes.clone().map(|lane| u128::from(lane.busy)).sum();
-        let time: u128 = lanes.map(|lane| u128::from(lane.until - lane.first)).sum();
+        let busy: u128 = lanes.clone().map(|lane| u128::from(lane.busy_ns)).sum();
+        let lives = lanes.map(|lane| u128::from(lane.last_end_ns - lane.first_begin_ns));
         let over = |a: u128, b: u128| if b == 0 { 1.0 } else { a as f64 / b as f64 };
         let think = &self.think;
         ProgramPattern {
             lanes: self.lanes.len() as u32,
-            lane_depth: over(self.latencies, busy),
-            lane_busy: over(busy, time),
+            lane_depth: over(self.latency_sum_ns, busy),
+            lane_busy: over(busy, lives.sum()),
             think: (think.count() > 0).then(|| Think {
                 n: think.count(),
                 mean_ns: think.mean(),

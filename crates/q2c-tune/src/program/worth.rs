@@ -21,8 +21,8 @@ pub(crate) fn worth(
 ) -> AnswerWorth {
     let pattern = &program.pattern;
     let wait_share = wait_share(pattern, like.bs);
-    let mean = |cell: &Cell| cell.measured.latencies.mean_ns.median;
-    let latency_times = ratio(mean(method), mean(over));
+    let mean_ns = |cell: &Cell| cell.measured.latencies.mean_ns.median;
+    let latency_times = ratio(mean_ns(method), mean_ns(over));
     let cpu = cpu(program.copied.jobs, method, over);
     let rate = like.share * ratio_or(pattern.ios as f64, pattern.seconds, 0.0);
     AnswerWorth {
@@ -55,14 +55,14 @@ fn iops_times(method: &Cell, over: &Cell) -> f64 {
 
 /// Share of the submitters' time with I/Os of this block size in flight, 0..=1.
 fn wait_share(pattern: &ProgramPattern, bs: Bytes) -> f64 {
-    let sum = |ios: u64, mean_ns: f64| ios as f64 * mean_ns;
+    let sum_ns = |ios: u64, mean_ns: f64| ios as f64 * mean_ns;
     let kinds = pattern.kinds.iter();
-    let all_ns: f64 = kinds.map(|kind| sum(kind.ios, kind.latency.mean_ns)).sum();
+    let all_ns = kinds.map(|kind| sum_ns(kind.ios, kind.latency.mean_ns));
     let main = pattern.kinds.first();
     let sizes = main.into_iter().flat_map(|kind| &kind.sizes);
     let sizes = sizes.filter(|size| to_block_size(size.bytes) == bs);
-    let size_ns: f64 = sizes.map(|size| sum(size.ios, size.latency.mean_ns)).sum();
-    (ratio_or(size_ns, all_ns, 0.0) * pattern.lane_busy).clamp(0.0, 1.0)
+    let size_ns = sizes.map(|size| sum_ns(size.ios, size.latency.mean_ns));
+    (ratio_or(size_ns.sum(), all_ns.sum(), 0.0) * pattern.lane_busy).clamp(0.0, 1.0)
 }
 
 /// CPU time per I/O of both methods, ns: of the machine if known for both, else of the threads.
@@ -108,13 +108,13 @@ pub(crate) fn caveats(
     let unlike: Vec<LikenedFigure> = unlike.map(|figure| figure.figure).collect();
     let deep = pattern.lane_depth >= MIN_DEEP_LANE;
     let lost = program.recording.lost;
-    let other = disk.filter(|disk| program.recording.has_disk(disk) == Some(false));
+    let other_disk = disk.filter(|disk| program.recording.has_disk(disk) == Some(false));
     let caveats = [
         (!unlike.is_empty()).then_some(WorthCaveat::Unlike(unlike)),
         deep.then_some(WorthCaveat::LaneDepth(pattern.lane_depth)),
         (!answer.is_settled()).then_some(WorthCaveat::NotSettled),
         (lost > 0).then_some(WorthCaveat::Lost(lost)),
-        other.map(|disk| WorthCaveat::OtherDisk(disk.to_owned())),
+        other_disk.map(|disk| WorthCaveat::OtherDisk(disk.to_owned())),
     ];
     caveats.into_iter().flatten().collect()
 }
@@ -124,7 +124,7 @@ fn ratio(a: f64, b: f64) -> f64 {
     ratio_or(a, b, 1.0)
 }
 
-fn ratio_or(a: f64, b: f64, other: f64) -> f64 {
+fn ratio_or(a: f64, b: f64, fallback: f64) -> f64 {
     let ratio = a / b;
-    if ratio.is_finite() { ratio } else { other }
+    if ratio.is_finite() { ratio } else { fallback }
 }

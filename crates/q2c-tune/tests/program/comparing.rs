@@ -193,7 +193,6 @@ fn the_method_of_the_program_is_the_one_it_shows() {
     assert_eq!((none.likeness.len(), none.worth.len()), (0, 0));
 }
 
-/// A stored program is read back without a loss.
 #[test]
 fn a_program_is_read_back() {
     let mut program = program(&[

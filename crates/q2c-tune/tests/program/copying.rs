@@ -28,13 +28,13 @@ fn submitters_become_jobs() {
 fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
     let workload = nearest_workload(&pattern(&readers(9)), 4);
     assert_eq!(workload.jobs, 3);
-    let rest = CopiedBackground {
+    let background = CopiedBackground {
         direction: Direction::Read,
         random: true,
         bs: Bytes(4096),
         depth: 6,
     };
-    assert_eq!(workload.background, [rest]);
+    assert_eq!(workload.background, [background]);
     let fewer = NotCopied::FewerJobs { needed: 9, jobs: 3 };
     assert_eq!(workload.not_copied, [fewer]);
     // A single CPU is shared by both jobs.
@@ -134,7 +134,6 @@ fn submitters_that_think_are_jobs_that_think() {
     assert_eq!(few.not_copied, [fewer]);
 }
 
-/// Submitters that live one after the other count as one, and become one job.
 #[test]
 fn submitters_that_follow_each_other_are_one_job() {
     let after = |mut stream: SyntheticStream| {

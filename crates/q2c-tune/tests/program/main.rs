@@ -78,18 +78,18 @@ fn records(streams: &[SyntheticStream]) -> Vec<IoRecord> {
     records
 }
 
-/// Writes a trace of the records and reads its pattern, with only the processes in `of`.
-fn of_trace(records: &[IoRecord], meta: TraceMeta, of: &[&str]) -> Result<ProgramPattern, Fault> {
+/// Writes a trace of the records and reads its pattern, for the processes `only`; for all if empty.
+fn of_trace(records: &[IoRecord], meta: TraceMeta, only: &[&str]) -> Result<ProgramPattern, Fault> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.parquet");
     let mut writer = TraceWriter::create(&path, meta).expect("a new trace");
     writer.push(records).expect("records");
     writer.finish().expect("a trace");
-    let taken = RecordingSelection {
+    let selection = RecordingSelection {
         name: "t".to_owned(),
-        processes: of.iter().map(|&name| name.to_owned()).collect(),
+        processes: only.iter().map(|&name| name.to_owned()).collect(),
     };
-    read(&path, &taken, &AtomicBool::new(false)).map(|(pattern, _)| pattern)
+    read(&path, &selection, &AtomicBool::new(false)).map(|(pattern, _)| pattern)
 }
 
 fn pattern(streams: &[SyntheticStream]) -> ProgramPattern {

@@ -52,7 +52,6 @@ fn sizes_depths_and_think_times_are_found() {
     assert!(names.eq([("task0", 1000), ("task1", 1000), ("task2", 100)]));
 }
 
-/// A submitter with two I/Os in flight has depth 2 and no think time.
 #[test]
 fn a_submitter_may_have_several_in_flight() {
     let pattern = pattern(&[0, 40 * US].map(|begin| SyntheticStream {
@@ -135,12 +134,12 @@ proptest! {
 }
 
 /// The pattern of a recording that lost `lost` events.
-fn of_lossy(records: &[IoRecord], lost: u64, of: &[&str]) -> Result<ProgramPattern, Fault> {
+fn of_lossy(records: &[IoRecord], lost: u64, names: &[&str]) -> Result<ProgramPattern, Fault> {
     let meta = TraceMeta {
         lost,
         ..TraceMeta::default()
     };
-    of_trace(records, meta, of)
+    of_trace(records, meta, names)
 }
 
 #[test]
@@ -198,8 +197,8 @@ fn what_is_no_io_is_left_out_and_counted() {
 
 #[test]
 fn a_recording_that_is_not_there_is_named() {
-    let taken = RecordingSelection::default();
-    let error = read(Path::new("/nowhere/t"), &taken, &AtomicBool::new(false)).unwrap_err();
+    let selection = RecordingSelection::default();
+    let error = read(Path::new("/nowhere/t"), &selection, &AtomicBool::new(false)).unwrap_err();
     let error = error.to_string();
     assert!(error.starts_with("read /nowhere/t: "), "{error}");
 }

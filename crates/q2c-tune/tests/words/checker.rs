@@ -27,12 +27,12 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// A rule does not pay below this gain, or above `WHOLE_CPU` percent of a CPU.
-const WORTH: f64 = 1.1;
-const WHOLE_CPU: f64 = 97.0;
+/// A rule does not pay below this gain, or above [`MAX_CPU_PCT`].
+const MIN_GAIN: f64 = 1.1;
+const MAX_CPU_PCT: f64 = 97.0;
 
-fn pays(of: &MethodFigures) -> bool {
-    median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
+fn pays(method: &MethodFigures) -> bool {
+    median(&method.per_core) >= MIN_GAIN && median(&method.cpu) <= MAX_CPU_PCT
 }
 
 fn paying_rules(figures: &[MethodFigures]) -> impl Iterator<Item = &MethodFigures> {
@@ -44,31 +44,31 @@ fn figures_of<'a>(name: &str, figures: &'a [MethodFigures]) -> Option<&'a Method
     figures.iter().find(|method| method.name == name)
 }
 
-fn differs(said: f64, is: f64) -> bool {
-    (said - is).abs() > PRINTED * is.abs().max(1.0)
+fn differs(said: f64, measured: f64) -> bool {
+    (said - measured).abs() > MAX_ROUNDING * measured.abs().max(1.0)
 }
 
 /// Within this factor a better method may lose to one with fewer misses, or one that adapts.
 const ALIKE: f64 = 1.03;
-const ENOUGH: usize = 5;
-const PRINTED: f64 = 0.006;
+const MIN_TRIALS: usize = 5;
+const MAX_ROUNDING: f64 = 0.006;
 
 /// Every claim of `text` that the figures contradict; `floor` is a share of polling's IOPS.
 pub(crate) fn contradictions(text: &str, figures: &[MethodFigures], floor: f64) -> Vec<String> {
     let mut contradictions = Vec::new();
-    no_room(text, figures, &mut contradictions);
-    used(text, figures, floor, &mut contradictions);
-    gained(text, figures, &mut contradictions);
-    kept(text, figures, &mut contradictions);
-    by_interrupts(text, figures, &mut contradictions);
-    by_sleeping(text, figures, floor, &mut contradictions);
+    check_no_room(text, figures, &mut contradictions);
+    check_method(text, figures, floor, &mut contradictions);
+    check_gain(text, figures, &mut contradictions);
+    check_kept(text, figures, &mut contradictions);
+    check_interrupts(text, figures, &mut contradictions);
+    check_sleeping(text, figures, floor, &mut contradictions);
     contradictions
 }
 
 /// "Sleeping does not pay" is false if a rule beat polling. Old texts say "no room to sleep".
-fn no_room(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
-    let said = ["Sleeping does not pay", "no room to sleep"];
-    if !said.iter().any(|phrase| text.contains(phrase)) {
+fn check_no_room(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
+    let claims = ["Sleeping does not pay", "no room to sleep"];
+    if !claims.iter().any(|phrase| text.contains(phrase)) {
         return;
     }
     for method in paying_rules(figures) {
@@ -97,7 +97,7 @@ fn first_number(text: &str) -> Option<f64> {
 }
 
 /// "Ax the IOPS per core of polling at B % of its IOPS" must be the recommended method's figures.
-fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
+fn check_gain(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let verdict = text.split(';').next().unwrap_or_default();
     let Some((before, after)) = verdict.split_once(" of polling at ") else {
         return;
@@ -119,7 +119,7 @@ fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
 
 /// "Use X" needs a trial of X at the floor, and X must pay. No method that kept the floor may be
 /// better in every trial.
-fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
+fn check_method(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(name) = recommended(text) else {
         return;
     };
@@ -129,13 +129,13 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
     if most(&chosen.iops) < floor {
         found.push(format!("{name} is to be used and never kept the floor"));
     }
-    if median(&chosen.per_core) < WORTH {
+    if median(&chosen.per_core) < MIN_GAIN {
         found.push(format!("{name} is to be used and does not pay"));
     }
     // Polling over polling is 1 except for noise, so polling is no rival.
     let other = |method: &&MethodFigures| method.name != name && method.name != "poll";
     let enough = |method: &&MethodFigures| {
-        other(method) && method.iops.len() >= ENOUGH && chosen.iops.len() >= ENOUGH
+        other(method) && method.iops.len() >= MIN_TRIALS && chosen.iops.len() >= MIN_TRIALS
     };
     for rival in figures.iter().filter(enough) {
         let ahead = least(&rival.per_core) > most(&chosen.per_core) * ALIKE;
@@ -148,10 +148,10 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
 
 /// Checks "X kept A [..] % of polling's IOPS at B [..] times". X is a policy, "It", "Linux's rule"
 /// or "Interrupts".
-fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
+fn check_kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     for (at, _) in text.match_indices(" kept ") {
-        let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
-        let Some((share, rest)) = rest.split_once(" % of polling's IOPS at ") else {
+        let (before, after) = (&text[..at], &text[at + " kept ".len()..]);
+        let Some((share, gain)) = after.split_once(" % of polling's IOPS at ") else {
             continue;
         };
         if share.contains("kept") {
@@ -173,7 +173,7 @@ fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
         let number = |text| first_number(text).unwrap_or(f64::NAN);
         let pairs = [
             (number(share) / 100.0, median(&method.iops)),
-            (number(rest), median(&method.per_core)),
+            (number(gain), median(&method.per_core)),
         ];
         for (said, is) in pairs {
             if differs(said, is) {
@@ -194,10 +194,10 @@ struct Trade<'a> {
 }
 
 fn trade(text: &str) -> Option<Trade<'_>> {
-    let (before, rest) = text.split_once(" would ")?;
+    let (before, price) = text.split_once(" would ")?;
     let who = before.rsplit(". ").next()?;
-    let after = |mark: &str| first_number(rest.split_once(mark)?.1);
-    let (paid, advised) = rest.split_once("--min-iops ")?;
+    let after = |mark: &str| first_number(price.split_once(mark)?.1);
+    let (paid, advised) = price.split_once("--min-iops ")?;
     let times = paid.split_once("x the IOPS per core")?.0.replace('(', "");
     Some(Trade {
         freed: after("free "),
@@ -233,7 +233,7 @@ impl Trade<'_> {
 }
 
 /// The figures must be those of interrupts. No rule that pays may lose less and gain more.
-fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
+fn check_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
     };
@@ -244,7 +244,7 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
     // Rivals need as many trials as an answer does, since simulation may outweigh fewer.
     let ahead = |method: &&MethodFigures| {
         let always = |lower: &[f64], higher: &[f64]| least(higher) > most(lower) * ALIKE;
-        let enough = method.iops.len() >= ENOUGH && interrupts.iops.len() >= ENOUGH;
+        let enough = method.iops.len() >= MIN_TRIALS && interrupts.iops.len() >= MIN_TRIALS;
         let iops = always(&interrupts.iops, &method.iops);
         enough && iops && always(&interrupts.per_core, &method.per_core)
     };
@@ -254,7 +254,7 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
 }
 
 /// The figures must be the rule's, the rule must pay, and no paying rule may have kept the floor.
-fn by_sleeping(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
+fn check_sleeping(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(trade) = trade(text) else {
         return;
     };
