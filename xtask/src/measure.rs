@@ -18,7 +18,7 @@ pub struct MeasuredFunction {
     pub line: usize,
     pub lines: usize,
     pub is_test: bool,
-    /// Accepted in writing: `#[expect(clippy::too_many_lines, reason = "...")]`.
+    /// True if the length is accepted: `#[expect(clippy::too_many_lines, reason = "...")]`.
     pub waived: bool,
 }
 
@@ -72,7 +72,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn function(&mut self, attrs: &[Attribute], signature: &Signature, body: &Block) {
+    fn add_function(&mut self, attrs: &[Attribute], signature: &Signature, body: &Block) {
         let start = signature.span().start().line;
         let end = body.brace_token.span.close().end().line;
         self.functions.push(MeasuredFunction {
@@ -84,7 +84,7 @@ impl Counter {
         });
     }
 
-    fn as_test(&mut self, is_test: bool, span: Span, descend: impl FnOnce(&mut Self)) {
+    fn visit_as_test(&mut self, is_test: bool, span: Span, descend: impl FnOnce(&mut Self)) {
         let outer = self.in_test;
         if is_test && !outer {
             self.test_spans.push(span.start().line..=span.end().line);
@@ -101,16 +101,16 @@ impl<'ast> Visit<'ast> for Counter {
         self.public_items += usize::from(visibility.is_some_and(is_public));
         self.types.extend(type_name.map(Ident::to_string));
         let is_test = attributes.iter().any(is_test);
-        self.as_test(is_test, item.span(), |s| visit::visit_item(s, item));
+        self.visit_as_test(is_test, item.span(), |s| visit::visit_item(s, item));
     }
 
     fn visit_item_fn(&mut self, f: &'ast syn::ItemFn) {
-        self.function(&f.attrs, &f.sig, &f.block);
+        self.add_function(&f.attrs, &f.sig, &f.block);
         visit::visit_item_fn(self, f);
     }
 
     fn visit_impl_item_fn(&mut self, f: &'ast syn::ImplItemFn) {
-        self.function(&f.attrs, &f.sig, &f.block);
+        self.add_function(&f.attrs, &f.sig, &f.block);
         self.public_items += usize::from(is_public(&f.vis));
         visit::visit_impl_item_fn(self, f);
     }
@@ -140,7 +140,7 @@ impl<'ast> Visit<'ast> for Counter {
 
     fn visit_trait_item_fn(&mut self, f: &'ast syn::TraitItemFn) {
         if let Some(body) = &f.default {
-            self.function(&f.attrs, &f.sig, body);
+            self.add_function(&f.attrs, &f.sig, body);
         }
         visit::visit_trait_item_fn(self, f);
     }

@@ -98,8 +98,8 @@ fn is_punct(token: &TokenTree, wanted: char) -> bool {
 }
 
 /// Adds the modules of `crate::x` and of `crate::{x::y, z}`.
-fn collect_modules(named: Option<&TokenTree>, names: &mut BTreeSet<String>) {
-    match named {
+fn collect_modules(after_path: Option<&TokenTree>, names: &mut BTreeSet<String>) {
+    match after_path {
         Some(TokenTree::Ident(module)) => {
             names.insert(format!("crate::{module}"));
         }

@@ -70,8 +70,8 @@ impl CrateSizes {
     fn row(&self, name: &str) -> String {
         let numbers = [self.files.len(), self.functions.len(), self.waived];
         let [files, functions, waived] = numbers.map(|number| number.to_string());
-        let [lines, long] = [&self.files, &self.functions].map(|lengths| distribution(lengths));
-        row([name, &files, &lines, &functions, &long, &waived])
+        let [file_lines, lines] = [&self.files, &self.functions].map(|list| distribution(list));
+        row([name, &files, &file_lines, &functions, &lines, &waived])
     }
 }
 
@@ -81,8 +81,8 @@ fn limit_breaches(source: &SourceFile, file: &MeasuredFile) -> Vec<String> {
     if lines > FILE_LINES {
         breaches.push(format!("{path}: {lines} lines, at most {FILE_LINES}"));
     }
-    let long = |f: &&MeasuredFunction| f.lines > FUNCTION_LINES && !f.waived;
-    breaches.extend(file.functions.iter().filter(long).map(|f| {
+    let is_long = |f: &&MeasuredFunction| f.lines > FUNCTION_LINES && !f.waived;
+    breaches.extend(file.functions.iter().filter(is_long).map(|f| {
         let (name, line, lines) = (&f.name, f.line, f.lines);
         format!("{path}:{line}: fn {name} has {lines} lines, at most {FUNCTION_LINES}")
     }));
@@ -101,8 +101,8 @@ fn comment_breaches(source: &SourceFile) -> impl Iterator<Item = String> {
     })
 }
 
-fn row([name, files, lines, functions, long, waived]: [&str; 6]) -> String {
-    format!("{name:<14} {files:>5} {lines:>18} {functions:>10} {long:>14} {waived:>7}\n")
+fn row([name, files, file_lines, functions, lines, waived]: [&str; 6]) -> String {
+    format!("{name:<14} {files:>5} {file_lines:>18} {functions:>10} {lines:>14} {waived:>7}\n")
 }
 
 /// Median, 95th percentile and maximum, by nearest rank; `-` when there are no lengths.

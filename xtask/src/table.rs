@@ -76,14 +76,14 @@ impl CrateTable {
 
     /// Every crate that `name` may use, directly or through another.
     pub fn allowed(&self, name: &str) -> BTreeSet<&str> {
-        let mut seen = BTreeSet::new();
-        let mut open: Vec<&str> = self.direct(name).collect();
-        while let Some(next) = open.pop() {
-            if seen.insert(next) {
-                open.extend(self.direct(next));
+        let mut allowed = BTreeSet::new();
+        let mut pending: Vec<&str> = self.direct_uses(name).collect();
+        while let Some(next) = pending.pop() {
+            if allowed.insert(next) {
+                pending.extend(self.direct_uses(next));
             }
         }
-        seen
+        allowed
     }
 
     /// Names crates that may use themselves through others, and pure crates that may use impure
@@ -110,7 +110,7 @@ impl CrateTable {
         faults
     }
 
-    fn direct<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    fn direct_uses<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let row = self.row(name).into_iter();
         row.flat_map(|row| row.uses.iter().map(String::as_str))
     }

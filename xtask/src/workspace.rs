@@ -18,7 +18,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Whether the package stands directly in the workspace's `crates` folder.
+    /// True if the package lies directly in the workspace's `crates` folder.
     pub fn in_crates(&self, root: &Path) -> bool {
         self.folder.parent() == Some(root.join("crates").as_path())
     }

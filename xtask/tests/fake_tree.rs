@@ -66,8 +66,8 @@ impl Tree {
     fn package(&self, name: &str, uses: &[&str], source: &str) {
         let used = |used: &&str| format!("{used} = {{ path = \"../{used}\" }}\n");
         let uses: String = uses.iter().map(used).collect();
-        let head = head(name);
-        let manifest = format!("{head}[lints]\nworkspace = true\n[dependencies]\n{uses}");
+        let manifest_head = manifest_head(name);
+        let manifest = format!("{manifest_head}[lints]\nworkspace = true\n[dependencies]\n{uses}");
         self.write(&format!("crates/{name}/Cargo.toml"), &manifest);
         self.write(&format!("crates/{name}/src/lib.rs"), source);
     }
@@ -75,7 +75,7 @@ impl Tree {
     fn write_own_lints(&self, name: &str, level: &str) {
         let manifest = format!(
             "{}[lints.rust]\nunsafe_code = \"{level}\"\n[dependencies]\nq2c-model = {{ path = \"../q2c-model\" }}\n",
-            head(name)
+            manifest_head(name)
         );
         self.write(&format!("crates/{name}/Cargo.toml"), &manifest);
     }
@@ -106,7 +106,7 @@ impl Tree {
     }
 }
 
-fn head(name: &str) -> String {
+fn manifest_head(name: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
 }
 
@@ -181,7 +181,7 @@ fn broken_rules_are_found() {
             &["q2c-sim sets the lint unsafe_code to allow; expected deny or forbid"],
         ),
         (
-            |tree| tree.write("crates/q2c-model/Cargo.toml", &head("q2c-model")),
+            |tree| tree.write("crates/q2c-model/Cargo.toml", &manifest_head("q2c-model")),
             &["q2c-model sets the lint unsafe_code to nothing; expected deny or forbid"],
         ),
         (
@@ -191,7 +191,7 @@ fn broken_rules_are_found() {
         (
             |tree| {
                 tree.edit("crates/q2c-sim/Cargo.toml", "\"q2c-sim\"", "\"q2c-model2\"");
-                let alone = format!("{}[lints]\nworkspace = true\n", head("q2c"));
+                let alone = format!("{}[lints]\nworkspace = true\n", manifest_head("q2c"));
                 tree.write("crates/q2c/Cargo.toml", &alone);
             },
             &[
@@ -249,8 +249,8 @@ fn a_missing_table_is_an_error() {
     tree.write("ARCHITECTURE.md", "# Architecture\n");
     let out = tree.run("deps");
     assert_eq!(out.status.code(), Some(1));
-    let said = String::from_utf8(out.stderr).unwrap();
-    assert!(said.contains("crate table"));
+    let stderr = String::from_utf8(out.stderr).unwrap();
+    assert!(stderr.contains("crate table"));
 }
 
 /// The text of a function of `lines` lines, signature and closing brace included.
@@ -325,6 +325,6 @@ fn a_row_tells_files_and_functions_without_test_code() {
 fn unknown_words_are_refused() {
     let out = xtask("size", Path::new("."));
     assert_eq!(out.status.code(), Some(1));
-    let said = String::from_utf8(out.stderr).unwrap();
-    assert!(said.contains("usage: cargo xtask"));
+    let stderr = String::from_utf8(out.stderr).unwrap();
+    assert!(stderr.contains("usage: cargo xtask"));
 }

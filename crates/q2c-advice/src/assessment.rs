@@ -35,11 +35,12 @@ pub(crate) struct Assessment {
     /// The objective over polling's, from trials and simulation together.
     pub value: Estimate,
     pub per_core: Estimate,
-    pub live_log: f64,
-    pub median_kept: bool,
+    /// Logarithm of the objective over polling's, from trials alone.
+    pub own_log: f64,
+    pub kept_by_median: bool,
     pub floor: f64,
     pub limits_kept: bool,
-    /// By the trials' median; if they may have been unlucky, by trials and simulation together.
+    /// True if the trials' median keeps the floor, or if unlucky trials and simulation together do.
     pub floor_kept: bool,
     pub break_chance: f64,
     /// True if the method gains enough over polling in its trials and, for a rule, leaves the CPU.
@@ -55,16 +56,16 @@ impl Assessment {
         contender: &MethodContender,
         goal: &Goal,
         noise: &Noise,
-        (floor, wanted): (f64, u32),
+        (floor, wanted_trials): (f64, u32),
         cores: PerCore,
     ) -> Option<Assessment> {
         let trials = &contender.trials;
         let (mut iops_ratios, mut core_ratios) = (Vec::new(), Vec::new());
         for (i, trial) in trials.iter().enumerate() {
             let carry = contender.carries.get(i);
-            let (iops, per_core) = carry.map_or((1.0, 1.0), |c| (c.iops, c.per_core));
-            iops_ratios.push(trial.relative_iops() * iops);
-            core_ratios.extend(trial.per_core(cores).map(|ratio| ratio * per_core));
+            let (iops_factor, core_factor) = carry.map_or((1.0, 1.0), |c| (c.iops, c.per_core));
+            iops_ratios.push(trial.relative_iops() * iops_factor);
+            core_ratios.extend(trial.per_core(cores).map(|ratio| ratio * core_factor));
         }
         let live_iops = Estimate::from_ratios(&iops_ratios, noise.iops)?;
         let live_cores = Estimate::from_ratios(&core_ratios, noise.per_core)?;
@@ -76,9 +77,9 @@ impl Assessment {
         let (model_iops, model_cores) = contender.belief.unzip();
         let iops = live_iops.join(model_iops.filter(|model| agrees(live_iops, model)));
         let per_core = live_cores.join(model_cores.filter(|model| agrees(live_cores, model)));
-        let cpu = trials.iter().map(|t| t.polling.cpu_pct / t.rates.cpu_pct);
-        let cpu: Vec<f64> = cpu.collect();
-        let live_cpu = Estimate::from_ratios(&cpu, noise.per_core)?;
+        let cpu_ratios = trials.iter().map(|t| t.polling.cpu_pct / t.rates.cpu_pct);
+        let cpu_ratios: Vec<f64> = cpu_ratios.collect();
+        let live_cpu = Estimate::from_ratios(&cpu_ratios, noise.per_core)?;
         let (value, live) = match goal.objective {
             Objective::KiopsPerCore => (per_core, live_cores),
             Objective::Iops => (iops, live_iops),
@@ -93,8 +94,8 @@ impl Assessment {
         let unlucky = iops_ratios.len() >= ENOUGH_TRIALS && kept_once;
         let may_keep = live_iops.errors_above(floor) >= -MAX_ERRORS_BELOW;
         let may_keep = unlucky && may_keep && iops.errors_above(floor) >= 0.0;
-        let answered = trials.len() as u32 >= wanted.max(ENOUGH_TRIALS as u32);
-        let always_kept = answered && iops_ratios.iter().all(|&ratio| ratio >= floor);
+        let has_enough_trials = trials.len() as u32 >= wanted_trials.max(ENOUGH_TRIALS as u32);
+        let always_kept = has_enough_trials && iops_ratios.iter().all(|&ratio| ratio >= floor);
         let break_chance = 1.0 - chance_below(iops.errors_above(floor));
         let miss_rate = median_of(trials, |t| t.rates.miss_rate);
         let cpu_pct = median_of(trials, |t| t.rates.cpu_pct);
@@ -110,8 +111,8 @@ impl Assessment {
             per_core,
             floor,
             limits_kept,
-            live_log: live.log,
-            median_kept: median_keeps && limits_kept,
+            own_log: live.log,
+            kept_by_median: median_keeps && limits_kept,
             floor_kept: limits_kept && (median_keeps || may_keep),
             break_chance: if always_kept { 0.0 } else { break_chance },
             // A rule that does not leave the CPU saves no CPU time, whatever its noise suggests.
@@ -132,9 +133,9 @@ impl Assessment {
     }
 
     pub(crate) fn may_keep_floor(&self) -> bool {
-        let open = |estimate: Estimate, bound| estimate.errors_above(bound) > -OPEN_ERRORS;
-        let limits = self.limits_kept || self.trials < 2;
-        limits && open(self.iops, self.floor) && open(self.per_core, MIN_GAIN)
+        let may_reach = |estimate: Estimate, bound| estimate.errors_above(bound) > -OPEN_ERRORS;
+        let may_keep_limits = self.limits_kept || self.trials < 2;
+        may_keep_limits && may_reach(self.iops, self.floor) && may_reach(self.per_core, MIN_GAIN)
     }
 }
 

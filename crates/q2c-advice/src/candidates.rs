@@ -7,11 +7,11 @@ use q2c_result::role::Role;
 use q2c_sim::pareto_front;
 use std::collections::BTreeMap;
 
-/// A [`Role::BelowFloor`] rule lies at most this share of the floor below it.
+/// A [`Role::BelowFloor`] rule lies below the floor by at most this share of the floor.
 const MAX_SHARE_BELOW: f64 = 0.08;
 /// Number of standard errors by which a [`Role::Safe`] rule lies above the floor.
 const SAFE_ERRORS: f64 = 0.8;
-/// Share of the longer sleep. Rules of one family within this and `ALIKE_IOPS` are alike.
+/// Rules of one family are alike if their sleeps and their IOPS differ by at most these shares.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
 

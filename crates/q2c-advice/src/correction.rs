@@ -95,10 +95,10 @@ impl Correction {
     }
 }
 
-fn contradiction(term: f64, prior: f64) -> Option<Contradiction> {
+fn contradiction(term: f64, prior_sd: f64) -> Option<Contradiction> {
     (term.abs() > CONTRADICTION_SHARE).then(|| Contradiction {
         factor: 1.0 + term,
-        at_bound: term.abs() >= MAX_SDS * prior,
+        at_bound: term.abs() >= MAX_SDS * prior_sd,
     })
 }
 

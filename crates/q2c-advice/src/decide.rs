@@ -50,14 +50,14 @@ pub struct AdviceDecision {
 /// Scores within this difference count as equal. Then rules that follow the device come first, then
 /// fewer misses, then fewer numbers to set.
 pub(crate) const SCORE_TIE: f64 = 0.01;
-/// The answer gets more trials while it breaks the floor with a probability of this to 1 - this.
+/// The answer gets more trials while its probability to break the floor is from this to 1 - this.
 const MIN_DOUBT: f64 = 0.15;
 /// The fewest trials that have an interval; at least these are needed, whatever the user asked.
 const MIN_TRIALS: u32 = 2;
 /// Limit of a sign test: the largest probability that so few trials lie below the floor by chance,
 /// if the median of all possible trials were on it.
 const MAX_CHANCE: f64 = 0.05;
-/// Share over the answer that a method may gain, for it to be tried again before the answer is.
+/// A method that may gain more than this share over the answer is tried again before the answer.
 const PROMISING_GAIN: f64 = 0.05;
 /// A fixed seed, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
@@ -105,11 +105,11 @@ pub fn decide(
 /// The best method that keeps the floor only by its own trials and gains more than the answer.
 fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
     let winner_gain = winner.map_or(0.0, Assessment::gain);
-    let missed = assessed.iter().filter(|v| {
+    let lucky = assessed.iter().filter(|v| {
         let only_own = v.own_iops >= v.floor && v.iops_over_run < v.floor;
         only_own && v.pays && v.limits_kept && !v.floor_kept && v.gain() > winner_gain
     });
-    let best = missed.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
+    let best = lucky.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
     Some((best.index, [best.own_iops, best.iops_over_run]))
 }
 
@@ -181,8 +181,8 @@ fn open(
         })
     };
     // A method that beats the answer in its trials stays open; a reader would ask why it lost.
-    let leads = |v: &Assessment| winner.is_none_or(|w| v.live_log > w.live_log + SCORE_TIE);
-    let lucky = |v: &Assessment| v.median_kept && v.pays && leads(v);
+    let leads = |v: &Assessment| winner.is_none_or(|w| v.own_log > w.own_log + SCORE_TIE);
+    let lucky = |v: &Assessment| v.kept_by_median && v.pays && leads(v);
     let unsure = |v: &Assessment| {
         let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
         if is_answer {
@@ -276,10 +276,10 @@ fn sign_test_chance(below: usize, n: usize) -> f64 {
 /// KIOPS/core of the chosen method over Linux's rule; `None` if it is that rule or no rule.
 fn over_linux(contenders: &[MethodContender], chosen: usize) -> Option<Ratio> {
     let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
-    let theirs = contenders.iter().find(|c| c.method == linux)?;
+    let linux_contender = contenders.iter().find(|c| c.method == linux)?;
     let winner = &contenders[chosen];
     winner.method.policy().filter(|_| winner.method != linux)?;
     let cores = cores_of_all(contenders);
     let ratios = |c: &MethodContender| per_core(&c.trials, cores);
-    ratio_of_medians(&ratios(winner), &ratios(theirs), RATIO_SEED)
+    ratio_of_medians(&ratios(winner), &ratios(linux_contender), RATIO_SEED)
 }

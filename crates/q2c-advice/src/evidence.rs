@@ -17,7 +17,7 @@ pub struct PollingBaseline {
     /// True if the lanes sleep between their I/Os, so that polling does not take a whole CPU.
     pub thinks: bool,
     /// Waits from the submission's return to the reaping, ns: quantiles at midpoints of equal
-    /// shares; or zeros.
+    /// shares; zeros if they are unknown.
     pub wait_ns: [f32; WAIT_QUANTILES],
 }
 
@@ -35,7 +35,7 @@ pub struct PairedPrediction {
     pub miss_rate: f64,
 }
 
-/// The figures of one live trial; without another word, those of its parts.
+/// The figures of one live trial: those of its own parts, unless the field says something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrialFigures {
     /// Speed, cost and sleeps of all lanes.
@@ -59,7 +59,7 @@ impl TrialFigures {
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
     }
 
-    /// The most thread CPU, percent, at which a rule counts as leaving it: a share of polling's.
+    /// The most thread CPU, percent, of a rule that has left the CPU: a share of polling's.
     pub(crate) fn saving_cpu_pct(&self) -> f64 {
         saving_cpu_pct(self.polling.thinks, self.polling.cpu_pct)
     }
@@ -152,7 +152,6 @@ impl Estimate {
         })
     }
 
-    /// The estimated ratio.
     pub(crate) fn ratio(&self) -> f64 {
         self.log.exp()
     }

@@ -52,13 +52,13 @@ pub(crate) fn fit(
     corrections: &[Correction],
     simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
 ) -> FittedCorrection {
-    let old: Vec<Vec<FitFigures>> = corrections.iter().map(simulate).collect();
+    let past: Vec<Vec<FitFigures>> = corrections.iter().map(simulate).collect();
     let mut terms = corrections.last().copied().unwrap_or_default().terms();
     let mut covariance = diagonal(PRIOR_SD.map(|sd| sd.powi(2)));
     for _ in 0..FIT_STEPS {
-        let new = simulate(&Correction::clamped(terms));
-        let slopes = slopes(terms, &new, simulate);
-        let (matrix, right) = normal_equations(observed, &old, &new, &slopes, terms);
+        let current = simulate(&Correction::clamped(terms));
+        let slopes = slopes(terms, &current, simulate);
+        let (matrix, right) = normal_equations(observed, &past, &current, &slopes, terms);
         let Some(inverse) = inverse(matrix) else {
             break;
         };
@@ -69,7 +69,7 @@ pub(crate) fn fit(
         covariance = inverse;
     }
     let correction = Correction::clamped(terms);
-    let form_sd = form_sd(observed, &old, &simulate(&correction));
+    let form_sd = form_sd(observed, &past, &simulate(&correction));
     FittedCorrection {
         correction,
         spread: triangle(covariance),
@@ -78,12 +78,12 @@ pub(crate) fn fit(
 }
 
 /// The deviation left in each cell's log IOPS, minus what the noise of trials explains.
-fn form_sd(observed: &[Observation], old: &[Vec<FitFigures>], new: &[FitFigures]) -> f64 {
+fn form_sd(observed: &[Observation], past: &[Vec<FitFigures>], current: &[FitFigures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
-    for (cell, figures) in new.iter().enumerate() {
+    for (cell, figures) in current.iter().enumerate() {
         let trials = observed.iter().filter(|seen| seen.cell == cell);
         let unexplained =
-            |seen: &Observation| seen.deviation[0] - (figures[0] - old[seen.correction][cell][0]);
+            |seen: &Observation| seen.deviation[0] - (figures[0] - past[seen.correction][cell][0]);
         let (deviations, noise): (Vec<f64>, Vec<f64>) = trials
             .map(|seen| (unexplained(seen), seen.sd[0].powi(2)))
             .unzip();
@@ -91,7 +91,6 @@ fn form_sd(observed: &[Observation], old: &[Vec<FitFigures>], new: &[FitFigures]
         if count > 0.0 {
             let mean = deviations.iter().sum::<f64>() / count;
             let explained = noise.iter().sum::<f64>() / count.powi(2);
-            // Cells with more trials count more.
             let share = count / (count + 2.0);
             sum += share * (mean.powi(2) - explained);
             weight += share;
@@ -102,10 +101,10 @@ fn form_sd(observed: &[Observation], old: &[Vec<FitFigures>], new: &[FitFigures]
 
 fn slopes(
     terms: [f64; TERMS],
-    new: &[FitFigures],
+    current: &[FitFigures],
     simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
 ) -> Vec<[FitFigures; TERMS]> {
-    let mut slopes = vec![[[0.0; FIGURE_COUNT]; TERMS]; new.len()];
+    let mut slopes = vec![[[0.0; FIGURE_COUNT]; TERMS]; current.len()];
     for i in 0..TERMS {
         // The step goes towards zero, away from the limit of the term.
         let length = SLOPE_STEP * PRIOR_SD[i];
@@ -113,7 +112,7 @@ fn slopes(
         let mut moved = terms;
         moved[i] += step;
         for (cell, figures) in simulate(&Correction::clamped(moved)).iter().enumerate() {
-            slopes[cell][i] = std::array::from_fn(|f| (figures[f] - new[cell][f]) / step);
+            slopes[cell][i] = std::array::from_fn(|f| (figures[f] - current[cell][f]) / step);
         }
     }
     slopes
@@ -130,10 +129,10 @@ fn triangle(matrix: Matrix) -> Matrix {
     for i in 0..TERMS {
         for j in 0..=i {
             let before: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
-            let rest = matrix[i][j] - before;
+            let remainder = matrix[i][j] - before;
             lower[i][j] = match lower[j][j] {
-                _ if i == j => rest.max(0.0).sqrt(),
-                above if above > 0.0 => rest / above,
+                _ if i == j => remainder.max(0.0).sqrt(),
+                above if above > 0.0 => remainder / above,
                 _ => 0.0,
             };
         }
@@ -143,8 +142,8 @@ fn triangle(matrix: Matrix) -> Matrix {
 
 fn normal_equations(
     observed: &[Observation],
-    old: &[Vec<FitFigures>],
-    new: &[FitFigures],
+    past: &[Vec<FitFigures>],
+    current: &[FitFigures],
     slopes: &[[FitFigures; TERMS]],
     terms: [f64; TERMS],
 ) -> (Matrix, [f64; TERMS]) {
@@ -157,7 +156,7 @@ fn normal_equations(
     for seen in observed {
         let slope = &slopes[seen.cell];
         for f in 0..FIGURE_COUNT {
-            let explained = new[seen.cell][f] - old[seen.correction][seen.cell][f];
+            let explained = current[seen.cell][f] - past[seen.correction][seen.cell][f];
             let unexplained = seen.deviation[f] - explained;
             let weight =
                 (OUTLIER_SDS * seen.sd[f] / unexplained.abs()).min(1.0) / seen.sd[f].powi(2);

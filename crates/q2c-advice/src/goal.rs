@@ -7,7 +7,7 @@ pub use q2c_result::tune::{MAX_CPU_PCT, MIN_GAIN, STANDARD_FLOOR};
 use q2c_result::tune::{Relative, Verdict};
 use q2c_sim::{Limits, MinIops, Objective};
 
-/// What a recommended method should be best at, and which limits it must keep.
+/// The figure at which a recommended method should be best, and the limits that it must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
     /// The figure by which methods are compared.
@@ -16,8 +16,8 @@ pub struct Goal {
     pub limits: Limits,
 }
 
-/// The most thread CPU, percent, at which a method counts as having left it: a share of polling's
-/// CPU, which is less than a whole CPU if the lanes think.
+/// The most thread CPU, percent, of a method that has left the CPU: a share of polling's CPU, which
+/// is less than a whole CPU if the lanes think.
 pub(crate) fn saving_cpu_pct(thinks: bool, polled_pct: f64) -> f64 {
     if thinks {
         MAX_CPU_PCT / 100.0 * polled_pct
@@ -79,7 +79,7 @@ impl KernelWay<'_> {
 }
 
 /// The best of the ways that pay, keep the limits, and keep `floor`, a share of classic polling's
-/// IOPS. Without one, the verdict says what is missing.
+/// IOPS. If there is no such way, the verdict says which condition none of the ways meets.
 pub fn best_of_kernel<'a>(
     ways: &[KernelWay<'a>],
     floor: f64,
@@ -88,9 +88,9 @@ pub fn best_of_kernel<'a>(
     let pays: Vec<&KernelWay<'_>> = ways.iter().filter(|way| way.pays()).collect();
     let keeps = pays.iter().filter(|way| way.relative.iops.median >= floor);
     let keeps: Vec<&KernelWay<'a>> = keeps.copied().collect();
-    let fit = keeps.iter().filter(|way| way.keeps_limits(goal));
+    let eligible = keeps.iter().filter(|way| way.keeps_limits(goal));
     let score = |way: &KernelWay<'_>| way.score(goal.objective);
-    match fit.max_by(|a, b| score(a).total_cmp(&score(b))) {
+    match eligible.max_by(|a, b| score(a).total_cmp(&score(b))) {
         Some(best) => (Verdict::Rule, Some(best.method)),
         None if pays.is_empty() => (Verdict::NoRoom, None),
         None if keeps.is_empty() => (Verdict::TradeOff, None),

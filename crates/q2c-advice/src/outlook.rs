@@ -29,7 +29,7 @@ pub struct SimulationInputs {
     pub seed: u64,
 }
 
-/// What simulations expect of a rule, relative to polling on the same part of a recording.
+/// The simulated figures of a rule, relative to polling on the same part of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
     /// The rule and its parameters.
@@ -42,8 +42,8 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU per lane, percent of one CPU.
     pub cpu_pct: f64,
-    /// True if it takes at most [`MAX_CPU_PCT`](crate::MAX_CPU_PCT) percent of a CPU or, with think
-    /// time, of the CPU that polling takes.
+    /// True if the rule takes at most [`MAX_CPU_PCT`](crate::MAX_CPU_PCT) percent of a CPU or, with
+    /// think time, of the CPU that polling takes.
     pub saves: bool,
     /// Mean sleep asked over all I/Os, ns.
     pub sleep_ns: f64,
@@ -138,7 +138,7 @@ fn draw(
     let count = inputs.recordings.len();
     let recording = &inputs.recordings[count - 1 - n % count];
     let start = rng.unit();
-    let lanes: Vec<LaneRecording> = recording.iter().map(|lane| part(lane, start)).collect();
+    let lanes: Vec<LaneRecording> = recording.iter().map(|lane| excerpt(lane, start)).collect();
     let terms = fitted.correction.terms();
     let normals: [f64; TERMS] = std::array::from_fn(|_| rng.normal());
     let terms_drawn: [f64; TERMS] = std::array::from_fn(|i| {
@@ -158,8 +158,8 @@ fn draw(
     }
 }
 
-/// The part of a lane from the share `start` on; it wraps around at the end.
-fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
+/// The part of a lane that a draw simulates. It begins at the share `start`, and wraps around.
+fn excerpt(lane: &LaneRecording, start: f64) -> LaneRecording {
     let length = (lane.len() as f64 * DRAWN_SHARE).ceil() as usize;
     let from = (start * lane.len() as f64) as usize;
     let to = (from + length).min(lane.len());
@@ -169,6 +169,7 @@ fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
     part
 }
 
+/// IOPS and KIOPS/core of the rule with the index `i`, over polling's.
 fn relative(draw: &OutlookDraw, i: usize) -> (f64, f64) {
     let (cell, poll) = (&draw.cells[i].gives, &draw.poll.gives);
     (
@@ -217,7 +218,7 @@ fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     }
 }
 
-/// Windows that a rule runs before its figures count, and the shortest such time.
+/// Number of periods that a rule runs before its figures count, and the shortest such time.
 const SETTLE_PERIODS: u64 = 2;
 const MIN_SETTLE_TIME: Nanos = Nanos::from_millis(250);
 

@@ -67,7 +67,7 @@ pub const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 const SINGLE_ROUNDS: usize = 2;
 /// Trials of each open method in a round, and the most such methods: in first and in later rounds.
 const REPEATED_TRIALS: [(u32, usize); 2] = [(1, 5), (2, 2)];
-/// Limits of new rules in each round: all candidates in the first; the last for later rounds.
+/// Most new rules in each round: all candidates in the first; the last number for later rounds.
 const MAX_NEW_RULES: [usize; 4] = [usize::MAX, 3, 2, 1];
 /// Number of trials that baselines, Linux's rule and the user's rules get even if not open.
 pub const MIN_COMPARED_TRIALS: usize = 2;
@@ -132,9 +132,9 @@ impl Referee {
     /// Takes one trial of an ordered method. A trial that cannot be compared only counts as spent.
     pub fn add_trial(&mut self, method: &LaneMethod, trial: TrialFigures) {
         self.trials_spent += 1;
-        let ordered = trial.is_complete() && trial.round <= self.round();
+        let is_comparable = trial.is_complete() && trial.round <= self.round();
         let tried = self.tried.iter_mut().find(|t| t.method == *method);
-        if let Some(tried) = tried.filter(|_| ordered) {
+        if let Some(tried) = tried.filter(|_| is_comparable) {
             tried.trials.push(trial);
         }
     }
@@ -180,7 +180,6 @@ impl Referee {
         decide(contenders, goal, &self.noise(), *wanted)
     }
 
-    /// The scatter of single trials.
     pub(crate) fn noise(&self) -> Noise {
         Noise::from_cells(self.tried.iter().map(|t| t.trials.as_slice()))
     }
@@ -224,10 +223,10 @@ impl Referee {
             return vec![Vec::new(); self.tried.len()];
         };
         let states = DeviceStates::new(&baselines, template, &cost, seed);
-        let mut before = 0;
+        let mut first = 0;
         let carries_of = |tried: &TriedMethod| {
-            let trial_range = before..before + tried.trials.len();
-            before = trial_range.end;
+            let trial_range = first..first + tried.trials.len();
+            first = trial_range.end;
             match tried.method {
                 LaneMethod::Poll => Vec::new(),
                 _ => states.carries(&tried.method, &cost, seed)[trial_range].to_vec(),
@@ -286,13 +285,13 @@ impl Referee {
         };
         let simulate = |correction: &Correction| -> Vec<FitFigures> {
             let cost = self.corrected_cost(correction);
-            let run = |method: &LaneMethod| {
-                let run = predict(method, recording, cpus, &cost, FIT_TIME, inputs.seed);
-                run.gives.rates
+            let predict_rates = |method: &LaneMethod| {
+                let outcome = predict(method, recording, cpus, &cost, FIT_TIME, inputs.seed);
+                outcome.gives.rates
             };
-            let poll_iops = run(&LaneMethod::Poll).iops;
+            let poll_iops = predict_rates(&LaneMethod::Poll).iops;
             let figures = |method: &&LaneMethod| {
-                let rates = run(method);
+                let rates = predict_rates(method);
                 let relative = (rates.iops / poll_iops).max(f64::MIN_POSITIVE);
                 [relative.ln(), rates.cpu_pct / 100.0, rates.miss_rate]
             };
@@ -366,23 +365,23 @@ impl Referee {
 
     fn later_orders(&self, max_trials: u32) -> Vec<Order> {
         let round = self.corrections.len();
-        let (trials, methods) = REPEATED_TRIALS[usize::from(round >= SINGLE_ROUNDS)];
+        let (trials, limit) = REPEATED_TRIALS[usize::from(round >= SINGLE_ROUNDS)];
         let decision = self.decision();
-        let repeated = decision.open.iter().take(methods).map(|&i| &self.tried[i]);
+        let repeated = decision.open.iter().take(limit).map(|&i| &self.tried[i]);
         let repeated = repeated.map(|t| Order {
             trials,
             ..single_trial(t.method.clone(), t.role)
         });
         let mut orders: Vec<Order> = repeated.collect();
-        let new = MAX_NEW_RULES[round.min(MAX_NEW_RULES.len() - 1)];
-        orders.extend(self.promising_orders(&decision).into_iter().take(new));
+        let max_new = MAX_NEW_RULES[round.min(MAX_NEW_RULES.len() - 1)];
+        orders.extend(self.promising_orders(&decision).into_iter().take(max_new));
         if orders.is_empty() {
             return orders;
         }
         let few_trials = |t: &&TriedMethod| t.trials.len() < MIN_COMPARED_TRIALS;
         for tried in self.tried.iter().filter(few_trials) {
-            let compared = matches!(tried.role, Role::Baseline | Role::Linux | Role::User);
-            if compared && orders.iter().all(|o| o.method != tried.method) {
+            let is_compared = matches!(tried.role, Role::Baseline | Role::Linux | Role::User);
+            if is_compared && orders.iter().all(|o| o.method != tried.method) {
                 orders.push(single_trial(tried.method.clone(), tried.role));
             }
         }

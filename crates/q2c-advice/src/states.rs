@@ -36,21 +36,21 @@ pub(crate) struct DeviceStates {
 #[derive(Clone, Copy, Debug, Default)]
 struct StateRates {
     iops: f64,
-    busy: f64,
+    busy_cpus: f64,
 }
 
 impl StateRates {
     fn relative_to(self, polled: StateRates) -> Carry {
         Carry {
             iops: self.iops / polled.iops,
-            per_core: self.iops / polled.iops * polled.busy / self.busy,
+            per_core: self.iops / polled.iops * polled.busy_cpus / self.busy_cpus,
         }
     }
 
     fn sum(all: &[StateRates]) -> StateRates {
         StateRates {
             iops: all.iter().map(|s| s.iops).sum(),
-            busy: all.iter().map(|s| s.busy).sum(),
+            busy_cpus: all.iter().map(|s| s.busy_cpus).sum(),
         }
     }
 }
@@ -58,14 +58,14 @@ impl StateRates {
 impl DeviceStates {
     /// The states in polled slices. Submissions and think times are drawn from the lane `template`.
     pub(crate) fn new(
-        seen: &[PollingBaseline],
+        baselines: &[PollingBaseline],
         template: &LaneRecording,
         cost: &CostModel,
         seed: u64,
     ) -> Self {
         let mut rng = Rng::new(seed);
         let lane = |polling: &PollingBaseline| draw(&polling.wait_ns, template, &mut rng);
-        let (lanes, polled) = (seen.iter().map(lane).collect(), Vec::new());
+        let (lanes, polled) = (baselines.iter().map(lane).collect(), Vec::new());
         let mut states = DeviceStates { lanes, polled };
         states.polled = states.simulate(&LaneMethod::Poll, cost, seed);
         states
@@ -93,7 +93,7 @@ impl DeviceStates {
             let gives = predict(method, lane, &[CpuId(0)], cost, STATE_TIME, seed).gives;
             StateRates {
                 iops: gives.rates.iops,
-                busy: gives.rates.iops / gives.kiops_per_core,
+                busy_cpus: gives.rates.iops / gives.kiops_per_core,
             }
         };
         self.lanes.par_iter().map(rates).collect()

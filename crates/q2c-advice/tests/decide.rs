@@ -240,8 +240,8 @@ fn single_trials_settle_nothing() {
     };
     let outcome = |contenders: &[MethodContender]| {
         let decision = decide(contenders, &Goal::default(), &NOISE, 1);
-        let made = decision.recommendation(Bytes(4096), contenders, &NOISE, "");
-        (made.is_settled(), made.open.len(), made.undecided)
+        let result = decision.recommendation(Bytes(4096), contenders, &NOISE, "");
+        (result.is_settled(), result.open.len(), result.undecided)
     };
     let single = |single, tried| vec![OpenQuestion::SingleTrials { single, tried }];
     assert_eq!(outcome(&with_trials([1, 1, 1])), (false, 1, single(2, 2)));
@@ -262,8 +262,8 @@ fn a_floor_within_the_interval_settles_nothing() {
             ..contender("interrupt", (1.0, 14.0, 0.0), 1)
         }];
         let decision = decide_for(&contenders, &Goal::default());
-        let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
-        (made.verdict, made.is_settled(), made.undecided)
+        let result = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
+        (result.verdict, result.is_settled(), result.undecided)
     };
     let (verdict, settled, undecided) = scattered(&[0.62, 0.99, 1.2, 1.51, 1.1]);
     assert_eq!((verdict, settled), (Verdict::Interrupt, false));
@@ -289,8 +289,8 @@ fn methods_without_a_trial_are_named() {
         contender(MIN, (0.99, 1.3, 0.02), 0),
     ];
     let decision = decide_for(&contenders, &Goal::default());
-    let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
+    let result = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
     let named = ["interrupt", MIN].map(|name| MethodName(name.parse().unwrap()));
-    assert_eq!(made.undecided, [OpenQuestion::Untried(named.to_vec())]);
-    assert!(!made.is_settled());
+    assert_eq!(result.undecided, [OpenQuestion::Untried(named.to_vec())]);
+    assert!(!result.is_settled());
 }

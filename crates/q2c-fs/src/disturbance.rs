@@ -64,11 +64,11 @@ fn watch_delays<T>(run: impl FnOnce() -> T) -> (T, Duration) {
         let delays = scope.spawn(move || {
             let mut longest = Duration::ZERO;
             loop {
-                let slept = Instant::now();
+                let sleep_start = Instant::now();
                 if ended.recv_timeout(BEAT_INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     return longest;
                 }
-                longest = longest.max(slept.elapsed().saturating_sub(BEAT_INTERVAL));
+                longest = longest.max(sleep_start.elapsed().saturating_sub(BEAT_INTERVAL));
             }
         });
         let outcome = run();
@@ -77,12 +77,12 @@ fn watch_delays<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     })
 }
 
-/// Warnings of other work: before the plan on `idle` CPUs, else during trials, whose jobs could use
-/// `own` CPUs. Also warnings of trials in which the program got no CPU.
+/// Warns of other work: that before the plan, on `busy_cpus` CPUs, else that during trials, whose
+/// jobs could use `job_cpus` CPUs. Also warns of trials in which the program got no CPU.
 pub(crate) fn warnings<C, T>(
-    idle: f64,
+    busy_cpus: f64,
     runs: &[CellRuns<C, FsMeasurement<T>>],
-    own: impl Fn(&C) -> u32,
+    job_cpus: impl Fn(&C) -> u32,
 ) -> Vec<Warning> {
     let trials = || {
         let runs = runs.iter();
@@ -97,25 +97,25 @@ pub(crate) fn warnings<C, T>(
             wall_s: trial.wall_s,
             stretches: 1,
         };
-        others.hiding(f64::from(own(&plan.cell)), span)
+        others.hiding(f64::from(job_cpus(&plan.cell)), span)
     });
     let hiding: Vec<f64> = hiding.collect();
-    let number = trials().count();
+    let count = trials().count();
     let delayed = trials().filter(|(_, trial)| trial.late_s > WARNED_DELAY_S);
     let delayed: Vec<&str> = delayed.map(|(plan, _)| plan.label.as_str()).collect();
     let stood_still = delayed.first().map(|first| {
         Warning::new(
             "stood-still",
             format!(
-                "the program had no CPU for more than {WARNED_DELAY_S} s in {} of {number} trials, the first of {first}",
+                "the program had no CPU for more than {WARNED_DELAY_S} s in {} of {count} trials, the first of {first}",
                 delayed.len()
             ),
             "figures are too low by the time in which the jobs could do nothing",
             "stop the other load, and run again while nothing stops the program",
         )
     });
-    busy_before(idle, "measured", SHARED_CPU_EFFECT)
-        .or_else(|| others_warning_with(&hiding, number, SHARED_CPU_EFFECT))
+    busy_before(busy_cpus, "measured", SHARED_CPU_EFFECT)
+        .or_else(|| others_warning_with(&hiding, count, SHARED_CPU_EFFECT))
         .into_iter()
         .chain(stood_still)
         .collect()
@@ -130,12 +130,12 @@ pub(crate) mod tests {
         cell: C,
         trials: Vec<FsMeasurement<T>>,
     ) -> CellRuns<C, FsMeasurement<T>> {
-        let trial = |beside| Trial {
+        let trial = |measurement| Trial {
             trial: 0,
             session: 1,
             ended_unix_s: 0.0,
             seconds: 1.0,
-            result: TrialResult::Ok(beside),
+            result: TrialResult::Ok(measurement),
         };
         CellRuns {
             plan: CellPlan {

@@ -49,7 +49,7 @@ fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Opens a file for each job. A file for appending is empty then.
+/// Opens a file for each job, and empties it if the job appends.
 pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
     let job_file = |job| {
         let path = job_path(folder, point, job);
@@ -72,7 +72,7 @@ pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
         let tried = format_args!("remove {}", path.display());
         match fs::remove_file(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            removed => removed.or_fault(Exit::Environment, tried)?,
+            outcome => outcome.or_fault(Exit::Environment, tried)?,
         }
     }
     Ok(())

@@ -49,7 +49,7 @@ const REST_TIME: Duration = Duration::from_millis(250);
 
 /// A benchmark of file systems.
 pub struct FsBench<'a> {
-    /// What to measure.
+    /// The settings of the run.
     pub spec: &'a FsSettings,
     /// Facts of the machine.
     pub machine: &'a Machine,
@@ -70,7 +70,7 @@ pub struct FileSystemSet {
     left_out: Vec<FsLeftOut>,
 }
 
-/// What plans run on: the benchmark's settings and its file systems.
+/// The benchmark's settings and its file systems, on which plans run.
 #[derive(Clone, Copy)]
 struct BenchTarget<'a> {
     bench: &'a FsBench<'a>,
@@ -154,7 +154,7 @@ impl FsBench<'_> {
         folder: &mut RunDir,
         progress: &mut dyn Progress,
     ) -> Result<FsOutcome, Fault> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let spec = self.spec;
         let settings = Settings {
             trials: spec.trials,
@@ -167,7 +167,7 @@ impl FsBench<'_> {
                 bench: self,
                 made: &all.made,
             },
-            idle: busy_at_rest(self.roots, REST_TIME).unwrap_or(0.0),
+            busy: busy_at_rest(self.roots, REST_TIME).unwrap_or(0.0),
             runner: Runner {
                 settings: &settings,
                 cancel: self.stop,
@@ -190,7 +190,7 @@ impl FsBench<'_> {
         let warnings = warnings.into_iter().chain(self.machine_warnings());
         result.warnings.splice(0..0, warnings);
         result.left_out.extend_from_slice(&all.left_out);
-        result.seconds = begun.elapsed().as_secs_f64();
+        result.seconds = start.elapsed().as_secs_f64();
         result.complete = state == RunState::Complete;
         Ok(FsOutcome { result, state })
     }
@@ -239,7 +239,7 @@ impl FsBench<'_> {
 struct FsRun<'a, 'r> {
     target: BenchTarget<'a>,
     /// Number of CPUs that were busy before the plan.
-    idle: f64,
+    busy: f64,
     runner: Runner<'r>,
     folder: &'r mut RunDir,
     result: FsResult,
@@ -264,7 +264,7 @@ impl FsRun<'_, '_> {
         let control = self.result.control;
         self.result.ratios = conclude::ratios(&summary.cells, control, spec.run.seed);
         self.result.left_out = left_out;
-        self.result.warnings = disturbance::warnings(self.idle, &summary.cells, |point| point.jobs);
+        self.result.warnings = disturbance::warnings(self.busy, &summary.cells, |point| point.jobs);
         self.result.warnings.extend(summary.warnings);
         Ok(state)
     }
@@ -305,7 +305,7 @@ impl FsRun<'_, '_> {
             metric: metric.to_owned(),
             cells: program::cells(&summary.cells),
         });
-        self.result.warnings = disturbance::warnings(self.idle, &summary.cells, |point| point.cpus);
+        self.result.warnings = disturbance::warnings(self.busy, &summary.cells, |point| point.cpus);
         let state = summary.state();
         self.result.warnings.extend(summary.warnings);
         Ok(state)

@@ -67,13 +67,13 @@ fn kind(flags: u32) -> LockKind {
 }
 
 fn layer(function: &Function) -> Option<LockLayer> {
-    let of_module = function.module.as_deref().and_then(|module| {
-        let holds = |names: &str| names.split(' ').any(|name| name == module);
-        LAYER_MODULES.iter().find(|(_, names)| holds(names))
+    let by_module = function.module.as_deref().and_then(|module| {
+        let is_among = |names: &str| names.split(' ').any(|name| name == module);
+        LAYER_MODULES.iter().find(|(_, names)| is_among(names))
     });
     let mut layers = LAYER_PREFIXES.iter();
     let by_name = || layers.find(|(_, begins)| begins_with_one_of(&function.name, begins));
-    of_module.or_else(by_name).map(|(layer, _)| *layer)
+    by_module.or_else(by_name).map(|(layer, _)| *layer)
 }
 
 fn begins_with_one_of(name: &str, begins: &str) -> bool {
@@ -98,12 +98,12 @@ fn innermost(stack: &[Function]) -> (String, LockLayer) {
 
 /// Adds up waits by the code that wanted the lock, the longest total first.
 pub(crate) fn sum_waits(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
-    let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
+    let mut by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for wait in &counts.waits {
         let (site, layer) = innermost(wanting_part(&wait.stack));
-        let key = (site, layer, kind(wait.flags));
-        let sum = waits_by_site.entry(key).or_default();
-        *sum = (sum.0 + wait.waits, sum.1 + wait.ns);
+        let (waits, ns) = by_site.entry((site, layer, kind(wait.flags))).or_default();
+        *waits += wait.waits;
+        *ns += wait.ns;
     }
     let site = |((site, layer, kind), (waits, wait_ns))| LockSite {
         site,
@@ -112,7 +112,7 @@ pub(crate) fn sum_waits(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLoc
         waits,
         wait_ns,
     };
-    let mut sites: Vec<LockSite> = waits_by_site.into_iter().map(site).collect();
+    let mut sites: Vec<LockSite> = by_site.into_iter().map(site).collect();
     sites.sort_by_key(|site| std::cmp::Reverse(site.wait_ns));
     SeenLocks {
         thread_seconds,

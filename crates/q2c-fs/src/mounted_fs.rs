@@ -143,8 +143,8 @@ impl MountedFs {
         }
         let tried = format_args!("mount {fs} of {}", path.display());
         let mounted = mounted.or_fault(Exit::Environment, tried)?;
-        let asked = format_args!("ask about {}", path.display());
-        let statistics = statistics(roots, path).or_fault(Exit::Environment, asked)?;
+        let question = format_args!("ask about {}", path.display());
+        let statistics = statistics(roots, path).or_fault(Exit::Environment, question)?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
         Ok(MountedFs {
             readahead: readahead::setting(roots, fs, &statistics),
@@ -168,6 +168,7 @@ impl MountedFs {
     }
 }
 
+/// ENODEV, with which `mount` refuses a file system that the kernel lacks.
 const NO_FILE_SYSTEM: i32 = 19;
 
 fn statistics(roots: &Roots, device: &Path) -> std::io::Result<PathBuf> {

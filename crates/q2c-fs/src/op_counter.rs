@@ -74,8 +74,8 @@ pub(crate) fn run_in_threads<T: Send, M>(
         let threads: Vec<_> = (0..count).map(start).collect();
         let meanwhile = meanwhile();
         let died = || io::Error::other(format!("a {name} ended early"));
-        let ended = threads.into_iter().map(|thread| thread.join());
-        let ended = ended.map(|ended| ended.unwrap_or_else(|_| Err(died())));
-        Ok((ended.collect::<io::Result<_>>()?, meanwhile))
+        let joined = threads.into_iter().map(|thread| thread.join());
+        let results = joined.map(|joined| joined.unwrap_or_else(|_| Err(died())));
+        Ok((results.collect::<io::Result<_>>()?, meanwhile))
     })
 }

@@ -97,8 +97,8 @@ impl FsPlan<'_> {
             let outcome = scan::trial(&files, point.bs, spec, &mounted.statistics, context.cancel);
             outcome.map(|trial| (trial, jobs_s))
         } else {
-            let jobs = self.jobs(point, files, context.seed >> 1)?;
-            self.trial(jobs, &mounted.statistics, context)
+            let jobs = self.job_plans(point, files, context.seed >> 1)?;
+            self.run_jobs(jobs, &mounted.statistics, context)
         };
         readahead.restore().map_err(CellError::Trial)?;
         let removed = files::remove_logs(mounted.path(), point);
@@ -111,7 +111,7 @@ impl FsPlan<'_> {
         })
     }
 
-    fn jobs(
+    fn job_plans(
         &self,
         point: &FsPoint,
         files: Vec<JobFile>,
@@ -142,7 +142,7 @@ impl FsPlan<'_> {
         Ok(files.into_iter().enumerate().map(plan).collect())
     }
 
-    fn trial(
+    fn run_jobs(
         &self,
         jobs: Vec<JobPlan>,
         statistics: &Path,
@@ -204,20 +204,20 @@ fn pattern(access: Access) -> Pattern {
 
 /// I/Os per second of all lanes in the counted phase; `None` if a lane has no I/O in it.
 fn iops(data: &RunData) -> Option<f64> {
-    let of_lane = |lane: &LaneData| {
+    let lane_iops = |lane: &LaneData| {
         let phase = &lane.phases[1];
         let counted_ns = phase.end.t_ns - phase.begin.t_ns;
         (phase.ios > 0 && counted_ns > 0).then(|| phase.ios as f64 / counted_ns as f64 * 1e9)
     };
-    data.lanes.iter().map(of_lane).sum()
+    data.lanes.iter().map(lane_iops).sum()
 }
 
 fn thread_seconds(data: &RunData) -> f64 {
-    let of_lane = |lane: &LaneData| {
+    let lane_seconds = |lane: &LaneData| {
         let (first, last) = (&lane.phases[0].begin, &lane.phases[1].end);
         (last.t_ns - first.t_ns) as f64 / 1e9
     };
-    data.lanes.iter().map(of_lane).sum()
+    data.lanes.iter().map(lane_seconds).sum()
 }
 
 /// Prefix of the keys of runs with the locks watched; no trial's key has it.
@@ -285,8 +285,8 @@ struct DiskReadings<'a> {
 
 impl DiskReadings<'_> {
     fn read(&mut self) {
-        let read = DiskStats::read(self.statistics).ok();
-        self.readings.push((self.clock.now(), read));
+        let stats = DiskStats::read(self.statistics).ok();
+        self.readings.push((self.clock.now(), stats));
     }
 
     /// Mean requests in flight in the counted phase, from the kernel's sum of request milliseconds.

@@ -35,16 +35,16 @@ impl<'a> ProgramPlan<'a> {
     }
 }
 
-/// The cells of `work`: each file system with each number of CPUs.
+/// The cells of a plan: each file system with each number of CPUs.
 pub(crate) fn cell_plans(
     target: BenchTarget<'_>,
     seconds: f64,
     label: impl Fn(&ProgramPoint) -> String,
 ) -> Vec<CellPlan<ProgramPoint>> {
-    let numbers = target.bench.spec.jobs();
+    let counts = target.bench.spec.jobs();
     let points = target.made.iter().flat_map(|made| {
         let fs = made.facts.fs;
-        numbers.iter().map(move |&cpus| ProgramPoint { fs, cpus })
+        counts.iter().map(move |&cpus| ProgramPoint { fs, cpus })
     });
     let cell = |cell: ProgramPoint| CellPlan {
         key: label(&cell),
@@ -71,7 +71,7 @@ pub(crate) fn run_in_folder(
     measured
 }
 
-/// Compiles the expression, which must have a group.
+/// Compiles the regular expression of the metric. Its first group holds the number.
 pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
     let tried = format_args!("understand --metric `{text}`");
     let regex = Regex::new(text).or_fault(Exit::Usage, tried)?;

@@ -22,7 +22,7 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// Bytes of a sector in the kernel's statistics.
 const SECTOR_BYTES: u64 = 512;
 
-/// One trial.
+/// Runs one trial: each job reads its file in passes until the time is over.
 pub(crate) fn trial(
     files: &[JobFile],
     bs: Bytes,

@@ -217,7 +217,6 @@ impl FsSettings {
         self.cpus.iter().copied().map(CpuId).collect()
     }
 
-    /// The largest number of jobs.
     pub(crate) fn max_jobs(&self) -> u32 {
         self.jobs().iter().copied().max().unwrap_or(1)
     }

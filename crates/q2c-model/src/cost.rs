@@ -220,17 +220,17 @@ impl Curve {
 
 impl WakeDelay {
     fn check(&self, name: &str) -> Result<(), String> {
-        let part = |field: &str| format!("{name}.{field}");
-        self.base_ns.check(&part("base_ns"), -MAX_NS)?;
-        self.spread_ns.check(&part("spread_ns"), 0.0)?;
-        self.least_ns.check(&part("least_ns"), -MAX_NS)?;
-        self.most_ns.check(&part("most_ns"), -MAX_NS)?;
+        let field_name = |field: &str| format!("{name}.{field}");
+        self.base_ns.check(&field_name("base_ns"), -MAX_NS)?;
+        self.spread_ns.check(&field_name("spread_ns"), 0.0)?;
+        self.least_ns.check(&field_name("least_ns"), -MAX_NS)?;
+        self.most_ns.check(&field_name("most_ns"), -MAX_NS)?;
         let draws = self.z.len();
         if draws > MAX_POINTS {
             let message = format!("{name}.z: expected up to {MAX_POINTS} draws, found {draws}");
             return Err(message);
         }
-        let z = part("z");
+        let z = field_name("z");
         let mut draws = self.z.iter();
         draws.try_for_each(|&draw| check_ns(&z, draw, -MAX_NS))
     }

@@ -159,8 +159,8 @@ pub struct Interpretation {
     pub think_as_cpu_ns: f64,
     /// Whose requests form a lane. In a user-layer trace, lanes are its threads.
     pub lanes_by: LanesBy,
-    /// Number of these threads or devices. There are more lanes if requests of one of them
-    /// overlapped.
+    /// Number of threads or devices whose requests form lanes. An owner with overlapping requests
+    /// has several lanes.
     pub owners: usize,
     /// Number of requests submitted while others of the same thread or device were in flight.
     pub overlapping: u64,

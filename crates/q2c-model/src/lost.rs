@@ -68,12 +68,12 @@ impl Losses {
     /// Returns the losses among the reasons in `unmatched`; `None` if there are none.
     pub fn from_counts(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
         let of_ios = !unmatched.contains_key(LOST_EVENTS.reason);
-        // A recording that fell back to tracefs has both kinds. "never completed" counts as a loss
-        // only with BPF, of which another loss of I/Os is the sign.
-        let mut others = LOST_IOS[1..].iter();
-        let by_bpf = others.any(|loss| unmatched.contains_key(loss.reason));
-        let ios = if of_ios || by_bpf { &LOST_IOS[..] } else { &[] };
-        let losses = ios.iter().chain([&LOST_EVENTS]);
+        // A recording that fell back to tracefs has lost I/Os and lost events. "never completed",
+        // the first reason, is a loss only in a recording by BPF, which the other reasons prove.
+        let mut bpf_losses = LOST_IOS[1..].iter();
+        let by_bpf = bpf_losses.any(|loss| unmatched.contains_key(loss.reason));
+        let lost_ios = if of_ios || by_bpf { &LOST_IOS[..] } else { &[] };
+        let losses = lost_ios.iter().chain([&LOST_EVENTS]);
         let counted = losses.filter_map(|loss| Some((loss, *unmatched.get(loss.reason)?)));
         let mut losses: Vec<(&LossReason, u64)> = counted.collect();
         losses.sort_by_key(|(_, n)| Reverse(*n));

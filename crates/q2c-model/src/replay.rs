@@ -85,7 +85,7 @@ pub enum Mode {
     Outstanding {
         /// The unit in which the amount in flight is counted.
         count: Count,
-        /// What happens to the time in which a device had nothing in flight.
+        /// How a replay treats the time in which a device had nothing in flight.
         idle: Idle,
     },
     /// A request is submitted a recorded think time after its lane's previous request completed.
@@ -182,11 +182,11 @@ named_values! {
         Blocks = "blocks",
     }
 
-    /// What happens to the time in which a device of the trace had nothing in flight.
+    /// How a replay treats the time in which a device of the trace had nothing in flight.
     Idle {
-        /// It is kept.
+        /// The time is kept.
         Keep = "keep",
-        /// It is left out.
+        /// The time is left out.
         #[default]
         Squeeze = "squeeze",
     }
@@ -215,7 +215,7 @@ named_values! {
         Hctx = "hctx",
     }
 
-    /// What happens to a request whose offset lies beyond its device's region of the target.
+    /// How a replay treats a request whose offset lies beyond its device's region of the target.
     Fit {
         /// Offsets beyond the end wrap to the start of the device's region of the target.
         #[default]
@@ -229,27 +229,27 @@ named_values! {
         Dense = "dense",
     }
 
-    /// What happens to the trace's writes.
+    /// How a replay treats the trace's writes.
     Writes {
-        /// They are left out.
+        /// Writes are left out.
         Skip = "skip",
-        /// They are read instead.
+        /// Reads take the place of writes.
         #[default]
         AsReads = "as-reads",
-        /// They are written.
+        /// Writes are done on the target.
         Allow = "allow",
     }
 
-    /// What happens to the trace's discards.
+    /// How a replay treats the trace's discards.
     Discards {
-        /// They are left out.
+        /// Discards are left out.
         #[default]
         Skip = "skip",
-        /// They are done on the target.
+        /// Discards are done on the target.
         Allow = "allow",
     }
 
-    /// What happens to the replay when a request fails.
+    /// How a replay reacts to a failed request.
     OnError {
         /// The replay ends.
         #[default]
@@ -260,7 +260,7 @@ named_values! {
 }
 
 impl Count {
-    /// The weight of a request of `bytes` in this unit.
+    /// The number by which a request of `bytes` counts in this unit.
     pub fn weight_of(self, bytes: u64) -> u64 {
         match self {
             Count::Requests => 1,

@@ -35,11 +35,11 @@ fn split_unit(text: &str) -> Option<(f64, &str)> {
 fn parse_scaled(
     text: &str,
     expected: &'static str,
-    unit: impl Fn(&str) -> Option<f64>,
+    unit_factor: impl Fn(&str) -> Option<f64>,
 ) -> Result<f64, ParseTextError> {
     let error = || ParseTextError::new(expected, text);
-    let (number, suffix) = split_unit(text).ok_or_else(error)?;
-    let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(error)?;
+    let (number, unit) = split_unit(text).ok_or_else(error)?;
+    let value = number * unit_factor(&unit.to_ascii_lowercase()).ok_or_else(error)?;
     (value <= 2f64.powi(63)).then_some(value).ok_or_else(error)
 }
 

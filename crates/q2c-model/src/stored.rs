@@ -27,11 +27,11 @@ pub struct StoredForm {
 pub struct StoredError {
     /// Description of the value that was to be read.
     pub what: &'static str,
-    /// What is wrong with the bytes.
+    /// The reason why reading or storing failed.
     pub reason: StoredMistake,
 }
 
-/// What is wrong with stored bytes.
+/// A reason why bytes are not of a stored form, or a value cannot be stored.
 #[derive(Debug, Error)]
 pub enum StoredMistake {
     /// The bytes begin with something else.
@@ -105,8 +105,8 @@ impl StoredForm {
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
         let body = self.body(bytes).map_err(|reason| self.error(reason))?;
         let decoded = postcard::take_from_bytes(body);
-        let (value, rest) = decoded.map_err(|source| self.body_error(source))?;
-        match (rest.len(), self.version) {
+        let (value, unread_bytes) = decoded.map_err(|source| self.body_error(source))?;
+        match (unread_bytes.len(), self.version) {
             (0, _) => Ok(value),
             (found, version) => Err(self.error(StoredMistake::More { version, found })),
         }
@@ -114,12 +114,13 @@ impl StoredForm {
 
     /// Returns the body if the header agrees with it.
     fn body<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], StoredMistake> {
-        let rest = bytes.strip_prefix(self.letters.as_bytes());
-        let Some((header, body)) = rest.and_then(<[u8]>::split_first_chunk::<NUMBERS>) else {
+        let contents = bytes.strip_prefix(self.letters.as_bytes());
+        let Some((numbers, body)) = contents.and_then(<[u8]>::split_first_chunk::<NUMBERS>) else {
             let (letters, found) = (self.letters, bytes.len());
             return Err(StoredMistake::Foreign { letters, found });
         };
-        let number = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| header[from + i]));
+        // The version is at byte 0, the checksum at 4, and the length at 8 and 12.
+        let number = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| numbers[from + i]));
         let (expected, found) = (self.version, number(0));
         if found != expected {
             return Err(StoredMistake::Version { expected, found });

@@ -4,8 +4,8 @@
 use crate::{Nanos, parse_time};
 use std::ops::RangeInclusive;
 
-/// A list that an option takes as one value. clap's derive goes by the word `Vec` and would take
-/// one value for each occurrence; this name hides it.
+/// A list that an option takes as one value. For a field whose type is written `Vec`, clap's derive
+/// would take one value for each occurrence of the option.
 pub type List<T> = Vec<T>;
 
 /// Parses seconds within a range: `10`, `10s`, `500ms` or `2m`.
@@ -46,8 +46,8 @@ pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
     let cpus: Vec<u32> = cpus
         .collect::<Result<_, _>>()
         .map_err(|_| format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`"))?;
-    let mut numbered = cpus.iter().enumerate();
-    match numbered.find(|(i, cpu)| cpus[..*i].contains(cpu)) {
+    let mut indexed = cpus.iter().enumerate();
+    match indexed.find(|(i, cpu)| cpus[..*i].contains(cpu)) {
         // Jobs beyond the last CPU start again at the first one, so nobody needs to repeat a CPU.
         Some((_, cpu)) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
         None => Ok(cpus),
@@ -77,9 +77,9 @@ fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, max: u32) -> Result<Li
     };
     let mut numbers: Vec<T> = Vec::new();
     for part in text.split(',') {
-        let (from, rest) = part.split_once("..").unwrap_or((part, part));
-        let with_step = rest.split_once('/').filter(|_| part.contains(".."));
-        let (to, step) = with_step.unwrap_or((rest, "1"));
+        let (from, end) = part.split_once("..").unwrap_or((part, part));
+        let end_and_step = end.split_once('/').filter(|_| part.contains(".."));
+        let (to, step) = end_and_step.unwrap_or((end, "1"));
         let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         if from > to {
             return Err(message());
@@ -94,8 +94,8 @@ fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, max: u32) -> Result<Li
     Ok(numbers)
 }
 
-/// Parses names separated by commas, where a name may itself contain commas. `begins` says whether
-/// a part starts a name; any other part belongs to the name before it.
+/// Parses names separated by commas, where a name may itself contain commas. A part begins a name
+/// if `begins` returns true; any other part belongs to the name before it.
 pub fn parse_names<T: std::str::FromStr>(
     text: &str,
     begins: impl Fn(&str) -> bool,

@@ -26,12 +26,12 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
             state => runs.push(FoundRun { path, state }),
         }
     }
-    let age = |run: &FoundRun| match &run.state {
+    let started_s = |run: &FoundRun| match &run.state {
         Ok((record, _)) => record.started_unix_s,
         Err(_) => 0,
     };
-    // Runs that started in the same second have numbers at the end of their names.
-    runs.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));
+    // The names of runs that started in the same second end in numbers, which order them.
+    runs.sort_by(|a, b| (started_s(b), &b.path).cmp(&(started_s(a), &a.path)));
     Ok(runs)
 }
 

@@ -113,8 +113,8 @@ mod tests {
     fn a_file_without_an_end_is_refused() {
         let error = read_named(Path::new("/dev/zero"), MAX_TEXT).unwrap_err();
         assert!(error.to_string().contains("up to 1048576 bytes"), "{error}");
-        let none = read_named_text(Path::new("/dev/null"), MAX_TEXT);
-        assert_eq!(none.unwrap(), "");
+        let empty = read_named_text(Path::new("/dev/null"), MAX_TEXT);
+        assert_eq!(empty.unwrap(), "");
     }
 
     /// The pipe has no writer: an ordinary open of it would not return.

@@ -18,7 +18,7 @@ use q2c_result::scale::{
 /// The model was tested up to this many times the measured jobs.
 const MAX_TESTED_FACTOR: u32 = 8;
 
-/// What to predict.
+/// A request for a prediction.
 #[derive(Clone, Debug)]
 pub struct ScaleRequest<'a> {
     /// A run of `q2c bench`, with its path.
@@ -27,7 +27,7 @@ pub struct ScaleRequest<'a> {
     pub parameters: Option<(Parameters, &'a str)>,
     /// The curve of the run to use.
     pub selection: CurveSelection,
-    /// How far to predict.
+    /// The cores and jobs up to which to predict.
     pub range: PredictionRange,
 }
 

@@ -114,13 +114,13 @@ const RANGES: [f64; 9] = [
     1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078,
 ];
 /// Relative error of a point with a single trial: more than the usual drift within minutes.
-const ONE_TRIAL: f64 = 0.05;
+const SINGLE_TRIAL_ERROR: f64 = 0.05;
 
 /// Relative standard error of the median. Results have only the range of the trials, not each one.
 fn error_of_median(iops: &Interval) -> f64 {
     let n = iops.trials as usize;
     if n < 2 {
-        return ONE_TRIAL;
+        return SINGLE_TRIAL_ERROR;
     }
     let sigma = (iops.max - iops.min) / RANGES[(n - 2).min(RANGES.len() - 1)];
     // The median's variance is pi / 2 times the mean's.

@@ -57,7 +57,7 @@ impl Structure {
 }
 
 /// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it. The
-/// search starts at `near`, the fit of similar rows.
+/// search starts at `start`, the fit of similar rows.
 pub(crate) fn fit(
     evidence: &CurveEvidence,
     rows: &[EvidenceRow],
@@ -142,14 +142,14 @@ fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
     }
 }
 
-/// Decrease of the sum of squares by one more parameter / variance that is left, over `n` points.
+/// Decrease of the sum of squares by one more parameter / variance of `n` points around the fit.
 fn gain(mean_squares: f64, fit_squares: f64, n: usize, parameters: usize) -> f64 {
     let variance = fit_squares.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
     (mean_squares - fit_squares) / variance
 }
 
-/// A [`gain`] from which growth counts as seen. Chance gives it in less than 2 % of cases, from six
-/// points on (F distribution).
+/// Least [`gain`] that proves growth. From six points on, chance gives it in less than 2 % of cases
+/// (F distribution).
 const MIN_GAIN: f64 = 12.0;
 
 fn deviation(squares: f64, n: usize, parameters: usize) -> f64 {

@@ -109,12 +109,12 @@ impl Chain {
         let present = i.max(1);
         let outside = self.jobs - present;
         let held = lock.held_ns(present - 1) / self.other_ns;
-        let now = |(time, weight): (f64, f64)| weight * (-held * time * outside as f64).exp();
+        let chance = |(time, weight): (f64, f64)| weight * (-held * time * outside as f64).exp();
         Arrivals {
             chain: self,
             outside,
             log_stay: self.nodes.map(|(time, _)| -held * time),
-            now: self.nodes.map(now),
+            chances: self.nodes.map(chance),
         }
     }
 }
@@ -125,7 +125,7 @@ struct Arrivals<'a> {
     outside: usize,
     /// Logarithm of the probability that one of the other jobs stays away, for each node.
     log_stay: [f64; 5],
-    now: [f64; 5],
+    chances: [f64; 5],
 }
 
 impl Arrivals<'_> {
@@ -133,17 +133,17 @@ impl Arrivals<'_> {
     fn next(&mut self, arrived: usize) -> f64 {
         let outside = self.outside;
         if arrived > 0 {
-            for node in 0..self.now.len() {
+            for node in 0..self.chances.len() {
                 let log_stay = self.log_stay[node];
                 let odds = -log_stay.exp_m1() / log_stay.exp();
-                self.now[node] = if log_stay * (outside as f64) > MIN_LOG {
-                    self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds
+                self.chances[node] = if log_stay * (outside as f64) > MIN_LOG {
+                    self.chances[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds
                 } else {
                     self.probability_of(node, arrived)
                 };
             }
         }
-        self.now.iter().sum()
+        self.chances.iter().sum()
     }
 
     fn probability_of(&self, node: usize, arrived: usize) -> f64 {

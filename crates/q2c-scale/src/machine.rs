@@ -88,8 +88,8 @@ impl MachineModel {
         let free = self.without(Resource::Device).product_form(jobs);
         let requests = f64::from(jobs) * f64::from(self.depth);
         let waits = requests / solved - requests / free;
-        let less = requests / (requests / free + self.device.wait(waits));
-        1e9 * less.min(self.outside_rate(jobs, requests)).max(solved)
+        let varied = requests / (requests / free + self.device.wait(waits));
+        1e9 * varied.min(self.outside_rate(jobs, requests)).max(solved)
     }
 
     fn product_form(&self, jobs: u32) -> f64 {
@@ -149,6 +149,7 @@ impl MachineModel {
         with_lock.throughput_with(&last, n) * lock_correction(lock, n, other_ns)
     }
 
+    /// True if requests may wait outside the threads: for a tag, or in the device.
     fn outside_waits(&self, jobs: u32) -> bool {
         let requests = f64::from(jobs) * f64::from(self.depth);
         let short = |tags: QueueTags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
@@ -176,8 +177,7 @@ impl MachineModel {
         let (threads, requests) = (jobs as usize, jobs as usize * depth);
         let host = self.thread_rates(jobs);
         let host_rate = |k: usize| {
-            // On average, k of all requests are at the threads, at random; this many threads have
-            // one.
+            // With k of all requests at the threads, at random, these threads have one on average.
             let idle = (1.0 - k as f64 / requests as f64).powi(self.depth as i32);
             interpolate(&host, threads as f64 * (1.0 - idle))
         };

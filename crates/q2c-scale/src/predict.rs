@@ -44,7 +44,7 @@ pub struct CurvePrediction {
     pub resource: Option<Resource>,
     /// The peak, if the curve surely falls after it.
     pub peak: Option<u32>,
-    /// Whether the evidence suffices for an answer.
+    /// The kind of answer for which the evidence suffices.
     pub answer: Answer,
     /// For each resource, the gain after the end if it had no limit.
     pub what_if: Vec<WhatIf>,
@@ -54,7 +54,7 @@ pub struct CurvePrediction {
     pub shared_stage: Option<String>,
 }
 
-/// How far to predict, and the seed.
+/// The cores and jobs up to which to predict, and the seed.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictionRange {
     /// Number of cores; further jobs share them.

@@ -102,9 +102,9 @@ impl<'a> BenchCurve<'a> {
         run: &str,
     ) -> Result<BenchCurve<'a>, Fault> {
         let mut candidates = curves(result, selection);
-        let fit = |curve: &BenchCurve<'_>| curve.fit_cells().len() >= MIN_POINTS;
-        if candidates.iter().any(fit) {
-            candidates.retain(fit);
+        let suffices = |curve: &BenchCurve<'_>| curve.fit_cells().len() >= MIN_POINTS;
+        if candidates.iter().any(suffices) {
+            candidates.retain(suffices);
         }
         let names = candidates.iter().map(|c| curve_name(&c.cells[0].point));
         let names: Vec<String> = names.collect();
@@ -123,11 +123,11 @@ impl<'a> BenchCurve<'a> {
 
     /// The points whose stages are known and whose jobs have one core each.
     fn fit_cells(&self) -> Vec<&'a BenchCell> {
-        let good = |cell: &&&BenchCell| {
-            let cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;
-            cores && stages(cell).is_some()
+        let is_usable = |cell: &&&BenchCell| {
+            let has_cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;
+            has_cores && stages(cell).is_some()
         };
-        self.cells.iter().filter(good).copied().collect()
+        self.cells.iter().filter(is_usable).copied().collect()
     }
 
     /// Returns the measured points for a fit.

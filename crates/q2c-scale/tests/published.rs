@@ -35,11 +35,12 @@ fn machine(depth: u32, cpu_ns: f64, lock: Lock, queues: u32, per_queue: u32) -> 
     }
 }
 
-fn end(machine: &MachineModel) -> CurvePrediction {
+fn predict(machine: &MachineModel) -> CurvePrediction {
     from_machine(machine, Vec::new(), 0.0, CORES)
 }
 
-fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
+/// The lock with which scaling ends at the first published number of cores.
+fn fit_lock(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     let lock = |hold_ns| Lock {
         hold_ns,
         growth,
@@ -48,8 +49,8 @@ fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     let (mut low, mut high) = (1.0, cpu_ns);
     for _ in 0..30 {
         let middle = f64::sqrt(low * high);
-        let at = end(&machine(depth, cpu_ns, lock(middle), 20, 128)).ends_at;
-        if at.is_some_and(|end| f64::from(end) < PUBLISHED.0) {
+        let end = predict(&machine(depth, cpu_ns, lock(middle), 20, 128)).ends_at;
+        if end.is_some_and(|end| f64::from(end) < PUBLISHED.0) {
             high = middle;
         } else {
             low = middle;
@@ -68,14 +69,14 @@ fn few_queues_of_the_ram_disk_end_near_the_published_number() {
         (1, 10_000.0, 0.5),
         (4, 10_000.0, 0.1),
     ] {
-        let lock = fixed(depth, cpu_ns, growth);
+        let lock = fit_lock(depth, cpu_ns, growth);
         for queues in [2, 5, 9] {
             for per_queue in [64, 128, 1_024] {
-                let got = end(&machine(depth, cpu_ns, lock, queues, per_queue));
-                let at = f64::from(got.ends_at.expect("an end"));
-                assert_eq!(got.resource, Some(Resource::Lock));
+                let prediction = predict(&machine(depth, cpu_ns, lock, queues, per_queue));
+                let at = f64::from(prediction.ends_at.expect("an end"));
+                assert_eq!(prediction.resource, Some(Resource::Lock));
                 assert!((at / PUBLISHED.1 - 1.0).abs() < 0.10, "{at}");
-                assert!(got.peak.is_some(), "throughput falls");
+                assert!(prediction.peak.is_some(), "throughput falls");
             }
         }
     }
@@ -109,7 +110,7 @@ fn a_collapse_without_a_sign_is_not_predicted() {
         jobs: 22,
         seed: 1,
     };
-    let got = from_evidence(&evidence, range);
-    assert_eq!(got.answer, Answer::NothingSeen);
-    assert_eq!((got.ends_at, got.resource), (None, None));
+    let prediction = from_evidence(&evidence, range);
+    assert_eq!(prediction.answer, Answer::NothingSeen);
+    assert_eq!((prediction.ends_at, prediction.resource), (None, None));
 }

@@ -19,14 +19,14 @@ fn machine_repair(machines: u32, running: f64, repair: f64) -> f64 {
 
 /// Sums over all ways to put `n` customers into the stations, weighted as by Gordon and Newell.
 fn enumerated(n: usize, rates: &[Vec<f64>]) -> f64 {
-    let Some((first, rest)) = rates.split_first() else {
+    let Some((first, others)) = rates.split_first() else {
         return if n == 0 { 1.0 } else { 0.0 };
     };
     let weight = |k: usize| first[..k].iter().map(|rate| 1.0 / rate).product::<f64>();
-    (0..=n).map(|k| weight(k) * enumerated(n - k, rest)).sum()
+    (0..=n).map(|k| weight(k) * enumerated(n - k, others)).sum()
 }
 
-fn close(a: f64, b: f64) {
+fn assert_close(a: f64, b: f64) {
     assert!((a / b - 1.0).abs() < 1e-9, "{a} and {b}");
 }
 
@@ -37,10 +37,10 @@ proptest! {
     ) {
         let queue = Station::from_rates(n as usize, |_| 1.0 / repair);
         let delay = Station::delay(running, n as usize);
-        close(delay.throughput_with(&queue, n as usize), machine_repair(n, running, repair));
-        close(delay.join(&queue).throughput(n as usize), machine_repair(n, running, repair));
+        assert_close(delay.throughput_with(&queue, n as usize), machine_repair(n, running, repair));
+        assert_close(delay.join(&queue).throughput(n as usize), machine_repair(n, running, repair));
         let throughput = cycle_rate(n as usize, |k| k as f64 / running, |_| 1.0 / repair);
-        close(throughput, machine_repair(n, running, repair));
+        assert_close(throughput, machine_repair(n, running, repair));
     }
 
     #[test]
@@ -53,7 +53,7 @@ proptest! {
         for queue_rates in &rates[1..] {
             combined = combined.join(&station(queue_rates));
         }
-        close(combined.throughput(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
+        assert_close(combined.throughput(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
     }
 
     /// With constant times, the other job comes during a hold with probability 1 - exp(-hold /
@@ -64,7 +64,7 @@ proptest! {
         let p = 1.0 - (-hold / other).exp();
         let cycle = hold + (1.0 - p) * other / 2.0;
         let lock = Lock { hold_ns: hold, growth: 0.0, cv: 0.0 };
-        close(lock.rate(2, other), 1.0 / cycle);
+        assert_close(lock.rate(2, other), 1.0 / cycle);
     }
 
     #[test]
@@ -87,7 +87,6 @@ fn lock(hold_ns: f64, growth: f64) -> Lock {
     }
 }
 
-/// The rate is within 0.5 % of machine repair if the lock's time varies like an exponential one.
 #[test]
 fn a_varied_lock_is_near_machine_repair() {
     for n in [1, 2, 5, 10, 20, 40, 80] {
@@ -115,7 +114,7 @@ fn machine() -> MachineModel {
 
 #[test]
 fn jobs_without_a_limit_add_up() {
-    close(machine().iops(37), 37.0 * 1e5);
+    assert_close(machine().iops(37), 37.0 * 1e5);
 }
 
 /// 8 requests of 8 us are 1 M I/Os per second at most.

@@ -20,7 +20,7 @@ const TICK_S: f64 = 0.01;
 pub struct BusyCpus {
     /// Number of busy CPUs.
     pub cpus: f64,
-    /// Whether they are the machine's, with interrupts, or only those of the jobs' threads.
+    /// The CPU time counted: the machine's, with interrupts, or only that of the jobs' threads.
     pub cores: PerCore,
 }
 
@@ -34,7 +34,7 @@ pub struct CounterSpan {
 }
 
 impl CounterSpan {
-    /// Busy CPUs by which ticks can change the sum; errors of stretches partly cancel out.
+    /// Busy CPUs by which ticks can falsify the sum; the errors of stretches partly cancel out.
     pub fn rounding(self) -> f64 {
         TICK_S * (self.stretches as f64).sqrt() / self.wall_s
     }
@@ -43,16 +43,16 @@ impl CounterSpan {
 /// Other work that kept CPUs busy beside the jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Others {
-    /// Busy CPUs to subtract: those of a background, or those at rest.
+    /// Busy CPUs to subtract: those of a background, or those busy before the jobs ran.
     pub known: f64,
-    /// True if other work kept CPUs busy at rest; it then uses any time that the jobs leave.
+    /// True if other work kept CPUs busy before the jobs ran; it then uses time that jobs leave.
     pub at_rest: bool,
     /// CPUs of other programs in user mode beside the jobs; `None` if unknown.
     pub programs: Option<f64>,
 }
 
 impl Others {
-    /// The other work on a machine on which `cpus` were busy at rest, none for this process.
+    /// The other work if `cpus` CPUs were busy before the jobs ran, none of them for this process.
     pub fn from_idle_cpus(cpus: f64) -> Self {
         Others {
             known: cpus,
@@ -62,21 +62,21 @@ impl Others {
     }
 
     /// CPUs of other programs if these are too many for the machine's counters to tell the jobs'
-    /// share; the jobs surely used `own`.
-    pub fn hiding(self, own: f64, span: CounterSpan) -> Option<f64> {
-        let quiet = QUIET_CPUS + USER_TIME_ERROR * own + span.rounding();
+    /// share; the jobs surely used `own_cpus`.
+    pub fn hiding(self, own_cpus: f64, span: CounterSpan) -> Option<f64> {
+        let quiet = QUIET_CPUS + USER_TIME_ERROR * own_cpus + span.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
-/// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own`.
-pub fn job_cpus(machine: f64, others: Others, own: f64, span: CounterSpan) -> BusyCpus {
-    let rest = machine - others.known;
-    let is_hidden = others.at_rest || others.hiding(own, span).is_some();
-    let (cpus, cores) = if is_hidden || rest < MIN_ATTRIBUTED_SHARE * own - span.rounding() {
-        (own, PerCore::Threads)
+/// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own_cpus`.
+pub fn job_cpus(machine: f64, others: Others, own_cpus: f64, span: CounterSpan) -> BusyCpus {
+    let net = machine - others.known;
+    let is_hidden = others.at_rest || others.hiding(own_cpus, span).is_some();
+    let (cpus, cores) = if is_hidden || net < MIN_ATTRIBUTED_SHARE * own_cpus - span.rounding() {
+        (own_cpus, PerCore::Threads)
     } else {
-        (rest.max(own), PerCore::Machine)
+        (net.max(own_cpus), PerCore::Machine)
     };
     BusyCpus { cpus, cores }
 }

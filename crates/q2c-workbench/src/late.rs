@@ -1,8 +1,8 @@
 //! Late time of a workload: its lanes' samples joined with the block layer's requests.
 //!
 //! The capture sees every I/O of the disk, whoever submits it, so that the requests beside a miss
-//! are known. It costs CPU time at each I/O, so it never runs in a trial but in a run of its own.
-//! Both views take their times from CLOCK_MONOTONIC, so the run needs
+//! are known. Capturing costs CPU time at each I/O, so it never runs in a trial but in its own run.
+//! Capture and threads take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Workload::beside_the_kernel`].
 
 use crate::workload::{INTERVAL, Site, StageId, Workload, WorkloadRun};
@@ -21,7 +21,7 @@ pub const MAX_REQUESTS: usize = 4_000_000;
 /// A capture of the block layer beside a run of a workload.
 pub type LateCapture = Collector<DeviceRequest>;
 
-/// Captures all I/Os of the target's disks. The reader runs on `cpu`, best without a lane.
+/// Captures all I/Os of the target's disks. The reader runs on `cpu`, which best has no lane.
 pub fn begin_late_capture(site: &Site, cpu: Option<CpuId>) -> Result<LateCapture, UnseenReason> {
     let keep = |io: &RecordedIo| Some(DeviceRequest::from(io));
     begin_capture(site, cpu, MAX_REQUESTS, keep)
@@ -41,7 +41,7 @@ pub fn late_time(
     }
 }
 
-/// Captures all I/Os of the target's disks. The reader runs on `cpu`, if possible without a lane.
+/// Captures all I/Os of the target's disks, as [`begin_late_capture`] does.
 pub(crate) fn begin_capture<T: Send + 'static>(
     site: &Site,
     cpu: Option<CpuId>,
@@ -52,13 +52,13 @@ pub(crate) fn begin_capture<T: Send + 'static>(
     let (disks, every_io) = (target_disk.disks(), CaptureFilter::default());
     let recorder = Recorder::attach(&site.roots, disks, &every_io, None);
     let recorder = recorder.map_err(|error| unseen_reason(&error))?;
-    let begun = Collector::begin(recorder, max_records, keep, move || {
+    let collector = Collector::begin(recorder, max_records, keep, move || {
         if let Some(cpu) = cpu {
             // Without pinning the reader may slow the lanes a little, but no figure becomes wrong.
             pin(cpu).ok();
         }
     });
-    begun.map_err(|error| unseen_reason(&error))
+    collector.map_err(|error| unseen_reason(&error))
 }
 
 /// The reason why nothing was captured.
@@ -99,7 +99,7 @@ impl Workload {
     }
 }
 
-/// Misses that a run stores one by one.
+/// Most misses that a run stores one by one.
 const MAX_LISTED_MISSES: usize = 2_000;
 
 fn late_run(

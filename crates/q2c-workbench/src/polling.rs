@@ -1,5 +1,5 @@
-//! Whether io_uring can poll a target's device (IOPOLL), and the path that an engine takes
-//! therefore.
+//! Finds out if io_uring can poll a target's device (IOPOLL), and so the path that an engine takes
+//! to it.
 
 use q2c_engine::engine::{EngineError, Operation, Request};
 use q2c_engine::engines::RingKind;
@@ -12,7 +12,7 @@ use thiserror::Error;
 /// Fewest bytes of the read that tests IOPOLL.
 const MIN_READ_BYTES: u32 = 4096;
 
-/// Whether io_uring can poll the device. The error continues "IOPOLL cannot be had: ".
+/// `Ok` if io_uring can poll the device. The error continues "IOPOLL cannot be had: ".
 pub type IopollSupport = Result<(), String>;
 
 /// Why a single read by an engine gave no data.
@@ -28,7 +28,7 @@ pub enum EngineReadError {
         length: u32,
         /// The errno.
         source: io::Error,
-        /// What the errno means with the engine's options.
+        /// The meaning of the errno with the engine's options.
         cause: Option<&'static str>,
     },
 }
@@ -54,9 +54,9 @@ pub fn try_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(),
     })
 }
 
-/// Whether a ring of this kind can poll the device of `target`: it has poll queues, and one read by
-/// IOPOLL succeeds. A kernel that accepts IOPOLL but completes by interrupts passes; the counts of
-/// interrupts show it later.
+/// Finds out if a ring of this kind can poll the device of `target`: if that has poll queues, and
+/// one read by IOPOLL succeeds. A kernel that accepts IOPOLL but completes by interrupts passes.
+/// The counts of interrupts show such a kernel later.
 pub(crate) fn iopoll_support(kind: RingKind, medium: &Medium, target: &Target) -> IopollSupport {
     let Some(device) = &target.device else {
         return Err("there is no device of the kernel behind the target".to_owned());

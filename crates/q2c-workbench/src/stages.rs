@@ -2,8 +2,8 @@
 //! them.
 //!
 //! The capture sees every I/O of the disks, whoever queued it; the threads of the run's jobs say
-//! which I/Os count. It costs CPU time at each I/O, so it never runs in a trial but in a run of its
-//! own. Both take their times from CLOCK_MONOTONIC, so the run needs
+//! which I/Os count. The capture costs CPU time at each I/O, so it never runs in a trial but in a
+//! run of its own. Capture and jobs take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Clock::monotonic`](q2c_sys::Clock::monotonic).
 
 use crate::late::{begin_capture, unseen_reason};
@@ -69,8 +69,8 @@ impl StageCapture {
     /// that reads the capture runs on `cpu`, if possible one without a job.
     pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, UnseenReason> {
         let from_ns = kernel_ns() + before.as_nanos() as u64;
-        let counts = move |io: &RecordedIo| io.span.first_ns() >= from_ns;
-        let keep = move |io: &RecordedIo| counts(io).then(|| CapturedIo::from(io));
+        let is_counted = move |io: &RecordedIo| io.span.first_ns() >= from_ns;
+        let keep = move |io: &RecordedIo| is_counted(io).then(|| CapturedIo::from(io));
         let collector = begin_capture(site, cpu, MAX_IOS, keep)?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         let probe = |disk: &Disk| Ok((disk.dev, Probe::attach(&site.roots, disk)?));
@@ -83,9 +83,9 @@ impl StageCapture {
     /// Ends the capture. I/Os in flight get a moment to complete.
     pub fn end(self, site: &Site) -> Result<CapturedRun, UnseenReason> {
         let by = self.collector.captured_by();
-        let counts = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
+        let read = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
         let tag_waits = self.tag_waits;
-        let tag_waits = tag_waits.and_then(|probes| probes.into_iter().map(counts).collect());
+        let tag_waits = tag_waits.and_then(|probes| probes.into_iter().map(read).collect());
         let collected = self.collector.end().map_err(|e| unseen_reason(&e))?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         Ok(CapturedRun {
@@ -100,13 +100,13 @@ impl StageCapture {
 impl CapturedRun {
     /// The figures of the I/Os of one part of the run.
     pub fn stages(&self, part: &RunPart) -> PointStages {
-        let whole = part.time_range();
+        let part_time = part.time_range();
         let (mut spans, mut others): (Vec<Span>, u64) = (Vec::new(), 0);
         for CapturedIo { span, tid } in &self.collected.ios {
             let first_ns = span.first_ns();
             match part.threads.get(tid) {
                 Some(time) if time.contains(&first_ns) => spans.push(*span),
-                None if whole.contains(&first_ns) => others += 1,
+                None if part_time.contains(&first_ns) => others += 1,
                 _ => {}
             }
         }
@@ -136,19 +136,19 @@ impl CapturedRun {
         }))
     }
 
-    /// Sleeps of the part's threads for a free request, in time slices with their middle in it.
+    /// Sleeps of the part's threads for a free request, from slices whose middle is in the part.
     fn tag_waits(&self, part: &RunPart) -> TagWaits {
         let disks = match &self.tag_waits {
             Ok(disks) => disks,
             Err(error) => return TagWaits::Unseen(unseen_reason(error)),
         };
-        let counts = |wait: &&TagWait| {
+        let is_counted = |wait: &&TagWait| {
             let time = part.threads.get(&wait.tid);
             time.is_some_and(|time| time.contains(&(wait.slice_ns + SLICE_NS / 2)))
         };
         let mut queues: BTreeMap<(DevId, u32, bool), QueueTagWaits> = BTreeMap::new();
         for (device, counted) in disks {
-            for wait in counted.waits.iter().filter(counts) {
+            for wait in counted.waits.iter().filter(is_counted) {
                 let key = (*device, wait.queue, wait.of_scheduler);
                 let sum = queues.entry(key).or_insert_with(|| QueueTagWaits {
                     device: device.to_string(),
@@ -179,8 +179,8 @@ mod tests {
         minor: 16,
     };
 
-    /// A read by `tid` on the CPU and queue `place`, with these times of Q, G, I, D and C.
-    fn io(tid: u32, place: u32, times: [u64; 5]) -> CapturedIo {
+    /// A read by `tid` on the CPU and queue `number`, with these times of Q, G, I, D and C.
+    fn io(tid: u32, number: u32, times: [u64; 5]) -> CapturedIo {
         let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] = times;
         let io = IoRecord::new(0, Layer::Block, DISK, Op::Read, Sectors(0), Bytes(4096));
         let span = Span {
@@ -189,9 +189,9 @@ mod tests {
             insert_ns,
             issue_ns,
             end_ns,
-            cpu_submit: place,
-            cpu_complete: place,
-            hctx: place,
+            cpu_submit: number,
+            cpu_complete: number,
+            hctx: number,
             ..Span::from_record(&io)
         };
         CapturedIo { span, tid }

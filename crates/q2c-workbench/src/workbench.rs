@@ -43,7 +43,7 @@ pub struct Workbench {
     pub calibration_target: String,
     /// The device that gets the engine's commands in place of the named target.
     pub character_device: Option<PathBuf>,
-    /// Whether io_uring can poll the target's device, or why not.
+    /// `Ok` if io_uring can poll the target's device, else the reason why it cannot.
     pub polling: IopollSupport,
     /// The target, if it is a scratch file from an earlier session.
     pub kept_scratch: Option<PathBuf>,

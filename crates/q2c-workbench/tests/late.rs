@@ -14,7 +14,7 @@ use q2c_workbench::workload::{StageId, Stages, Step, Workload, WorkloadRun};
 use std::sync::atomic::AtomicBool;
 
 /// The stop flag of a run, which is never set.
-static GO: AtomicBool = AtomicBool::new(false);
+static STOP: AtomicBool = AtomicBool::new(false);
 
 const BS: Bytes = Bytes(4096);
 /// A sleep much longer than a read of 4 KiB.
@@ -26,7 +26,7 @@ fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workben
         background: background.iter().map(|job| job.parse().unwrap()).collect(),
         ..WorkloadRequest::new(target, pattern, vec![BS])
     };
-    Workbench::open(&Roots::live(), &request, scratch, &GO).unwrap()
+    Workbench::open(&Roots::live(), &request, scratch, &STOP).unwrap()
 }
 
 /// The workload on a scratch file of 16 MiB.
@@ -43,7 +43,7 @@ fn run(workload: &Workload, method: &str, ms: u64) -> (WorkloadRun, StageId) {
     let mut stages = Stages::default();
     stages.push(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
     let stage = stages.push(Step::Same, Nanos::from_millis(ms));
-    let watched = workload.run(BS, &stages, 1, Some(20e3), &GO).unwrap();
+    let watched = workload.run(BS, &stages, 1, Some(20e3), &STOP).unwrap();
     assert_eq!(watched.fault, None);
     (watched, stage)
 }
@@ -67,14 +67,14 @@ fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
 
 /// Every I/O is matched except the few that the capture lost. The parts add up to the mean U2C by
 /// the threads' clocks within 2 %.
-fn adds_up(run: &LateRun) {
+fn assert_parts_add_up(run: &LateRun) {
     let numbers = &run.all;
     let ios = numbers.matched + numbers.unmatched.total();
     assert!(numbers.unmatched.total() <= run.lost, "{run:?}");
     assert!(numbers.matched as f64 >= 0.9 * ios as f64, "{numbers:?}");
     let parts = numbers.parts.expect("matched");
-    let (sum, alone) = (parts.u2c_ns(), run.u2c_mean_ns);
-    assert!((sum / alone - 1.0).abs() < 0.02, "{sum}: {run:?}");
+    let sum = parts.u2c_ns();
+    assert!((sum / run.u2c_mean_ns - 1.0).abs() < 0.02, "{sum}: {run:?}");
 }
 
 /// A sleep that is far too long. The oversleep is the sleep less the wait of polling for a
@@ -90,10 +90,10 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     let Some(run) = late(test, &bench.workload, "hybrid:fixed:5ms") else {
         return;
     };
-    adds_up(&run);
+    assert_parts_add_up(&run);
     let numbers = &run.all;
-    let holds = numbers.misses as f64 > 0.9 * numbers.matched as f64;
-    assert!(holds, "{numbers:?}");
+    let most_missed = numbers.misses as f64 > 0.9 * numbers.matched as f64;
+    assert!(most_missed, "{numbers:?}");
     let over = numbers.parts.expect("matched").oversleep_ns;
     // Other work may take the CPU for a while, but the sleep is much longer.
     let least = LONG_SLEEP_NS - wait - 0.3 * LONG_SLEEP_NS;
@@ -116,7 +116,7 @@ fn a_short_sleep_asks_for_no_oversleep() {
     let Some(run) = late(test, &bench.workload, "hybrid:fixed:1us") else {
         return;
     };
-    adds_up(&run);
+    assert_parts_add_up(&run);
     let parts = run.all.parts.expect("matched");
     assert!(parts.oversleep_ns <= 1_000.0, "{:?}", run.all);
     assert!(parts.device_ns > 1_000.0, "{parts:?}");
@@ -130,7 +130,7 @@ fn what_else_was_on_the_device_is_counted() {
     let Some(run) = late(test, &bench.workload, "hybrid:fixed:1ms") else {
         return;
     };
-    adds_up(&run);
+    assert_parts_add_up(&run);
     let beside = run.all.beside_misses.or(run.all.beside_others);
     let beside = beside.expect("I/Os");
     assert!(beside.requests > 0.5, "{beside:?}");

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The stop flag of a run, which is never set.
-static GO: AtomicBool = AtomicBool::new(false);
+static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
@@ -27,17 +27,17 @@ fn reads(target: &str) -> WorkloadRequest {
 }
 
 fn workload(request: &WorkloadRequest) -> Workload {
-    let bench = Workbench::open(&Roots::live(), request, None, &GO);
+    let bench = Workbench::open(&Roots::live(), request, None, &STOP);
     bench.expect("a workbench").workload
 }
 
 fn refused(request: &WorkloadRequest) -> Fault {
-    Workbench::open(&Roots::live(), request, None, &GO).expect_err("a refusal")
+    Workbench::open(&Roots::live(), request, None, &STOP).expect_err("a refusal")
 }
 
 #[test]
 fn a_simulated_device_needs_no_file() {
-    let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None, &GO).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None, &STOP).unwrap();
     assert!(matches!(bench.workload.medium, Medium::Simulated(_)));
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
@@ -98,14 +98,14 @@ fn a_background_has_a_device_beside_any_target() {
 /// busy all the time.
 #[test]
 fn a_stages_counters_are_those_of_its_jobs() {
-    let bench = Workbench::open(&Roots::live(), &reads("sim:1ms"), None, &GO).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("sim:1ms"), None, &STOP).unwrap();
     let mut stages = Stages::default();
     let length = Nanos::from_millis(100);
     let interrupt = stages.push(Step::By(LaneMethod::Interrupt), length);
     let rest = stages.push(Step::Rest, length);
     let poll = stages.push(Step::By(LaneMethod::Poll), length);
     let workload = &bench.workload;
-    let watched = workload.run(Bytes(4096), &stages, 1, None, &GO).unwrap();
+    let watched = workload.run(Bytes(4096), &stages, 1, None, &STOP).unwrap();
     for (stage, interrupts, busy) in [
         (interrupt, 99, 99.0 * 3_163e-9 / 0.1),
         (rest, 0, 0.0),
@@ -133,8 +133,8 @@ fn jobs_without_named_cpus_get_allowed_ones_and_background_a_spare_one() {
     assert_eq!(workload.cpus.len(), 3);
     assert!(workload.cpus.iter().all(|cpu| allowed.check(*cpu).is_ok()));
     assert_eq!(workload.sampler_cpu, allowed.spare(&workload.cpus, &[]));
-    let beside = workload.sampler_cpu.unwrap_or(workload.cpus[0]);
-    assert_eq!(workload.background[0].cpus, [beside]);
+    let spare_cpu = workload.sampler_cpu.unwrap_or(workload.cpus[0]);
+    assert_eq!(workload.background[0].cpus, [spare_cpu]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     request.pattern.write = true;
     let other = refused(&request);
     assert_eq!(other.exit(), Exit::Target, "{other}");
-    let bench = Workbench::open(&Roots::live(), &request, Some(scratch), &GO).unwrap();
+    let bench = Workbench::open(&Roots::live(), &request, Some(scratch), &STOP).unwrap();
     assert!(matches!(bench.workload.medium, Medium::File(_)));
     assert_eq!(bench.workload.engine, EngineSpec::RING);
     assert_eq!(bench.workload.span, Bytes(1 << 20));
@@ -172,7 +172,7 @@ fn the_refusals_have_the_exit_codes_of_their_causes() {
 
 #[test]
 fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
-    let bench = Workbench::open(&Roots::live(), &reads("null"), None, &GO).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("null"), None, &STOP).unwrap();
     let identity = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abc");
     let fact = |name: &str| identity.0[name].clone();
     assert_eq!(fact("cpus"), "1,0");
@@ -184,11 +184,11 @@ fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
 
 #[test]
 fn the_machine_is_the_one_that_the_roots_show() {
-    let made = tempfile::tempdir().unwrap();
-    let roots = Roots::under(made.path());
+    let folder = tempfile::tempdir().unwrap();
+    let roots = Roots::under(folder.path());
     std::fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
     std::fs::write(roots.proc("sys/kernel/osrelease"), "5.10.0-made\n").unwrap();
-    let bench = Workbench::open(&roots, &reads("null"), None, &GO).unwrap();
+    let bench = Workbench::open(&roots, &reads("null"), None, &STOP).unwrap();
     assert_eq!(bench.machine.kernel, "5.10.0-made");
     assert_eq!(bench.workload.site.roots, roots);
 }
@@ -196,13 +196,13 @@ fn the_machine_is_the_one_that_the_roots_show() {
 #[test]
 fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let mut request = reads("0000:ff:1f.7");
-    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &GO).unwrap();
+    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &STOP).unwrap();
     assert_eq!(bench.target.kind, TargetKind::Pci);
     assert_eq!(bench.workload.engine, EngineSpec::Null);
     request.pattern.write = true;
-    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &GO);
+    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &STOP);
     let error = bench.expect_err("no leave to write");
     assert_eq!(error.exit(), Exit::Target, "{error}");
     request.allow_write = vec!["0000:ff:1f.7".into()];
-    assert!(Workbench::for_interfaces(&Roots::live(), &request, None, &GO).is_ok());
+    assert!(Workbench::for_interfaces(&Roots::live(), &request, None, &STOP).is_ok());
 }

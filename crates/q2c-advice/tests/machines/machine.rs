@@ -24,15 +24,15 @@ pub(crate) struct DriftingMachine {
     submit: f64,
     /// Of a fast and a slow drift: standard deviation, correlation time in ns, and present state.
     drift: [(f64, f64, f64); 2],
-    /// A second state from time to time: the mean length of each state in ns, which is present, and
-    /// the share of the latency that half of the I/Os have in the second state.
     states: Option<Episodes>,
     pub truth: CostModel,
     pub calibrated: CostModel,
     diary: LaneRecording,
 }
 
+/// A fast state from time to time, in which half of the I/Os have this `share` of the latency.
 struct Episodes {
+    /// Mean lengths of the usual and of the fast state.
     mean_ns: [f64; 2],
     fast: bool,
     share: f64,
@@ -88,8 +88,8 @@ impl DriftingMachine {
             log += *state;
         }
         if let Some(states) = &mut self.states {
-            let lasts = states.mean_ns[usize::from(states.fast)];
-            states.fast ^= self.rng.unit() < 1.0 - (-length / lasts).exp();
+            let mean_ns_now = states.mean_ns[usize::from(states.fast)];
+            states.fast ^= self.rng.unit() < 1.0 - (-length / mean_ns_now).exp();
         }
         log.exp()
     }
@@ -155,10 +155,10 @@ impl DriftingMachine {
             self.poll_into(&mut slices, SLICE_NS);
         }
         self.note_in_diary(&parts);
-        let mood = 1.0 + 0.05 * self.rng.normal();
+        let wake_factor = 1.0 + 0.05 * self.rng.normal();
         let now = CostModel {
-            wake_clear: scale_wake(&self.truth.wake_clear, mood),
-            wake_hit: scale_wake(&self.truth.wake_hit, mood),
+            wake_clear: scale_wake(&self.truth.wake_clear, wake_factor),
+            wake_hit: scale_wake(&self.truth.wake_hit, wake_factor),
             ..self.truth.clone()
         };
         let seed = self.rng.next_u64();
@@ -292,21 +292,21 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
 
 /// Costs as calibrated some minutes ago: constant added latency, and every cost a little off.
 fn calibrate(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
-    let mut off = |sd: f64| 1.0 + sd * rng.normal();
-    let cpu = off(0.1);
+    let mut factor = |sd: f64| 1.0 + sd * rng.normal();
+    let cpu = factor(0.1);
     let times = |curve: &Curve| Curve::constant(curve.value_at(0.0) * cpu);
-    let wake = off(0.12);
+    let wake = factor(0.12);
     CostModel {
         wake_clear: scale_wake(&truth.wake_clear, wake),
         wake_hit: scale_wake(&truth.wake_hit, wake),
-        hit_lead_ns: truth.hit_lead_ns * off(0.3).max(0.0),
+        hit_lead_ns: truth.hit_lead_ns * factor(0.3).max(0.0),
         sleep_cpu_clear_ns: times(&truth.sleep_cpu_clear_ns),
         sleep_cpu_hit_ns: times(&truth.sleep_cpu_hit_ns),
         added_latency_ns: Curve::constant(
-            truth.added_latency_ns.value_at(latency / 2.0) + (off(0.02) - 1.0) * latency,
+            truth.added_latency_ns.value_at(latency / 2.0) + (factor(0.02) - 1.0) * latency,
         ),
-        other_cpu_sleep_ns: truth.other_cpu_sleep_ns * off(0.2),
-        other_cpu_poll_ns: truth.other_cpu_poll_ns * off(0.2),
+        other_cpu_sleep_ns: truth.other_cpu_sleep_ns * factor(0.2),
+        other_cpu_poll_ns: truth.other_cpu_poll_ns * factor(0.2),
         ..truth.clone()
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct MachineTruth {
     cost: CostModel,
     poll: SimOutcome,
     pub floor: f64,
-    /// The best KIOPS/core over polling's among all that keep the floor, polling included.
+    /// Best KIOPS/core over polling's of all that keep the floor; then that method's name and IOPS.
     pub best: f64,
     pub best_is: (String, f64),
     pub room: bool,
@@ -108,7 +108,7 @@ pub(crate) struct AnswerScore {
 
 impl AnswerScore {
     pub(crate) fn new(
-        machine: u64,
+        seed: u64,
         truth: &MachineTruth,
         verdict: Verdict,
         method: &LaneMethod,
@@ -116,7 +116,7 @@ impl AnswerScore {
     ) -> Self {
         let (iops, per_core) = truth.ratios(method);
         AnswerScore {
-            seed: machine,
+            seed,
             verdict,
             chosen: method.to_string(),
             regret: (1.0 - per_core / truth.best).max(0.0),

@@ -131,8 +131,8 @@ impl Histogram {
     pub fn steps(&self) -> Vec<HistogramStep> {
         let mut steps: Vec<HistogramStep> = Vec::new();
         for (class, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-            let from_64 = (class as u64).checked_sub(CLASSES_PER_OCTAVE);
-            let number = from_64.map_or(0, |n| 1 + n / (CLASSES_PER_OCTAVE / STEPS_PER_OCTAVE));
+            let above_64 = (class as u64).checked_sub(CLASSES_PER_OCTAVE);
+            let number = above_64.map_or(0, |n| 1 + n / (CLASSES_PER_OCTAVE / STEPS_PER_OCTAVE));
             match steps.last_mut() {
                 Some(last) if last.number == number => last.count += count,
                 _ => steps.push(HistogramStep { number, count }),
@@ -181,12 +181,12 @@ impl Histogram {
             return 0.0;
         }
         let rank = ((q * count as f64).ceil() as u64).clamp(1, count);
-        let mut seen = 0;
-        let reached = self.counts.iter().position(|&n| {
-            seen += n;
-            seen >= rank
+        let mut counted = 0;
+        let class_of_rank = self.counts.iter().position(|&n| {
+            counted += n;
+            counted >= rank
         });
-        let value = class_middle(reached.unwrap_or(CLASSES - 1));
+        let value = class_middle(class_of_rank.unwrap_or(CLASSES - 1));
         value.max(self.least as f64).min(self.greatest as f64)
     }
 }
@@ -216,17 +216,17 @@ fn step_start(number: u64) -> u64 {
 }
 
 impl HistogramStep {
-    /// The step that begins at `from`; `None` if no step begins there.
-    pub fn from_start(from: u64, count: u64) -> Option<HistogramStep> {
-        let number = match from.checked_ilog2() {
+    /// The step that begins at `start`; `None` if no step begins there.
+    pub fn from_start(start: u64, count: u64) -> Option<HistogramStep> {
+        let number = match start.checked_ilog2() {
             None => 0,
             Some(octave) if u64::from(octave) >= FIRST_OCTAVE => {
-                let part = (from >> (octave - STEPS_PER_OCTAVE.ilog2())) % STEPS_PER_OCTAVE;
-                1 + (u64::from(octave) - FIRST_OCTAVE) * STEPS_PER_OCTAVE + part
+                let quarter = (start >> (octave - STEPS_PER_OCTAVE.ilog2())) % STEPS_PER_OCTAVE;
+                1 + (u64::from(octave) - FIRST_OCTAVE) * STEPS_PER_OCTAVE + quarter
             }
             _ => return None,
         };
-        (step_start(number) == from).then_some(HistogramStep { number, count })
+        (step_start(number) == start).then_some(HistogramStep { number, count })
     }
 
     /// The least value of the step.
@@ -249,18 +249,18 @@ pub fn join_steps(steps: &[HistogramStep], max_ranges: usize) -> Vec<(u64, u64, 
     // The first step has its own group, so that other groups begin at powers of two.
     let group = |number: u64, width: u64| number.div_ceil(width);
     let mut width = 1;
-    let rows = |width| group(last.number, width) - group(first.number, width) + 1;
-    while rows(width) > max_ranges.max(2) as u64 {
+    let group_count = |width| group(last.number, width) - group(first.number, width) + 1;
+    while group_count(width) > max_ranges.max(2) as u64 {
         width *= 2;
     }
-    let from = group(first.number, width);
+    let lowest = group(first.number, width);
     let range = |index: u64| match index.checked_sub(1) {
         None => (0, step_start(1), 0),
         Some(i) => (step_start(i * width + 1), step_start(index * width + 1), 0),
     };
-    let mut ranges: Vec<_> = (from..=group(last.number, width)).map(range).collect();
+    let mut ranges: Vec<_> = (lowest..=group(last.number, width)).map(range).collect();
     for step in steps {
-        ranges[(group(step.number, width) - from) as usize].2 += step.count;
+        ranges[(group(step.number, width) - lowest) as usize].2 += step.count;
     }
     ranges
 }
@@ -328,7 +328,6 @@ mod tests {
     }
 
     proptest! {
-        /// Every value is between the bounds of its step, so the counts of steps are exact.
         #[test]
         fn steps_count_what_lies_between_their_bounds(
             drawn in prop::collection::vec((0u32..64, any::<u64>()), 0..200),
@@ -377,7 +376,6 @@ mod tests {
             prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
         }
 
-        /// Percentiles of two merged histograms, compared with the exact ones.
         #[test]
         fn percentiles_are_those_of_the_values(
             mut values in prop::collection::vec(0u64..50_000_000, 1..400),

@@ -44,8 +44,8 @@ pub fn quantiles<T: Copy + Default>(sorted: &[T], n: usize) -> Vec<T> {
     (0..n).map(|i| percentile(sorted, share(i))).collect()
 }
 
-/// Fewest trials on each side with which disjoint sides are significant: equal sides are disjoint
-/// by chance in 2.9 % of cases with 4 trials each, in 10 % with 3.
+/// Fewest trials of each of two methods whose disjoint intervals are significant: the intervals of
+/// equal methods are disjoint by chance in 2.9 % of cases with 4 trials each, in 10 % with 3.
 pub const CLEAR_TRIALS: u32 = 4;
 
 /// The median of independent trials with their range. `[min, max]` of n trials covers the true
@@ -90,12 +90,12 @@ impl Interval {
         self.min > other.max
     }
 
-    /// The probability that two equal sides with these numbers of trials do not overlap.
+    /// The probability that equal methods with these numbers of trials have disjoint intervals.
     pub fn chance_above(&self, other: &Interval) -> f64 {
         let few = self.trials.min(other.trials);
         let many = f64::from(self.trials.max(other.trials));
-        // C(few + many, few) is the product of (many + i) / i. No factor is below 2, so after 1,024
-        // factors it is infinite.
+        // The trials have C(few + many, few) orders, the product of (many + i) / i. No factor is
+        // below 2, so after 1,024 factors the product is infinite.
         let factors = (1..=few.min(1_024)).map(f64::from).map(|i| (many + i) / i);
         let orders: f64 = factors.product();
         (2.0 / orders).min(1.0)

@@ -36,8 +36,8 @@ impl Scaling {
         seed: u64,
     ) -> Result<Scaling, CurveError> {
         let points = shape::sorted_points(points)?;
-        let fitted = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
-        let (usl, usl_refused) = match usl::fit(&points[..fitted], seed) {
+        let fitted_count = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
+        let (usl, usl_refused) = match usl::fit(&points[..fitted_count], seed) {
             Ok(fit) => (Some(fit), None),
             Err(reason) => (None, Some(reason.to_string())),
         };

@@ -22,10 +22,9 @@ fn the_published_case() {
 
 #[test]
 fn a_point_alone_is_no_collapse() {
-    let without_the_rest = ScalingShape::from_points(&single(&SPDK_3097[..5])).unwrap();
-    let (collapse, unconfirmed) = (without_the_rest.collapse, without_the_rest.unconfirmed);
+    let up_to_14_jobs = ScalingShape::from_points(&single(&SPDK_3097[..5])).unwrap();
+    let (collapse, unconfirmed) = (up_to_14_jobs.collapse, up_to_14_jobs.unconfirmed);
     assert_eq!((collapse, unconfirmed), (None, Some(14)));
-    // One low point between good ones is no collapse.
     let dip = [(1, 10.0), (2, 20.0), (3, 9.0), (4, 19.8), (5, 19.9)];
     let dip = ScalingShape::from_points(&single(&dip)).unwrap();
     assert_eq!((dip.peak, dip.collapse, dip.unconfirmed), (2, None, None));

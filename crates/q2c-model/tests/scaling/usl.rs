@@ -23,24 +23,24 @@ fn cost(points: &[ScalingPoint], usl: Usl) -> f64 {
 }
 
 /// Least cost on a grid of sigma and kappa, with the best lambda for each in closed form.
-fn by_grid(points: &[ScalingPoint], top: f64) -> f64 {
+fn by_grid(points: &[ScalingPoint], max_sigma: f64) -> f64 {
     let mut least = f64::INFINITY;
     for (i, j) in (0..400).flat_map(|i| (0..400).map(move |j| (i, j))) {
         let (sigma, kappa) = (
-            top * f64::from(i) / 400.0,
-            top * f64::from(j) / 400.0 / 10.0,
+            max_sigma * f64::from(i) / 400.0,
+            max_sigma * f64::from(j) / 400.0 / 10.0,
         );
-        let with = |lambda| Usl {
+        let usl_with = |lambda| Usl {
             lambda,
             sigma,
             kappa,
         };
-        let one = law(with(1.0));
+        let unit_law = law(usl_with(1.0));
         let shares = points
             .iter()
-            .map(|p| one(f64::from(p.jobs)) / p.interval().median);
+            .map(|p| unit_law(f64::from(p.jobs)) / p.interval().median);
         let (sum, squares) = shares.fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
-        least = least.min(cost(points, with(sum / squares)));
+        least = least.min(cost(points, usl_with(sum / squares)));
     }
     least
 }
@@ -59,7 +59,7 @@ fn an_exact_curve_gives_its_parameters_back() {
 #[test]
 fn ranges_hold_the_truth() {
     const SWEEPS: u64 = 30;
-    let mut held = [0; 3];
+    let mut counts = [0; 3];
     for seed in 0..SWEEPS {
         let fitted = fit(&noisy(&JOBS, 5, 0.02, seed, law(TRUTH)), seed).unwrap();
         let ranges = fitted.intervals.unwrap();
@@ -68,7 +68,7 @@ fn ranges_hold_the_truth() {
             (ranges.sigma, TRUTH.sigma),
             (ranges.kappa, TRUTH.kappa),
         ];
-        for (count, (range, truth)) in held.iter_mut().zip(pairs) {
+        for (count, (range, truth)) in counts.iter_mut().zip(pairs) {
             *count += u64::from(range.low <= truth && truth <= range.high);
             assert!(
                 range.high < 1.5 * truth && range.low > 0.5 * truth,
@@ -80,7 +80,7 @@ fn ranges_hold_the_truth() {
         assert!(fitted.rms_relative < 0.03);
     }
     // If each range holds the truth with 95 %, 26 or more of 30 do so in 98 of 100 cases.
-    assert!(held.iter().all(|&n| n >= 26), "{held:?}");
+    assert!(counts.iter().all(|&n| n >= 26), "{counts:?}");
 }
 
 #[test]

@@ -18,12 +18,12 @@ fn may_stand_before(before: &str) -> bool {
         Some(option) => option.split_once('=').map(|(_, value)| value),
         None => Some(before),
     };
-    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let device = |text: &str| {
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let is_device_number = |text: &str| {
         let device = text.strip_suffix('=').and_then(|text| text.split_once(':'));
-        device.is_some_and(|(major, minor)| number(major) && number(minor))
+        device.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
     };
-    value.is_some_and(|value| value.is_empty() || device(value))
+    value.is_some_and(|value| value.is_empty() || is_device_number(value))
 }
 
 /// True if a target can have this name.
@@ -48,8 +48,8 @@ pub fn replace(
         let Some((before, name)) = word.to_str().and_then(target_name) else {
             continue;
         };
-        let with_last = &words[at.saturating_sub(1)..=at];
-        if let Some(option) = with_last.iter().find_map(|word| write_option(word)) {
+        let previous_and_word = &words[at.saturating_sub(1)..=at];
+        if let Some(option) = previous_and_word.iter().find_map(|word| write_option(word)) {
             return Err(format!(
                 "allow writing to @{name}: expected the path itself, found a name; {option} takes no name of q2c.toml"
             ));

@@ -41,7 +41,7 @@ pub struct SettingError {
 /// Every mistake, sorted by place: text that is not TOML, an unknown table or key, or a value of a
 /// wrong type.
 pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, Vec<SettingError>> {
-    let mut reading = ConfigReader {
+    let mut reader = ConfigReader {
         text,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
         faults: Vec::new(),
@@ -53,17 +53,17 @@ pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, 
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let message = error.message().trim().replace('\n', " ");
-        reading.fault(&error.span().unwrap_or(0..0), message);
+        reader.fault(&error.span().unwrap_or(0..0), message);
     }
-    // The rest of a broken line would be reported as a second mistake.
-    if reading.faults.is_empty() {
-        reading.read_document(document.get_ref(), tables);
+    // After a syntax error the tables are not read: the remainder would seem a second mistake.
+    if reader.faults.is_empty() {
+        reader.read_document(document.get_ref(), tables);
     }
-    reading.faults.sort_by_key(|fault| fault.place);
-    if reading.faults.is_empty() {
-        Ok(reading.config)
+    reader.faults.sort_by_key(|fault| fault.place);
+    if reader.faults.is_empty() {
+        Ok(reader.config)
     } else {
-        Err(reading.faults)
+        Err(reader.faults)
     }
 }
 

@@ -57,8 +57,8 @@ impl PlanFault {
 
     /// Checks that the list is not empty.
     pub fn check_not_empty<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
-        let some = (!values.is_empty()).then_some(());
-        some.ok_or_else(|| PlanFault::new(field, "an entry at least", "none"))
+        let filled = (!values.is_empty()).then_some(());
+        filled.ok_or_else(|| PlanFault::new(field, "an entry at least", "none"))
     }
 
     /// Checks that no entry appears twice. Each entry makes cells of its own, and two cells of the
@@ -67,11 +67,11 @@ impl PlanFault {
         field: &'static str,
         values: &[T],
     ) -> Result<(), PlanFault> {
-        let again = |(n, value): &(usize, &T)| values[..*n].contains(value);
-        let twice = values.iter().enumerate().find(again);
-        twice.map_or(Ok(()), |(_, twice)| {
-            let twice = format!("{twice} twice");
-            Err(PlanFault::new(field, "each entry once", twice))
+        let is_repeated = |(n, value): &(usize, &T)| values[..*n].contains(value);
+        let repeated = values.iter().enumerate().find(is_repeated);
+        repeated.map_or(Ok(()), |(_, value)| {
+            let finding = format!("{value} twice");
+            Err(PlanFault::new(field, "each entry once", finding))
         })
     }
 

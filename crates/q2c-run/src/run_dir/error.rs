@@ -101,7 +101,7 @@ impl RunDirError {
     pub(super) fn not_made(path: &Path, source: io::Error) -> Self {
         match RunDirError::io("make the folder", path, source) {
             RunDirError::Io(_, path, source) => RunDirError::NotMade(path, source),
-            full => full,
+            disk_full => disk_full,
         }
     }
 
@@ -149,7 +149,7 @@ fn join_differences(differences: &[Difference]) -> String {
 mod tests {
     use super::*;
 
-    /// EMFILE is a fault of the machine, both for a new folder and for one that is resumed.
+    /// EMFILE (24) is the machine's, EIO (5) the device's, and EACCES (13) the user's on a resume.
     #[test]
     fn a_limit_on_open_files_is_the_machines() {
         let path = Path::new("runs/one/plan.toml");
@@ -157,10 +157,10 @@ mod tests {
         let (limit, unread) = (with_errno(24), with_errno(5));
         assert_eq!(limit.exit(), Exit::Environment);
         assert_eq!(with_errno(24).on_resume().exit(), Exit::Environment);
-        let closed = with_errno(13);
-        assert_eq!(closed.exit(), Exit::Environment);
+        let denied = with_errno(13);
+        assert_eq!(denied.exit(), Exit::Environment);
         assert_eq!(with_errno(13).on_resume().exit(), Exit::Input);
-        assert!(closed.to_string().contains("--out"), "{closed}");
+        assert!(denied.to_string().contains("--out"), "{denied}");
         assert_eq!(unread.exit(), Exit::Device);
         assert_eq!(unread.on_resume().exit(), Exit::Input);
         let limit = io::Error::from_raw_os_error(24);

@@ -163,10 +163,10 @@ pub(super) fn publish(
     name: &str,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), RunDirError> {
-    let temporary = temporary(folder, name);
+    let temporary = temporary_path(folder, name);
     let target = folder.join(name);
-    let done = fill(&temporary, write).and_then(|()| fs::rename(&temporary, &target));
-    if let Err(error) = done {
+    let renamed = create(&temporary, write).and_then(|()| fs::rename(&temporary, &target));
+    if let Err(error) = renamed {
         // The first error is the one to report. A temporary file that could not be removed is swept
         // by the next resume.
         let _ = fs::remove_file(&temporary);
@@ -175,7 +175,7 @@ pub(super) fn publish(
     sync_folder(folder)
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A killed run may have left a file of this name. It is removed, and `create_new` below then
     // refuses whatever appears in between, above all a link to another file.
     match fs::remove_file(path) {
@@ -208,7 +208,7 @@ pub(super) fn remove_temporary_files(folder: &Path) -> Result<(), RunDirError> {
     Ok(())
 }
 
-fn temporary(folder: &Path, name: &str) -> PathBuf {
+fn temporary_path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!(".{name}.tmp"))
 }
 
@@ -235,9 +235,9 @@ mod tests {
         names
     }
 
-    fn full(after: &[u8]) -> impl FnOnce(&mut dyn Write) -> io::Result<()> {
+    fn full_after(written: &[u8]) -> impl FnOnce(&mut dyn Write) -> io::Result<()> {
         move |out| {
-            out.write_all(after)?;
+            out.write_all(written)?;
             out.flush()?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
@@ -246,12 +246,12 @@ mod tests {
     #[test]
     fn a_full_disk_leaves_nothing_or_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
-        let failed = publish(folder.path(), "result.json", full(b"{\"half"));
+        let failed = publish(folder.path(), "result.json", full_after(b"{\"half"));
         assert!(matches!(failed, Err(RunDirError::DiskFull { .. })));
         assert!(names(folder.path()).is_empty());
 
         publish(folder.path(), "result.json", |out| out.write_all(b"old")).unwrap();
-        let failed = publish(folder.path(), "result.json", full(b"new but ha"));
+        let failed = publish(folder.path(), "result.json", full_after(b"new but ha"));
         assert!(matches!(failed, Err(RunDirError::DiskFull { .. })));
         assert_eq!(names(folder.path()), ["result.json"]);
         assert_eq!(fs::read(folder.path().join("result.json")).unwrap(), b"old");

@@ -2,7 +2,7 @@ use super::error::RunDirError;
 use super::files::{
     JOURNAL, STATE, check_final_name, corrupt, encode, publish, publish_json, read,
 };
-use super::journal::{RunJournal, scan};
+use super::journal::{RunJournal, split_lines};
 use super::record::{self, RunLog, RunRecord, RunState};
 use q2c_result::Provenance;
 use serde::de::DeserializeOwned;
@@ -79,13 +79,13 @@ impl RunDir {
 
     fn parse_entries<E>(
         &self,
-        entry: impl Fn(&str) -> serde_json::Result<Option<E>>,
+        parse: impl Fn(&str) -> serde_json::Result<Option<E>>,
     ) -> Result<Vec<E>, RunDirError> {
         let path = self.path.join(JOURNAL);
         let text = read(&self.path, JOURNAL)?;
-        let (lines, _) = scan(&path, &text)?;
+        let (lines, _) = split_lines(&path, &text)?;
         let entries = lines.iter().enumerate().filter_map(|(i, line)| {
-            let entry = entry(line).map_err(|e| corrupt(&path, i + 1, &e));
+            let entry = parse(line).map_err(|e| corrupt(&path, i + 1, &e));
             entry.transpose()
         });
         entries.collect()

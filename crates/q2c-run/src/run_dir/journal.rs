@@ -52,8 +52,8 @@ impl<T: JournalStorage> RunJournal<T> {
         path: &Path,
         text: &[u8],
     ) -> Result<(Self, Option<TornLine>), RunDirError> {
-        let (whole, torn) = scan(path, text)?;
-        let len = whole.iter().map(|line| line.len() as u64 + 1).sum();
+        let (complete, torn) = split_lines(path, text)?;
+        let len = complete.iter().map(|line| line.len() as u64 + 1).sum();
         if torn.is_some() {
             let cut = storage.cut(len).and_then(|()| storage.sync());
             cut.map_err(|e| RunDirError::io("cut the torn last line off", path, e))?;
@@ -80,13 +80,13 @@ impl<T: JournalStorage> RunJournal<T> {
                 self.len += line.len() as u64;
                 Ok(())
             }
-            Err(error) => Err(self.give_up(error)),
+            Err(error) => Err(self.undo_append(error)),
         }
     }
 
     /// Cuts off what a failed append may have written, so that the next line does not continue an
     /// incomplete one.
-    fn give_up(&mut self, error: io::Error) -> RunDirError {
+    fn undo_append(&mut self, error: io::Error) -> RunDirError {
         let cut = self.storage.cut(self.len);
         let cut = cut.and_then(|()| self.storage.sync());
         self.broken = cut.is_err();
@@ -96,29 +96,29 @@ impl<T: JournalStorage> RunJournal<T> {
 
 /// Splits `text` into its complete lines, without their newlines, and the incomplete last line if
 /// there is one.
-pub(super) fn scan<'a>(
+pub(super) fn split_lines<'a>(
     path: &Path,
     text: &'a [u8],
 ) -> Result<(Vec<&'a str>, Option<TornLine>), RunDirError> {
-    let mut whole = Vec::new();
+    let mut complete = Vec::new();
     let mut pieces = text.split_inclusive(|&b| b == b'\n').peekable();
     while let Some(piece) = pieces.next() {
-        let number = whole.len() + 1;
-        match (line(piece), pieces.peek()) {
-            (Ok(line), _) => whole.push(line),
+        let number = complete.len() + 1;
+        match (check_line(piece), pieces.peek()) {
+            (Ok(line), _) => complete.push(line),
             (Err(_), None) => {
                 let (line, bytes) = (number, piece.len() as u64);
-                return Ok((whole, Some(TornLine { line, bytes })));
+                return Ok((complete, Some(TornLine { line, bytes })));
             }
             (Err(reason), Some(_)) => return Err(corrupt(path, number, &reason)),
         }
     }
-    Ok((whole, None))
+    Ok((complete, None))
 }
 
 /// Checks that `piece` is a complete line: it ends in a newline, and it is UTF-8 and JSON. After a
 /// crash some file systems show zeros in place of data; JSON refuses them.
-fn line(piece: &[u8]) -> Result<&str, String> {
+fn check_line(piece: &[u8]) -> Result<&str, String> {
     let piece = piece.strip_suffix(b"\n").ok_or("no newline at its end")?;
     let text = std::str::from_utf8(piece).map_err(|e| e.to_string())?;
     serde_json::from_str::<IgnoredAny>(text).map_err(|e| format!("not JSON: {e}"))?;

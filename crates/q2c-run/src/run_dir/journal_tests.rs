@@ -2,14 +2,14 @@ use super::*;
 
 /// A disk of `room` bytes. It writes as much as fits, then reports that it is full.
 #[derive(Default)]
-struct Small {
+struct SmallDisk {
     bytes: Vec<u8>,
     room: usize,
     sync_fails: bool,
     cut_fails: bool,
 }
 
-impl JournalStorage for Small {
+impl JournalStorage for SmallDisk {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fits = bytes.len().min(self.room - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..fits]);
@@ -35,7 +35,7 @@ impl JournalStorage for Small {
     }
 }
 
-fn open_journal(storage: Small) -> RunJournal<Small> {
+fn open_journal(storage: SmallDisk) -> RunJournal<SmallDisk> {
     let (journal, _) = RunJournal::open(storage, Path::new("cells.jsonl"), b"").unwrap();
     journal
 }
@@ -44,14 +44,14 @@ fn open_journal(storage: Small) -> RunJournal<Small> {
 fn every_size_of_disk_keeps_whole_lines_only() {
     let lines = ["{\"a\":1}", "{\"b\":22}", "[3]"];
     // With their newlines these end at bytes 8, 17 and 21.
-    let whole = |room: usize| {
+    let end_at = |room: usize| {
         let mut ends = [0, 8, 17, 21].into_iter();
         ends.rfind(|&end| end <= room).unwrap()
     };
     for room in 0..=21 {
-        let mut journal = open_journal(Small {
+        let mut journal = open_journal(SmallDisk {
             room,
-            ..Small::default()
+            ..SmallDisk::default()
         });
         let failed = lines.iter().find_map(|line| journal.append(line).err());
         assert_eq!(failed.is_none(), room == 21);
@@ -59,15 +59,15 @@ fn every_size_of_disk_keeps_whole_lines_only() {
             assert!(matches!(error, RunDirError::DiskFull { .. }), "{error}");
         }
         let expected: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        assert_eq!(journal.storage.bytes, &expected.as_bytes()[..whole(room)]);
+        assert_eq!(journal.storage.bytes, &expected.as_bytes()[..end_at(room)]);
     }
 }
 
 #[test]
 fn space_that_comes_back_is_used() {
-    let mut journal = open_journal(Small {
+    let mut journal = open_journal(SmallDisk {
         room: 6,
-        ..Small::default()
+        ..SmallDisk::default()
     });
     assert!(journal.append("[1,2,3]").is_err());
     journal.storage.room = 100;
@@ -77,10 +77,10 @@ fn space_that_comes_back_is_used() {
 
 #[test]
 fn a_line_whose_flush_failed_does_not_count() {
-    let mut journal = open_journal(Small {
+    let mut journal = open_journal(SmallDisk {
         room: 100,
         sync_fails: true,
-        ..Small::default()
+        ..SmallDisk::default()
     });
     assert!(journal.append("[1]").is_err());
     assert!(journal.storage.bytes.is_empty());
@@ -88,10 +88,10 @@ fn a_line_whose_flush_failed_does_not_count() {
 
 #[test]
 fn nothing_is_glued_to_a_half_line_that_stays() {
-    let mut journal = open_journal(Small {
+    let mut journal = open_journal(SmallDisk {
         room: 2,
         cut_fails: true,
-        ..Small::default()
+        ..SmallDisk::default()
     });
     assert!(journal.append("[1]").is_err());
     journal.storage.room = 100;
@@ -103,10 +103,10 @@ fn nothing_is_glued_to_a_half_line_that_stays() {
 #[test]
 fn zeros_at_the_end_are_torn_and_cut() {
     let text = b"[1]\n\0\0\0\0";
-    let storage = Small {
+    let storage = SmallDisk {
         bytes: text.to_vec(),
         room: 100,
-        ..Small::default()
+        ..SmallDisk::default()
     };
     let (journal, torn) = RunJournal::open(storage, Path::new("cells.jsonl"), text).unwrap();
     assert_eq!(torn, Some(TornLine { line: 2, bytes: 4 }));
@@ -115,7 +115,7 @@ fn zeros_at_the_end_are_torn_and_cut() {
 
 #[test]
 fn a_broken_line_in_the_middle_is_refused_by_number() {
-    let error = scan(Path::new("cells.jsonl"), b"[1]\n[2\n[3]\n").unwrap_err();
+    let error = split_lines(Path::new("cells.jsonl"), b"[1]\n[2\n[3]\n").unwrap_err();
     assert!(matches!(error, RunDirError::Corrupt { line: 2, .. }));
 }
 
@@ -129,7 +129,7 @@ proptest::proptest! {
         let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
         let at = at.min(text.len());
         let text = &text.as_bytes()[..at];
-        let (whole, torn) = scan(Path::new("cells.jsonl"), text).unwrap();
+        let (whole, torn) = split_lines(Path::new("cells.jsonl"), text).unwrap();
         let newlines = text.iter().filter(|&&b| b == b'\n').count();
         proptest::prop_assert_eq!(&whole[..], &lines[..newlines]);
         proptest::prop_assert_eq!(torn.is_some(), text.last().is_some_and(|&b| b != b'\n'));

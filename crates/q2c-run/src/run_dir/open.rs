@@ -27,7 +27,7 @@ impl RunDir {
         let plan = encode_plan(plan, root)?;
         let now = SystemTime::now();
         let path = make_folder(root, &format!("{}-{name}", record::folder_time(now)))?;
-        Self::begin(&path, name, &plan, now, identity)
+        Self::fill_new_folder(&path, name, &plan, now, identity)
     }
 
     /// Makes the folder `name` inside this one for a part that is itself a run. Writes the part's
@@ -45,7 +45,7 @@ impl RunDir {
         let made = fs::create_dir(&path);
         made.map_err(|e| RunDirError::io("make the folder", &path, e))?;
         sync_folder(self.path())?;
-        Self::begin(&path, name, &plan, SystemTime::now(), identity)
+        Self::fill_new_folder(&path, name, &plan, SystemTime::now(), identity)
     }
 
     /// Path of the folder of a part of this run.
@@ -54,7 +54,7 @@ impl RunDir {
     }
 
     /// Fills a folder that was just made, or removes it after an error.
-    fn begin(
+    fn fill_new_folder(
         path: &Path,
         name: &str,
         plan: &str,
@@ -72,14 +72,14 @@ impl RunDir {
             identity: identity.clone(),
             plan: checksum(plan.as_bytes()),
         };
-        Self::fill(path, plan, record).inspect_err(|_| {
+        Self::write_files(path, plan, record).inspect_err(|_| {
             // The folder was made a moment ago and holds no measurement. An error of the removal is
             // ignored, since the first error is the one to report.
             let _ = fs::remove_dir_all(path);
         })
     }
 
-    fn fill(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
+    fn write_files(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
         let file = open_journal(path, OpenOptions::new().create_new(true))?;
         let file = LockedFile::lock(file, path)?;
         let (journal, _) = RunJournal::open(file, &path.join(JOURNAL), b"")?;
@@ -130,9 +130,9 @@ impl RunDir {
     /// for a moment; a [`RunDir::resume`] by another process in that moment is refused.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
-        let held = is_locked(file, path)?;
+        let is_held = is_locked(file, path)?;
         let record = read_record(path)?;
-        let status = record.status(held);
+        let status = record.status(is_held);
         Ok((record, status))
     }
 }

@@ -73,9 +73,9 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The real state of the run. `held` is true if a process holds the folder.
-    pub(super) fn status(&self, held: bool) -> Status {
-        match (self.state, held) {
+    /// The real state of the run. `is_held` is true if a process holds the folder.
+    pub(super) fn status(&self, is_held: bool) -> Status {
+        match (self.state, is_held) {
             (_, true) => Status::Running,
             (RunState::Complete, false) => Status::Complete,
             (RunState::Interrupted, false) => Status::Interrupted,

@@ -65,24 +65,24 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// The forecast of the rest of a run that has spent `elapsed_s` of its budget.
+/// The forecast of the remaining trials of a run that has spent `elapsed_s` of its budget.
 pub(super) fn forecast<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
     elapsed_s: f64,
 ) -> Forecast {
-    let cost = |trials: u32| cost_of_missing(ledger, trials);
+    let missing_s = |trials: u32| cost_of_missing(ledger, trials);
     let budget_s = settings.budget.map(|budget| budget.as_secs_f64());
-    let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + cost(trials) <= budget);
+    let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + missing_s(trials) <= budget);
     let trials = (1..=settings.trials).rev().find(|&t| fits(t));
-    let possible = (0..ledger.cells.len()).filter(|&cell| ledger.impossible(cell).is_none());
+    let possible = (0..ledger.cells.len()).filter(|&cell| ledger.impossible_reason(cell).is_none());
     Forecast {
         cells: possible.count() as u32,
         trials_asked: settings.trials,
         trials: trials.unwrap_or(1),
         trials_max: settings.max_trials(),
         finished: ledger.finished(),
-        seconds: cost(trials.unwrap_or(1)),
+        seconds: missing_s(trials.unwrap_or(1)),
         budget_s,
         fits: trials.is_some(),
     }
@@ -117,9 +117,9 @@ impl<P: Plan> Session<'_, P> {
         }
         if self.round < self.runner.settings.trials {
             let left_s = cost_of_missing(&self.ledger, self.runner.settings.trials);
-            let missing_s = self.elapsed_s() + left_s - budget.as_secs_f64();
-            let warning = warnings::trials_cut(self.round, self.runner.settings, missing_s);
-            self.tell(&Event::Note(warning.found.clone()))?;
+            let short_by_s = self.elapsed_s() + left_s - budget.as_secs_f64();
+            let warning = warnings::trials_cut(self.round, self.runner.settings, short_by_s);
+            self.log_and_show(&Event::Note(warning.found.clone()))?;
             self.warnings.push(warning);
         }
         Ok(false)
@@ -139,9 +139,9 @@ impl<P: Plan> Session<'_, P> {
     pub(super) fn position(&self) -> Position {
         let planned = forecast(&self.ledger, self.runner.settings, self.elapsed_s()).trials;
         let count = |cell: usize| {
-            let extra = self.round >= planned && self.due.contains(&cell);
+            let precision_only = self.round >= planned && self.due.contains(&cell);
             self.ledger.missing(cell, planned)
-                + u32::from(extra && !self.ledger.is_done(cell, self.round))
+                + u32::from(precision_only && !self.ledger.is_done(cell, self.round))
         };
         let cells = 0..self.ledger.cells.len();
         let counts: Vec<(usize, u32)> = cells.map(|cell| (cell, count(cell))).collect();
@@ -157,14 +157,14 @@ impl<P: Plan> Session<'_, P> {
 
 #[derive(Default)]
 struct CellSeconds {
-    planned: f64,
-    sum: f64,
+    guess_s: f64,
+    sum_s: f64,
     trials: u32,
 }
 
 impl CellSeconds {
     fn mean(&self) -> Option<f64> {
-        (self.trials > 0).then(|| self.sum / f64::from(self.trials))
+        (self.trials > 0).then(|| self.sum_s / f64::from(self.trials))
     }
 }
 
@@ -179,12 +179,12 @@ pub(super) struct TrialEstimate {
 
 impl TrialEstimate {
     pub(super) fn new(cells: impl Iterator<Item = f64>) -> Self {
-        let unseen = |planned| CellSeconds {
-            planned,
+        let untried = |guess_s| CellSeconds {
+            guess_s,
             ..CellSeconds::default()
         };
         TrialEstimate {
-            cells: cells.map(unseen).collect(),
+            cells: cells.map(untried).collect(),
             guessed_s: 0.0,
             measured_s: 0.0,
         }
@@ -192,22 +192,22 @@ impl TrialEstimate {
 
     /// Adds the length of a successful trial, seconds.
     pub(super) fn learn(&mut self, cell: usize, seconds: f64) {
-        let seen = &mut self.cells[cell];
-        match seen.mean() {
-            Some(before) => self.measured_s -= before,
-            None => self.guessed_s += seen.planned,
+        let cell_seconds = &mut self.cells[cell];
+        match cell_seconds.mean() {
+            Some(old_mean) => self.measured_s -= old_mean,
+            None => self.guessed_s += cell_seconds.guess_s,
         }
-        seen.sum += seconds;
-        seen.trials += 1;
-        self.measured_s += seen.mean().unwrap_or(0.0);
+        cell_seconds.sum_s += seconds;
+        cell_seconds.trials += 1;
+        self.measured_s += cell_seconds.mean().unwrap_or(0.0);
     }
 
     /// Expected seconds of a trial: the mean of the cell's trials so far. Before the first trial it
     /// is the plan's guess, scaled by the error of the guesses of the other cells.
     pub(super) fn trial_seconds(&self, cell: usize) -> f64 {
-        let seen = &self.cells[cell];
-        seen.mean()
-            .unwrap_or_else(|| seen.planned * self.correction())
+        let cell = &self.cells[cell];
+        cell.mean()
+            .unwrap_or_else(|| cell.guess_s * self.correction())
     }
 
     fn correction(&self) -> f64 {

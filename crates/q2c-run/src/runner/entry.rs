@@ -42,11 +42,11 @@ impl<C, O: Serialize> Entry<C, O> {
             (outcome.map_or(0.0, metric), unit),
         ];
         let negative = figures.into_iter().find(|(value, _)| *value < 0.0);
-        let above = || {
+        let too_large = || {
             let largest = largest(&serde_json::to_value(outcome).ok()?);
             (largest > max_number).then_some((largest, "as a figure"))
         };
-        match negative.or_else(above) {
+        match negative.or_else(too_large) {
             None => Ok(()),
             Some((figure, what)) => {
                 let (key, trial) = (&self.key, self.trial);
@@ -92,7 +92,7 @@ impl<O> TrialResult<O> {
     }
 
     /// Why the cell cannot run here.
-    pub(super) fn impossible(&self) -> Option<&str> {
+    pub(super) fn impossible_reason(&self) -> Option<&str> {
         match self {
             TrialResult::Impossible(reason) => Some(reason),
             _ => None,
@@ -139,12 +139,12 @@ impl<C, O> CellRuns<C, O> {
     /// first trials all failed for the same reason. `None` if further trials may succeed.
     pub fn hopeless_reason(&self) -> Option<&str> {
         let mut trials = self.trials.iter();
-        let impossible = trials.find_map(|trial| trial.result.impossible());
-        let first = self.trials.get(..FIRST_TRIALS as usize).unwrap_or_default();
+        let impossible = trials.find_map(|trial| trial.result.impossible_reason());
+        let start = self.trials.get(..FIRST_TRIALS as usize).unwrap_or_default();
         let kind = |trial: &Trial<O>| failure_kind(&trial.result, |_| None);
-        let failed = first.first().and_then(kind);
-        let same = failed.is_some() && first.iter().all(|trial| kind(trial) == failed);
-        impossible.or_else(|| self.failures().next().filter(|_| same))
+        let first_kind = start.first().and_then(kind);
+        let all_alike = first_kind.is_some() && start.iter().all(|trial| kind(trial) == first_kind);
+        impossible.or_else(|| self.failures().next().filter(|_| all_alike))
     }
 
     /// The reasons of all failed trials, including the reason of a cell that cannot run.
@@ -210,9 +210,9 @@ impl<C, O> Summary<C, O> {
 
 impl<C: Serialize + Clone, O> Summary<C, O> {
     pub(super) fn from_ledger(ledger: Ledger<C, O>, end: End, warnings: Vec<Warning>) -> Self {
-        let missing = |cell| ledger.impossible(cell).or(ledger.give_up_reason(cell));
-        let possible = (0..ledger.cells.len()).filter(|&cell| missing(cell).is_none());
-        let trials = possible.map(|cell| ledger.trials[cell].len() as u32).min();
+        let end_reason = |cell| (ledger.impossible_reason(cell)).or(ledger.give_up_reason(cell));
+        let active = (0..ledger.cells.len()).filter(|&cell| end_reason(cell).is_none());
+        let trials = active.map(|cell| ledger.trials[cell].len() as u32).min();
         let runs = ledger.cells.into_iter().zip(ledger.trials);
         let runs = runs.map(|(plan, trials)| CellRuns {
             plan,

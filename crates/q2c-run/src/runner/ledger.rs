@@ -81,8 +81,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     }
 
     fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), Fault> {
-        let text = |cell: &C| serde_json::to_string(cell).or_fault(Exit::Device, "run the plan");
-        let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
+        let json = |cell: &C| serde_json::to_string(cell).or_fault(Exit::Device, "run the plan");
+        let (stored, planned) = (json(&entry.cell)?, json(&self.cells[cell].cell)?);
         let reason = || format!("was {stored}, is {planned} in this plan");
         let same = (stored == planned).then_some(());
         same.ok_or_else(|| other_plan_fault(&entry.key, &reason()))
@@ -97,9 +97,9 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     }
 
     /// Why a cell cannot run here; `None` when no trial has found a reason.
-    pub(super) fn impossible(&self, cell: usize) -> Option<&str> {
+    pub(super) fn impossible_reason(&self, cell: usize) -> Option<&str> {
         let mut trials = self.trials[cell].values();
-        trials.find_map(|trial| trial.result.impossible())
+        trials.find_map(|trial| trial.result.impossible_reason())
     }
 
     /// Why a cell gets no further trials: its first trials all failed or were invalid for the same
@@ -118,7 +118,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     /// How many of the first `trials` trials `cell` still has to run; 0 for a cell that cannot run
     /// or is given up.
     pub(super) fn missing(&self, cell: usize, trials: u32) -> u32 {
-        match self.impossible(cell).or_else(|| self.give_up_reason(cell)) {
+        match self.impossible_reason(cell).or(self.give_up_reason(cell)) {
             Some(_) => 0,
             None => self.not_run(cell, trials),
         }

@@ -30,7 +30,7 @@ pub trait Plan {
         true
     }
 
-    /// The number by which precision is judged, in [`Plan::UNIT`]; NaN for an outcome without one.
+    /// The number by which precision is judged, in [`Plan::UNIT`]; NaN if an outcome has no number.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
     /// Why the figures of a trial do not count, as a short kind such as `late`; `None` for a valid

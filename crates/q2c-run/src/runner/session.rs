@@ -91,13 +91,13 @@ pub(super) struct Session<'a, P: Plan> {
 impl<P: Plan> Session<'_, P> {
     fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         let forecast = forecast(&self.ledger, self.runner.settings, self.spent_before_s);
-        self.tell(&Event::Forecast(forecast))?;
+        self.log_and_show(&Event::Forecast(forecast))?;
         let end = match self.run_rounds() {
             Ok(()) => End::Complete,
             Err(Halt::End(end)) => end,
             Err(Halt::Error(error)) => return Err(error),
         };
-        self.close(end)
+        self.finish(end)
     }
 
     fn run_rounds(&mut self) -> Result<(), Halt> {
@@ -119,29 +119,29 @@ impl<P: Plan> Session<'_, P> {
 
     fn run_round(&mut self) -> Result<(), Halt> {
         while let Some(&cell) = self.due.first() {
-            self.cell_trial(cell, self.round)?;
+            self.run_trial(cell, self.round)?;
             self.due.remove(0);
-            self.tell_given_up(cell)?;
+            self.note_given_up(cell)?;
         }
         Ok(())
     }
 
     /// Reports that `cell` gets no further trials, right after the trial that decided it.
-    fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
-        let decided =
+    fn note_given_up(&mut self, cell: usize) -> Result<(), Fault> {
+        let just_decided =
             self.round + 1 == FIRST_TRIALS && self.runner.settings.max_trials() > FIRST_TRIALS;
-        let Some(reason) = self.ledger.give_up_reason(cell).filter(|_| decided) else {
+        let Some(reason) = self.ledger.give_up_reason(cell).filter(|_| just_decided) else {
             return Ok(());
         };
         let label = &self.ledger.cells[cell].label;
         let note = warnings::give_up_note(label, reason);
-        self.tell(&Event::Note(note))
+        self.log_and_show(&Event::Note(note))
     }
 
     /// True if `cell` needs a trial in `round`, judged by the trials so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
         let ledger = &self.ledger;
-        if ledger.impossible(cell).is_some() || ledger.give_up_reason(cell).is_some() {
+        if ledger.impossible_reason(cell).is_some() || ledger.give_up_reason(cell).is_some() {
             return false;
         }
         round < self.runner.settings.trials
@@ -158,13 +158,13 @@ impl<P: Plan> Session<'_, P> {
         !values.is_empty() && precision.is_some_and(|p| !p.is_reached(&values))
     }
 
-    pub(super) fn tell(&mut self, event: &Event) -> Result<(), Fault> {
+    pub(super) fn log_and_show(&mut self, event: &Event) -> Result<(), Fault> {
         self.folder.log(&event.to_string())?;
         self.runner.progress.event(event);
         Ok(())
     }
 
-    fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
+    fn finish(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         let over = warnings::over_budget(self.elapsed_s(), self.runner.settings);
         self.warnings.extend(over);
         let text = match &end {
@@ -173,7 +173,7 @@ impl<P: Plan> Session<'_, P> {
             End::Aborted { label, error, .. } => format!("aborted in {label}: {error}"),
         };
         let position = self.position();
-        self.tell(&Event::Ended(text, position))?;
+        self.log_and_show(&Event::Ended(text, position))?;
         if !matches!(end, End::Complete) {
             self.folder.mark(RunState::Interrupted)?;
         }

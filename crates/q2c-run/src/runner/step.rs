@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 type TrialReturn<O> = (Result<O, CellError>, f64, Vec<String>);
 
 impl<P: Plan> Session<'_, P> {
-    pub(super) fn cell_trial(&mut self, cell: usize, trial: u32) -> Result<(), Halt> {
+    pub(super) fn run_trial(&mut self, cell: usize, trial: u32) -> Result<(), Halt> {
         if self.runner.cancel.load(Ordering::Relaxed) {
             return Err(Halt::End(End::Cancelled));
         }
@@ -19,21 +19,21 @@ impl<P: Plan> Session<'_, P> {
             label: planned.label.clone(),
             trial,
         };
-        self.tell(&Event::Begins(subject.clone(), self.position()))?;
+        self.log_and_show(&Event::Begins(subject.clone(), self.position()))?;
         self.folder.flush_log()?;
-        let (outcome, seconds, notes) = self.trial(&planned, &subject);
+        let (outcome, seconds, notes) = self.measure(&planned, &subject);
         // The trial is recorded before its notes are written, so that a full disk does not lose the
         // measurement.
-        let recorded = sort_out(outcome, &subject)
+        let recorded = recordable(outcome, &subject)
             .and_then(|result| Ok(self.record(&planned, &subject, seconds, result)?));
         for note in notes {
-            self.tell(&Event::Note(format!("{subject}: {note}")))?;
+            self.log_and_show(&Event::Note(format!("{subject}: {note}")))?;
         }
         recorded?;
         self.report(cell, subject, seconds)
     }
 
-    fn trial(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> TrialReturn<P::Outcome> {
+    fn measure(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> TrialReturn<P::Outcome> {
         let mut context = Context {
             trial: subject.trial,
             seed: trial_seed(self.runner.settings.seed, &cell.key, subject.trial),
@@ -87,12 +87,12 @@ impl<P: Plan> Session<'_, P> {
             }
             None => unreachable!("the trial was recorded a moment ago"),
         };
-        Ok(self.tell(&event)?)
+        Ok(self.log_and_show(&event)?)
     }
 }
 
 /// Separates the outcomes that are recorded from the errors that stop the run.
-fn sort_out<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<TrialResult<O>, Halt> {
+fn recordable<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<TrialResult<O>, Halt> {
     match outcome {
         Ok(outcome) => Ok(TrialResult::Ok(outcome)),
         Err(CellError::Trial(reason)) => Ok(TrialResult::Failed(reason)),
@@ -148,8 +148,8 @@ pub(super) fn trial_seed(seed: u64, key: &str, trial: u32) -> u64 {
     let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let run = Rng::new(seed ^ hash).next_u64();
-    Rng::new(run ^ u64::from(trial)).next_u64()
+    let cell_seed = Rng::new(seed ^ hash).next_u64();
+    Rng::new(cell_seed ^ u64::from(trial)).next_u64()
 }
 
 #[cfg(test)]

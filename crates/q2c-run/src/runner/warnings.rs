@@ -21,15 +21,15 @@ fn cell_count(n: usize) -> String {
     }
 }
 
-/// Warns that the budget left rounds out. The budget is too short by `missing_s` seconds.
-pub(super) fn trials_cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
+/// Warns that the budget left rounds out. The budget is too short by `short_by_s` seconds.
+pub(super) fn trials_cut(trials: u32, settings: &Settings, short_by_s: f64) -> Warning {
     let asked = settings.trials;
     let budget = time_text(settings.budget.unwrap_or_default().as_secs_f64());
     Warning::new(
         "trials-cut",
         format!("{trials} trials per cell instead of {asked}: the budget is {budget}"),
         "medians have wider intervals, or none at all with a single trial",
-        &format!("raise the budget by {}", time_text(missing_s)),
+        &format!("raise the budget by {}", time_text(short_by_s)),
     )
 }
 
@@ -50,10 +50,10 @@ pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning
 
 pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warning> {
     let cells = || ledger.cells.iter().enumerate();
-    let impossible = cells().filter(|&(i, _)| ledger.impossible(i).is_some());
+    let impossible = cells().filter(|&(i, _)| ledger.impossible_reason(i).is_some());
     let impossible: Vec<&str> = impossible.map(|(_, cell)| cell.label.as_str()).collect();
-    let failed = |i: usize| ledger.trials[i].values().any(|t| t.result.ok().is_none());
-    let failed = cells().filter(|&(i, _)| failed(i) && ledger.impossible(i).is_none());
+    let has_failed = |i: usize| ledger.trials[i].values().any(|t| t.result.ok().is_none());
+    let failed = cells().filter(|&(i, _)| has_failed(i) && ledger.impossible_reason(i).is_none());
     let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
     let failed = warning(
         "trials-failed",
@@ -123,7 +123,7 @@ pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning
     )
 }
 
-/// A warning that names cells; `None` without any.
+/// A warning that names the cells in `labels`; `None` if the list is empty.
 fn warning(id: &str, labels: &[&str], what: &str, means: &str, todo: &str) -> Option<Warning> {
     let (cells, named) = (cell_count(labels.len()), short_list(labels));
     let finding = format!("{cells} {what}: {named}");

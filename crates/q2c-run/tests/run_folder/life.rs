@@ -1,4 +1,4 @@
-use crate::{FolderPlan, identity, interrupted, new, plan, status};
+use crate::{FolderPlan, identity, interrupted, new_folder, plan, status};
 use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, TornLine, read_plan};
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_run_from_start_to_end() {
     let root = tempfile::tempdir().unwrap();
-    let mut folder = new(&root.path().join("runs"));
+    let mut folder = new_folder(&root.path().join("runs"));
     let path = folder.path().to_path_buf();
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.ends_with("Z-demo") && name.len() == "20261120T110747Z-demo".len());
@@ -32,20 +32,20 @@ fn a_run_from_start_to_end() {
 #[test]
 fn a_provenance_names_the_folder_and_the_start() {
     let root = tempfile::tempdir().unwrap();
-    let folder = new(root.path());
-    let begun = Instant::now().checked_sub(Duration::from_secs(20)).unwrap();
-    let made = folder.provenance(begun, Some("node7".to_owned()));
-    let before = folder.record().started_unix_s - made.started_unix_s;
-    assert!((15..=20).contains(&before), "{made:?}");
-    assert!((20.0..25.0).contains(&made.seconds), "{made:?}");
-    assert_eq!(made.folder.as_deref(), folder.path().to_str());
-    assert_eq!(made.host.as_deref(), Some("node7"));
+    let folder = new_folder(root.path());
+    let start = Instant::now().checked_sub(Duration::from_secs(20)).unwrap();
+    let provenance = folder.provenance(start, Some("node7".to_owned()));
+    let earlier_s = folder.record().started_unix_s - provenance.started_unix_s;
+    assert!((15..=20).contains(&earlier_s), "{provenance:?}");
+    assert!((20.0..25.0).contains(&provenance.seconds), "{provenance:?}");
+    assert_eq!(provenance.folder.as_deref(), folder.path().to_str());
+    assert_eq!(provenance.host.as_deref(), Some("node7"));
 }
 
 #[test]
 fn runs_of_one_second_get_folders_of_their_own() {
     let root = tempfile::tempdir().unwrap();
-    let folders: Vec<RunDir> = (0..4).map(|_| new(root.path())).collect();
+    let folders: Vec<RunDir> = (0..4).map(|_| new_folder(root.path())).collect();
     let paths: BTreeSet<&Path> = folders.iter().map(RunDir::path).collect();
     assert_eq!(paths.len(), 4);
 }
@@ -53,7 +53,7 @@ fn runs_of_one_second_get_folders_of_their_own() {
 #[test]
 fn an_error_on_the_way_marks_the_run_interrupted() {
     let root = tempfile::tempdir().unwrap();
-    let path = new(root.path()).path().to_path_buf();
+    let path = new_folder(root.path()).path().to_path_buf();
     assert_eq!(status(&path), Status::Interrupted);
 }
 
@@ -119,7 +119,7 @@ fn a_folder_that_is_no_run_is_refused() {
 #[test]
 fn a_part_of_a_run_is_a_run() {
     let root = tempfile::tempdir().unwrap();
-    let whole = new(root.path());
+    let whole = new_folder(root.path());
     let part = whole.create_part("jobs-2", &plan(), &identity()).unwrap();
     assert_eq!(part.path(), whole.path().join("jobs-2"));
     let path = whole.part("jobs-2");
@@ -140,27 +140,27 @@ fn a_part_of_a_run_is_a_run() {
 #[test]
 fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
     let root = tempfile::tempdir().unwrap();
-    let whole = new(root.path());
+    let whole = new_folder(root.path());
     let path = whole.part("jobs-2");
     for file in ["cells.jsonl", "plan.toml", ".state.json.tmp", "notes"] {
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join(file), "x").unwrap();
-        let made = whole.create_part("jobs-2", &plan(), &identity());
+        let part = whole.create_part("jobs-2", &plan(), &identity());
         match file {
             "notes" => {
-                assert!(matches!(made, Err(RunDirError::Io { .. })));
+                assert!(matches!(part, Err(RunDirError::Io { .. })));
                 assert_eq!(fs::read(path.join("notes")).unwrap(), b"x");
             }
             _ => {
-                drop(made.unwrap());
+                drop(part.unwrap());
                 assert_eq!(fs::read(path.join("cells.jsonl")).unwrap(), b"");
                 fs::remove_dir_all(&path).unwrap();
             }
         }
     }
     for bad in ["cells.jsonl", "..", "a/b"] {
-        let made = whole.create_part(bad, &plan(), &identity());
-        assert!(matches!(made, Err(RunDirError::BadName { .. })), "{bad}");
+        let part = whole.create_part(bad, &plan(), &identity());
+        assert!(matches!(part, Err(RunDirError::BadName { .. })), "{bad}");
     }
 }
 
@@ -172,12 +172,12 @@ fn links_in_a_run_folder_are_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let path = interrupted(root.path());
         let precious = root.path().join("precious");
-        let kept = fs::read(path.join("cells.jsonl")).unwrap();
-        fs::write(&precious, &kept).unwrap();
+        let content = fs::read(path.join("cells.jsonl")).unwrap();
+        fs::write(&precious, &content).unwrap();
         fs::remove_file(path.join(name)).ok();
         std::os::unix::fs::symlink(&precious, path.join(name)).unwrap();
         let resumed = RunDir::resume(&path, &identity());
         assert_eq!(resumed.is_ok(), name.ends_with(".tmp"), "{name}");
-        assert_eq!(fs::read(&precious).unwrap(), kept, "{name}");
+        assert_eq!(fs::read(&precious).unwrap(), content, "{name}");
     }
 }

@@ -27,12 +27,12 @@ fn identity() -> Identity {
         .with("target", "/dev/vdb")
 }
 
-fn new(root: &Path) -> RunDir {
+fn new_folder(root: &Path) -> RunDir {
     RunDir::create(root, "demo", &plan(), &identity()).unwrap()
 }
 
 fn interrupted(root: &Path) -> PathBuf {
-    let folder = new(root);
+    let folder = new_folder(root);
     let path = folder.path().to_path_buf();
     folder.finish(RunState::Interrupted).unwrap();
     path

@@ -1,6 +1,6 @@
 //! Two processes on one folder, and a disk that is really full.
 
-use crate::{identity, interrupted, new, plan, status};
+use crate::{identity, interrupted, new_folder, plan, status};
 use q2c_run::run_dir::{RunDir, RunDirError, Status};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +20,7 @@ fn child(wrapper: &[&str], test: &str, folder: &Path) -> Command {
     command
 }
 
-fn given_folder() -> PathBuf {
+fn folder_of_parent() -> PathBuf {
     PathBuf::from(std::env::var_os("Q2C_LAB_FOLDER").expect("started by another test"))
 }
 
@@ -29,9 +29,9 @@ fn two_processes_cannot_use_one_folder_and_a_killed_one_leaves_it_crashed() {
     let root = tempfile::tempdir().unwrap();
     let path = interrupted(root.path());
     let mut holder = child(&[], "process::hold", &path).spawn().unwrap();
-    let said = BufReader::new(holder.stdout.take().unwrap());
-    let held = said.lines().any(|line| line.unwrap().contains("held"));
-    assert!(held);
+    let output = BufReader::new(holder.stdout.take().unwrap());
+    let is_held = output.lines().any(|line| line.unwrap().contains("held"));
+    assert!(is_held);
 
     assert_eq!(status(&path), Status::Running);
     match RunDir::resume(&path, &identity()) {
@@ -48,7 +48,7 @@ fn two_processes_cannot_use_one_folder_and_a_killed_one_leaves_it_crashed() {
 #[test]
 #[ignore = "run in a process of its own by another test"]
 fn hold() {
-    let _folder = RunDir::resume(&given_folder(), &identity()).unwrap();
+    let _folder = RunDir::resume(&folder_of_parent(), &identity()).unwrap();
     println!("held");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
@@ -59,8 +59,8 @@ fn hold() {
 fn a_full_disk_keeps_whole_lines_and_old_files() {
     let root = tempfile::tempdir().unwrap();
     let namespace = ["unshare", "--user", "--map-root-user", "--mount"];
-    let mounted = "mount -t tmpfs -o size=64k none \"$Q2C_LAB_FOLDER\" && exec \"$0\" \"$@\"";
-    let shell = [&namespace[..], &["sh", "-c", mounted]].concat();
+    let script = "mount -t tmpfs -o size=64k none \"$Q2C_LAB_FOLDER\" && exec \"$0\" \"$@\"";
+    let shell = [&namespace[..], &["sh", "-c", script]].concat();
     let mut mount = Command::new(namespace[0]);
     mount.args(&namespace[1..]);
     mount
@@ -71,10 +71,10 @@ fn a_full_disk_keeps_whole_lines_and_old_files() {
         return q2c_testkit::skip(test, "no mount in a user namespace is allowed");
     }
     let mut filling = child(&shell, "process::fill_a_small_disk", root.path());
-    let done = filling.stdin(Stdio::null()).output().unwrap();
-    let stdout = String::from_utf8_lossy(&done.stdout);
+    let output = filling.stdin(Stdio::null()).output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        done.status.success() && stdout.contains("1 passed"),
+        output.status.success() && stdout.contains("1 passed"),
         "{stdout}"
     );
 }
@@ -82,25 +82,25 @@ fn a_full_disk_keeps_whole_lines_and_old_files() {
 #[test]
 #[ignore = "run in a namespace of its own by another test"]
 fn fill_a_small_disk() {
-    let root = given_folder();
-    let mut folder = new(&root);
+    let root = folder_of_parent();
+    let mut folder = new_folder(&root);
     let path = folder.path().to_path_buf();
     let old = folder.publish("report.html", |out| out.write_all(b"old"));
     old.unwrap();
 
     let entry = "x".repeat(3000);
-    let mut kept = 0;
+    let mut appended = 0;
     let error = loop {
         match folder.append(&entry) {
-            Ok(()) => kept += 1,
+            Ok(()) => appended += 1,
             Err(error) => break error,
         }
     };
     assert!(matches!(error, RunDirError::DiskFull { .. }), "{error}");
-    assert!(kept > 3);
-    assert_eq!(folder.entries::<String>().unwrap(), vec![entry; kept]);
-    let line = fs::metadata(path.join("cells.jsonl")).unwrap().len();
-    assert_eq!(line, kept as u64 * 3003);
+    assert!(appended > 3);
+    assert_eq!(folder.entries::<String>().unwrap(), vec![entry; appended]);
+    let journal_bytes = fs::metadata(path.join("cells.jsonl")).unwrap().len();
+    assert_eq!(journal_bytes, appended as u64 * 3003);
 
     let big = |out: &mut dyn Write| out.write_all(&[b'y'; 100_000]);
     for name in ["report.html", "result.json"] {

@@ -52,8 +52,8 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     let path = opened.path().to_path_buf();
     let five = Settings::default();
     let mut plan = given_up_plan();
-    let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &five, &mut opened, &quiet);
+    let no_cancel = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &five, &mut opened, &no_cancel);
     let summary = summary.unwrap();
     let trials: Vec<usize> = summary.cells.iter().map(|cell| cell.trials.len()).collect();
     assert_eq!(trials, [5, 2, 5, 2]);
@@ -66,11 +66,11 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     for reason in ["cell c1 (late)", "cell c3 (0.5 s without a CPU)"] {
         assert!(message.contains(reason), "{message}");
     }
-    let given_up = |label: &str| heard.iter().filter(|line| line.starts_with(label)).count();
-    assert_eq!(given_up("cell c1: its first 2"), 1);
-    assert_eq!(given_up("cell c2: its first 2"), 0);
-    let last = heard.iter().rfind(|line| line.contains(" of 14,"));
-    assert!(last.is_some(), "{heard:?}");
+    let count = |start: &str| heard.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!(count("cell c1: its first 2"), 1);
+    assert_eq!(count("cell c2: its first 2"), 0);
+    let with_total = heard.iter().rfind(|line| line.contains(" of 14,"));
+    assert!(with_total.is_some(), "{heard:?}");
     drop(opened);
     // A resume decides like the session before, and --all-trials runs what is missing.
     let mut again = given_up_plan();
@@ -80,17 +80,17 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
         all_trials: true,
         ..five
     };
-    let mut rest = given_up_plan();
-    let summary = run(&mut rest, &all_trials, &mut reopen(&path)).unwrap();
-    assert_eq!(rest.ran.len(), 6);
+    let mut resumed = given_up_plan();
+    let summary = run(&mut resumed, &all_trials, &mut reopen(&path)).unwrap();
+    assert_eq!(resumed.ran.len(), 6);
     assert_eq!(warned(&summary), ["trials-failed"]);
 }
 
 #[test]
 fn two_trials_that_were_asked_for_are_no_trials_left_out() {
-    let quiet = AtomicBool::new(false);
+    let no_cancel = AtomicBool::new(false);
     let mut plan = given_up_plan();
-    let (summary, heard) = hear(&mut plan, &trials(2), &mut folder(&root()), &quiet);
+    let (summary, heard) = hear(&mut plan, &trials(2), &mut folder(&root()), &no_cancel);
     assert_eq!(warned(&summary.unwrap()), ["trials-failed"]);
     let left_out = heard.iter().any(|line| line.contains("left out"));
     assert!(!left_out, "{heard:?}");
@@ -104,8 +104,8 @@ fn a_cell_that_cannot_run_is_tried_once() {
         "c2" => Err(CellError::Cell(REASON.to_owned())),
         _ => Ok(1.0),
     });
-    let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &settings(), &mut opened, &quiet);
+    let no_cancel = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &settings(), &mut opened, &no_cancel);
     let summary = summary.unwrap();
     let c2 = plan.ran.iter().filter(|name| name.starts_with("c2"));
     assert_eq!(c2.count(), 1);
@@ -146,10 +146,10 @@ fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
     let log = fs::read_to_string(path.join("log.txt")).unwrap();
     assert_eq!(log.matches("one remark").count(), 5);
     drop(opened);
-    let mut rest = FakePlan::new(3);
-    run(&mut rest, &settings(), &mut reopen(&path)).unwrap();
-    assert_eq!(rest.ran.len(), 5);
-    assert_eq!(rest.ran[0], plan.ran[4]);
+    let mut resumed = FakePlan::new(3);
+    run(&mut resumed, &settings(), &mut reopen(&path)).unwrap();
+    assert_eq!(resumed.ran.len(), 5);
+    assert_eq!(resumed.ran[0], plan.ran[4]);
 }
 
 #[test]

@@ -160,8 +160,8 @@ pub(crate) fn hear(
         clock: &clock,
         progress: &mut progress,
     };
-    let ran = runner.run(plan, folder);
-    (ran, progress.0)
+    let result = runner.run(plan, folder);
+    (result, progress.0)
 }
 
 /// A folder for the runs of a test. It lies in memory if possible, since some tests make thousands

@@ -28,7 +28,7 @@ fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
     entries.iter().map(name).collect()
 }
 
-/// Copies a run that was never interrupted to `path`. Returns its journal and its trials.
+/// Copies the folder of a complete run to `path` without its journal. Returns journal and trials.
 fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     let (_root, mut folder) = new_run();
     run(&mut FakePlan::new(3), &settings(), &mut folder).unwrap();
@@ -161,9 +161,9 @@ fn extra_rounds_resume_where_they_stopped() {
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
     for kept in 0..=lines.len() {
         fs::write(path.join("cells.jsonl"), lines[..kept].concat()).unwrap();
-        let mut rest = plan();
-        run(&mut rest, &settings, &mut reopen(&path)).unwrap();
-        assert_eq!(rest.ran, whole.ran[kept..], "{kept} lines kept");
+        let mut resumed = plan();
+        run(&mut resumed, &settings, &mut reopen(&path)).unwrap();
+        assert_eq!(resumed.ran, whole.ran[kept..], "{kept} lines kept");
     }
 }
 
@@ -255,8 +255,8 @@ fn plans_of_other_types_follow_each_other_in_one_folder() {
         let mut first = numbers();
         let clock = first.clock.clone();
         let summary = run(&mut first, &settings(), &mut folder).unwrap();
-        let ran = if session == "first" { 4 } else { 0 };
-        assert_eq!((first.ran.len(), summary.trials), (ran, 2), "{session}");
+        let fresh = if session == "first" { 4 } else { 0 };
+        assert_eq!((first.ran.len(), summary.trials), (fresh, 2), "{session}");
         let mut runner = Runner {
             settings: &settings(),
             cancel: &AtomicBool::new(false),

@@ -4,7 +4,7 @@ use q2c_run::runner::Forecast;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn within(seconds: u64) -> Settings {
+fn capped(seconds: u64) -> Settings {
     Settings {
         budget: Some(Duration::from_secs(seconds)),
         ..Settings::default()
@@ -21,21 +21,21 @@ fn the_forecast_by_hand() {
     assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 20 s");
 
     // 3 rounds take 120 s; 4 rounds would take 160 s.
-    let forecast = Forecast::from_plan(&plan, &within(159)).unwrap();
+    let forecast = Forecast::from_plan(&plan, &capped(159)).unwrap();
     assert_eq!(figures(&forecast), (3, 120.0, true));
     let text = "4 cells x 3 trials (5 asked): about 2 min 00 s, budget 2 min 39 s";
     assert_eq!(forecast.to_string(), text);
-    assert_eq!(Forecast::from_plan(&plan, &within(160)).unwrap().trials, 4);
+    assert_eq!(Forecast::from_plan(&plan, &capped(160)).unwrap().trials, 4);
 
-    let forecast = Forecast::from_plan(&plan, &within(1)).unwrap();
+    let forecast = Forecast::from_plan(&plan, &capped(1)).unwrap();
     assert_eq!(figures(&forecast), (1, 40.0, false));
 }
 
 #[test]
 fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
     let mut plan = FakePlan::new(4).script(|_, _| Ok(1.0));
-    let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root()), &quiet);
+    let no_cancel = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &capped(159), &mut folder(&root()), &no_cancel);
     let summary = summary.unwrap();
     let message = "4 cells x 3 trials (5 asked)";
     assert!(heard[0].starts_with(message), "{heard:?}");
@@ -53,8 +53,8 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
 #[test]
 fn one_round_runs_even_when_none_fits() {
     let mut plan = FakePlan::new(4);
-    let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root()), &quiet);
+    let no_cancel = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &capped(5), &mut folder(&root()), &no_cancel);
     assert_eq!(plan.ran.len(), 4);
     let message = "more than the budget of 5.0 s";
     assert!(heard[0].contains(message), "{heard:?}");
@@ -66,7 +66,7 @@ fn the_cut_follows_the_times_seen() {
     let trials = |planned_s: f64, real_s: f64| {
         let mut plan = FakePlan::new(4);
         (plan.planned_s, plan.real_s) = (planned_s, real_s);
-        let summary = run(&mut plan, &within(130), &mut folder(&root()));
+        let summary = run(&mut plan, &capped(130), &mut folder(&root()));
         summary.unwrap().trials
     };
     // Rounds of 40 s are planned, of which three fit. Trials twice as fast as planned make rounds
@@ -81,12 +81,12 @@ fn the_time_left_is_refined_by_what_trials_take() {
     let root = root();
     let mut plan = FakePlan::new(4);
     plan.real_s = 20.0;
-    let quiet = AtomicBool::new(false);
-    let (_, heard) = hear(&mut plan, &trials(1), &mut folder(&root), &quiet);
+    let no_cancel = AtomicBool::new(false);
+    let (_, heard) = hear(&mut plan, &trials(1), &mut folder(&root), &no_cancel);
     assert_eq!(heard[0], "4 cells x 1 trial: about 40 s");
     let end = |line: &String| {
-        let (_, rest) = line.split_once(": took 20 s, ")?;
-        Some(rest.split_once('(')?.1.trim_end_matches(')').to_owned())
+        let (_, position) = line.split_once(": took 20 s, ")?.1.split_once('(')?;
+        Some(position.trim_end_matches(')').to_owned())
     };
     let ends: Vec<String> = heard.iter().filter_map(end).collect();
     let wanted = [
@@ -115,13 +115,13 @@ fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
         flag.store(count == 10, Ordering::Relaxed);
         Ok(1.0)
     });
-    let (summary, _) = hear(&mut plan, &within(130), &mut first, &cancel);
+    let (summary, _) = hear(&mut plan, &capped(130), &mut first, &cancel);
     let summary = summary.unwrap();
     assert_eq!((plan.ran.len(), summary.seconds), (10, 140.0));
     drop(first);
-    let mut rest = FakePlan::new(4);
-    let summary = run(&mut rest, &within(130), &mut reopen(&path)).unwrap();
-    assert_eq!((rest.ran.len(), summary.trials), (2, 3));
+    let mut resumed = FakePlan::new(4);
+    let summary = run(&mut resumed, &capped(130), &mut reopen(&path)).unwrap();
+    assert_eq!((resumed.ran.len(), summary.trials), (2, 3));
     assert_eq!(summary.seconds, 160.0);
     assert_eq!(warned(&summary), ["trials-cut", "over-budget"]);
 }

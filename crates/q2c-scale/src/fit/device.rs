@@ -22,7 +22,7 @@ pub(super) fn is_limited(evidence: &CurveEvidence) -> bool {
 
 pub(super) fn fit_unlimited(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) {
     let device = DeviceModel {
-        service_ns: mean(rows),
+        service_ns: geometric_mean(rows),
         parallel: None,
         cv: evidence.device_cv(),
     };
@@ -34,13 +34,13 @@ pub(super) fn fit(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceMode
     (device, deviation(squares, rows.len(), 2))
 }
 
-fn mean(rows: &[EvidenceRow]) -> f64 {
+fn geometric_mean(rows: &[EvidenceRow]) -> f64 {
     let sum: f64 = rows.iter().map(|row| row.d2c_ns.ln()).sum();
     (sum / rows.len() as f64).exp()
 }
 
 fn squares_around_mean(rows: &[EvidenceRow]) -> f64 {
-    let mean = mean(rows);
+    let mean = geometric_mean(rows);
     let square = |row: &EvidenceRow| (row.d2c_ns / mean).ln().powi(2);
     rows.iter().map(square).sum()
 }
@@ -85,8 +85,7 @@ fn load_at(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceEvidence {
     let cycle_ns = requests as f64 / row.per_ns;
     DeviceEvidence {
         requests,
-        // From Little's law. The two times were measured separately, so the difference may be too
-        // small.
+        // By Little's law. The times were measured separately, so the difference may be too small.
         other_ns: (cycle_ns - row.d2c_ns).max(0.01 * row.d2c_ns),
         d2c_ns: row.d2c_ns,
     }

@@ -140,6 +140,7 @@ fn squares(rows: &[EvidenceRow], lock: Lock) -> f64 {
     visits.iter().map(square).sum()
 }
 
+/// The time that each further job adds, ns, by weighted least squares, and its relative error.
 pub(super) fn fit_line(rows: &[EvidenceRow]) -> (f64, f64) {
     let point = |row: &EvidenceRow| Some((f64::from(row.jobs - 1), row.shared_ns?));
     let points: Vec<(f64, f64)> = rows.iter().filter_map(point).collect();

@@ -59,11 +59,11 @@ fn evidence(hidden: &Hidden, up_to: u32, seed: u64) -> CurveEvidence {
 
 /// The end by definition: an eighth more jobs add less than a tenth of one job's throughput each.
 fn true_end(hidden: &Hidden, max_jobs: u32, seed: u64) -> Option<f64> {
-    let x = |n: f64| hidden.run(n.round() as usize, 60_000, seed + n as u64).iops;
-    let one = x(1.0);
+    let iops = |n: f64| hidden.run(n.round() as usize, 60_000, seed + n as u64).iops;
+    let one_job = iops(1.0);
     let pays = |n: f64| {
         let (from, to) = (n.round(), (1.125 * n).round().max(n.round() + 1.0));
-        (x(to) - x(from)) / (to - from) >= 0.1 * one
+        (iops(to) - iops(from)) / (to - from) >= 0.1 * one_job
     };
     let (mut low, mut high) = (4.0_f64, f64::from(max_jobs));
     if pays(high) {
@@ -184,7 +184,7 @@ fn tally(
             continue;
         };
         let got = predict(&hidden, up_to, seed);
-        let holds = got.ends_between.is_some_and(|(low, high)| {
+        let is_covered = got.ends_between.is_some_and(|(low, high)| {
             let below = high.is_none_or(|high| end <= f64::from(high) * (1.0 + RESOLUTION));
             end >= f64::from(low) * (1.0 - RESOLUTION) && below
         });
@@ -194,11 +194,11 @@ fn tally(
                 tally.answered += 1;
                 tally.right_resource += u32::from(got.resource == Some(limit));
                 tally.near_end += u32::from(off.abs() <= 0.15);
-                tally.covered += u32::from(holds);
+                tally.covered += u32::from(is_covered);
             }
             Answer::Uncertain => {
                 tally.uncertain += 1;
-                tally.uncertain_covered += u32::from(holds);
+                tally.uncertain_covered += u32::from(is_covered);
             }
             _ => tally.nothing_seen += 1,
         }

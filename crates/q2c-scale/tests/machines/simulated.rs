@@ -68,12 +68,12 @@ enum MachineEventKind {
 struct JobIo {
     job: usize,
     queued: f64,
-    got: f64,
+    tagged: f64,
     issued: f64,
 }
 
 struct MachineRun<'a> {
-    of: &'a Hidden,
+    machine: &'a Hidden,
     jobs: usize,
     rng: Rng,
     now: f64,
@@ -83,12 +83,12 @@ struct MachineRun<'a> {
     idle: Vec<Vec<usize>>,
     at_work: Vec<bool>,
     free_tags: Vec<usize>,
-    for_tag: Vec<VecDeque<usize>>,
+    tag_waiters: Vec<VecDeque<usize>>,
     locked: bool,
-    for_lock: VecDeque<usize>,
+    lock_waiters: VecDeque<usize>,
     in_device: usize,
-    for_device: VecDeque<usize>,
-    begun: Vec<f64>,
+    device_waiters: VecDeque<usize>,
+    begun_ns: Vec<f64>,
     counting: bool,
     done: u64,
     busy: f64,
@@ -99,10 +99,10 @@ impl Hidden {
     /// Runs `jobs` jobs until `ios` I/Os are complete after a warm-up of a fifth of them.
     pub(crate) fn run(&self, jobs: usize, ios: u64, seed: u64) -> PointObservation {
         let mut run = MachineRun::new(self, jobs, seed);
-        run.until(ios / 5);
+        run.run_until(ios / 5);
         let from = run.now;
         (run.counting, run.done, run.busy) = (true, 0, 0.0);
-        run.until(ios);
+        run.run_until(ios);
         let seconds = (run.now - from) / 1e9;
         let [q2g, g2d, d2c] = run.times.each_mut().map(|times| stage(times));
         PointObservation {
@@ -131,30 +131,30 @@ fn stage(times: &mut [f64]) -> StageTimes {
 }
 
 impl<'a> MachineRun<'a> {
-    fn new(of: &'a Hidden, jobs: usize, seed: u64) -> Self {
-        let requests = jobs * of.depth;
+    fn new(machine: &'a Hidden, jobs: usize, seed: u64) -> Self {
+        let requests = jobs * machine.depth;
         let io = |i| JobIo {
-            job: i / of.depth,
+            job: i / machine.depth,
             ..JobIo::default()
         };
         let mut run = MachineRun {
-            of,
+            machine,
             jobs,
             rng: Rng::new(seed),
             now: 0.0,
             events: BinaryHeap::new(),
             ios: (0..requests).map(io).collect(),
             idle: (0..jobs)
-                .map(|j| (j * of.depth..(j + 1) * of.depth).collect())
+                .map(|j| (j * machine.depth..(j + 1) * machine.depth).collect())
                 .collect(),
             at_work: vec![false; jobs],
-            free_tags: vec![of.tags; of.queues],
-            for_tag: vec![VecDeque::new(); of.queues],
+            free_tags: vec![machine.tags; machine.queues],
+            tag_waiters: vec![VecDeque::new(); machine.queues],
             locked: false,
-            for_lock: VecDeque::new(),
+            lock_waiters: VecDeque::new(),
             in_device: 0,
-            for_device: VecDeque::new(),
-            begun: vec![0.0; jobs],
+            device_waiters: VecDeque::new(),
+            begun_ns: vec![0.0; jobs],
             counting: false,
             done: 0,
             busy: 0.0,
@@ -164,7 +164,7 @@ impl<'a> MachineRun<'a> {
         run
     }
 
-    fn until(&mut self, ios: u64) {
+    fn run_until(&mut self, ios: u64) {
         while self.done < ios {
             let Reverse(event) = self.events.pop().expect("a closed loop never ends");
             self.now = f64::from_bits(event.at);
@@ -177,7 +177,7 @@ impl<'a> MachineRun<'a> {
         }
     }
 
-    fn after(&mut self, ns: f64, what: MachineEventKind, io: usize) {
+    fn schedule(&mut self, ns: f64, what: MachineEventKind, io: usize) {
         let job = self.ios[io].job;
         let at = (self.now + ns).to_bits();
         self.events
@@ -196,7 +196,7 @@ impl<'a> MachineRun<'a> {
         mean * (sigma * normal - sigma * sigma / 2.0).exp()
     }
 
-    fn served(&mut self, mean: f64, cv: f64) -> f64 {
+    fn service_time(&mut self, mean: f64, cv: f64) -> f64 {
         match cv {
             1.0 => -mean * (1.0 - self.rng.unit()).ln(),
             cv => self.varied(mean, cv),
@@ -211,17 +211,17 @@ impl<'a> MachineRun<'a> {
             return;
         };
         self.at_work[job] = true;
-        self.begun[job] = self.now;
-        let cpu = self.varied(self.of.cpu_ns, self.of.cpu_cv);
-        let line = self.of.line_ns * (self.jobs - 1) as f64 + self.varied(150.0, 0.1);
+        self.begun_ns[job] = self.now;
+        let cpu = self.varied(self.machine.cpu_ns, self.machine.cpu_cv);
+        let line = self.machine.line_ns * (self.jobs - 1) as f64 + self.varied(150.0, 0.1);
         self.ios[io].queued = self.now + cpu;
-        self.after(cpu + line, MachineEventKind::Ready, io);
+        self.schedule(cpu + line, MachineEventKind::Ready, io);
     }
 
     fn take_tag(&mut self, io: usize) {
-        let queue = self.ios[io].job % self.of.queues;
+        let queue = self.ios[io].job % self.machine.queues;
         match self.free_tags[queue] {
-            0 => self.for_tag[queue].push_back(io),
+            0 => self.tag_waiters[queue].push_back(io),
             _ => {
                 self.free_tags[queue] -= 1;
                 self.got_tag(io);
@@ -230,29 +230,29 @@ impl<'a> MachineRun<'a> {
     }
 
     fn got_tag(&mut self, io: usize) {
-        self.ios[io].got = self.now;
-        let dispatch = self.varied(self.of.dispatch_ns, 0.1);
-        self.after(dispatch, MachineEventKind::Dispatch, io);
+        self.ios[io].tagged = self.now;
+        let dispatch = self.varied(self.machine.dispatch_ns, 0.1);
+        self.schedule(dispatch, MachineEventKind::Dispatch, io);
     }
 
     fn take_lock(&mut self, io: usize) {
-        match (self.of.lock_ns > 0.0, self.locked) {
+        match (self.machine.lock_ns > 0.0, self.locked) {
             (false, _) => self.issue(io),
-            (true, true) => self.for_lock.push_back(io),
+            (true, true) => self.lock_waiters.push_back(io),
             (true, false) => self.hold(io),
         }
     }
 
     fn hold(&mut self, io: usize) {
         self.locked = true;
-        let grown = 1.0 + self.of.lock_growth * self.for_lock.len() as f64;
-        let hold = self.served(self.of.lock_ns * grown, self.of.lock_cv);
-        self.after(hold, MachineEventKind::Unlock, io);
+        let grown = 1.0 + self.machine.lock_growth * self.lock_waiters.len() as f64;
+        let hold = self.service_time(self.machine.lock_ns * grown, self.machine.lock_cv);
+        self.schedule(hold, MachineEventKind::Unlock, io);
     }
 
     fn unlock(&mut self, io: usize) {
         self.locked = false;
-        if let Some(next) = self.for_lock.pop_front() {
+        if let Some(next) = self.lock_waiters.pop_front() {
             self.hold(next);
         }
         self.issue(io);
@@ -261,25 +261,25 @@ impl<'a> MachineRun<'a> {
     fn issue(&mut self, io: usize) {
         let job = self.ios[io].job;
         self.ios[io].issued = self.now;
-        self.busy += self.now - self.begun[job];
+        self.busy += self.now - self.begun_ns[job];
         self.at_work[job] = false;
-        if self.in_device < self.of.parallel {
+        if self.in_device < self.machine.parallel {
             self.serve(io);
         } else {
-            self.for_device.push_back(io);
+            self.device_waiters.push_back(io);
         }
         self.begin(job);
     }
 
     fn serve(&mut self, io: usize) {
         self.in_device += 1;
-        let time = self.served(self.of.device_ns, self.of.device_cv);
-        self.after(time, MachineEventKind::Complete, io);
+        let time = self.service_time(self.machine.device_ns, self.machine.device_cv);
+        self.schedule(time, MachineEventKind::Complete, io);
     }
 
     fn complete(&mut self, io: usize) {
         self.in_device -= 1;
-        if let Some(next) = self.for_device.pop_front() {
+        if let Some(next) = self.device_waiters.pop_front() {
             self.serve(next);
         }
         self.done += 1;
@@ -287,15 +287,15 @@ impl<'a> MachineRun<'a> {
         let job = request.job;
         if self.counting {
             let spent = [
-                request.got - request.queued,
-                request.issued - request.got,
+                request.tagged - request.queued,
+                request.issued - request.tagged,
                 self.now - request.issued,
             ];
             let pairs = self.times.iter_mut().zip(spent);
             pairs.for_each(|(times, time)| times.push(time));
         }
-        let queue = job % self.of.queues;
-        match self.for_tag[queue].pop_front() {
+        let queue = job % self.machine.queues;
+        match self.tag_waiters[queue].pop_front() {
             Some(next) => self.got_tag(next),
             None => self.free_tags[queue] += 1,
         }

@@ -57,21 +57,21 @@ pub fn calibrate(
         seed,
         stop,
     };
-    let mut tell = |what: String| progress.event(&Event::Doing(what));
-    tell("calibrating: looking for a block size whose latency leaves room for sleeps".to_owned());
+    let mut show = |what: String| progress.event(&Event::Doing(what));
+    show("calibrating: looking for a block size whose latency leaves room for sleeps".to_owned());
     let shared = match bench.roomy_block()? {
         Some((block, ladder)) => {
             let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * size_s();
             let left = time_text(left_s);
             let text = format!("calibrating: clear sleeps on {block}, {left} left in all");
-            tell(text);
+            show(text);
             bench.points(block, &ladder)?
         }
         None => Vec::new(),
     };
     let calibrate_nth = |(nth, &bs): (usize, &Bytes)| {
         let left = time_text((sizes.len() - nth) as f64 * size_s());
-        tell(format!("calibrating {bs}, {left} left in all"));
+        show(format!("calibrating {bs}, {left} left in all"));
         bench.calibrate_size(bs, &shared)
     };
     sizes.iter().enumerate().map(calibrate_nth).collect()
@@ -86,8 +86,8 @@ pub fn expected_s(sizes: usize) -> f64 {
 
 fn size_s() -> f64 {
     let around = Ladder::around(1e6).seconds();
-    let interrupt = interrupt_stages().0.seconds();
-    LOOK_SLICE.as_secs_f64() + around + interrupt + 3.0 * OVERHEAD_S
+    let (interrupt_stages, _) = interrupt_stages();
+    LOOK_SLICE.as_secs_f64() + around + interrupt_stages.seconds() + 3.0 * OVERHEAD_S
 }
 
 fn interrupt_stages() -> (Stages, BesidePolling) {

@@ -271,7 +271,7 @@ fn gap(watched: &WorkloadRun, stage: StageId) -> f64 {
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-/// Busy CPU beyond the threads', ns per I/O; `None` if unread, or if other work used the rest.
+/// Busy CPU beyond the threads', ns per I/O; `None` if unread, or if other work takes idle time.
 fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Option<f64> {
     let busy = busy_cpus.filter(|_| !others.at_rest)? - others.known;
     let busy = busy * stats.wall_ns;

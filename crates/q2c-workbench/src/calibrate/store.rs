@@ -125,9 +125,9 @@ impl Store {
         };
         let Identity(facts) = machine_facts(machine);
         let is_usable = |(_, stored): &&(SystemTime, StoredCalibration)| {
-            let other = &stored.identity.0;
+            let Identity(stored_facts) = &stored.identity;
             let mut facts = facts.iter();
-            stored.unfit.is_none() && facts.all(|(name, fact)| other.get(name) == Some(fact))
+            stored.unfit.is_none() && facts.all(|(name, fact)| stored_facts.get(name) == Some(fact))
         };
         let usable = stored.iter().filter(is_usable);
         let newest = usable.max_by_key(|(changed, _)| *changed);

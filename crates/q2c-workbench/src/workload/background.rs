@@ -46,8 +46,8 @@ pub struct ParseBackgroundError {
 const MAX_JOBS_OR_DEPTH: u16 = 1024;
 
 impl BackgroundSpec {
-    /// The engine of the jobs: their own, on the foreground's path unless it names one. Without
-    /// one, the foreground's engine, or io_uring if that polls within its calls.
+    /// The engine of the jobs. If they name an engine but no path, it takes the foreground's path.
+    /// If they name no engine, it is the foreground's, or io_uring if that one polls in its calls.
     pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
         match &self.engine {
             Some(engine) => engine.clone().with_path(foreground.needs_poll_queues()),

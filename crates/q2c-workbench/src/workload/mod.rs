@@ -95,9 +95,9 @@ impl Workload {
     ) -> Result<Option<f64>, RunError> {
         let bs = Bytes(IDLE_BLOCK_BYTES.min(self.span.0));
         let mut stages = Stages::default();
-        let rest = stages.push(Step::Rest, length);
+        let rest_stage = stages.push(Step::Rest, length);
         let watched = self.run(bs, &stages, seed, None, stop)?;
-        Ok(watched.span(rest).busy_cpus)
+        Ok(watched.span(rest_stage).busy_cpus)
     }
 
     /// Other work on the CPUs, as measured at rest, without that of background jobs.

@@ -138,11 +138,11 @@ impl WorkloadRun {
 
     /// Statistics like [`WorkloadRun::stats`] of several stages, joined in time within each lane.
     pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
-        let of_lane = |lane| {
+        let lane_stats = |lane| {
             let stats = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
             combine_phases(&stats.collect::<Vec<_>>())
         };
-        combine_lanes(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
+        combine_lanes(&self.data.lanes.iter().map(lane_stats).collect::<Vec<_>>())
     }
 
     /// Several stages together: busy CPUs weighted by length, and sums of counts, if all are known.
@@ -185,7 +185,7 @@ pub fn first_fault(data: &RunData) -> Option<String> {
     let mut lanes = data.lanes.iter();
     let (lane, fault) = lanes.find_map(|lane| Some((lane, lane.first_fault?)))?;
     let (asked, result) = (fault.asked, fault.result);
-    let ended = match result {
+    let outcome = match result {
         0.. => format!("moved {result} of {asked} bytes"),
         errno => format!("failed: {}", std::io::Error::from_raw_os_error(-errno)),
     };
@@ -193,7 +193,7 @@ pub fn first_fault(data: &RunData) -> Option<String> {
     let cause = lane.facts.cause(result);
     let cause = cause.unwrap_or("the kernel log (dmesg) may tell why");
     Some(format!(
-        "do I/O: {name}, I/O {} of {asked} bytes at byte {} {ended}; {cause}",
+        "do I/O: {name}, I/O {} of {asked} bytes at byte {} {outcome}; {cause}",
         fault.nth, fault.offset
     ))
 }

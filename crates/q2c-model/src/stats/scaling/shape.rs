@@ -56,11 +56,11 @@ impl ScalingShape {
         let one_job = steps[0].x.median / f64::from(steps[0].jobs);
         let peak_index = peak_index(&steps);
         let (peak, peak_x) = (steps[peak_index].jobs, steps[peak_index].x);
-        let behind = &steps[peak_index + 1..];
+        let after_peak = &steps[peak_index + 1..];
         let share = |s: &ScalingStep| s.x.median / peak_x.median;
         let collapse_median = (1.0 - COLLAPSE_DROP) * peak_x.median;
         let is_collapsed = |s: &ScalingStep| peak_x.is_above(&s.x) && s.x.median <= collapse_median;
-        let collapsed: Vec<bool> = behind.iter().map(is_collapsed).collect();
+        let collapsed: Vec<bool> = after_peak.iter().map(is_collapsed).collect();
         let confirmed = collapsed.windows(2).position(|w| w[0] && w[1]);
         let only_last = confirmed.is_none() && collapsed.last() == Some(&true);
         Ok(ScalingShape {
@@ -68,10 +68,10 @@ impl ScalingShape {
             knee: knee(&steps, one_job),
             peak,
             peak_x,
-            collapse: confirmed.map(|i| behind[i].jobs),
-            unconfirmed: behind.last().filter(|_| only_last).map(|s| s.jobs),
-            retained: behind.last().map_or(1.0, share),
-            lowest: behind.iter().map(share).fold(1.0, f64::min),
+            collapse: confirmed.map(|i| after_peak[i].jobs),
+            unconfirmed: after_peak.last().filter(|_| only_last).map(|s| s.jobs),
+            retained: after_peak.last().map_or(1.0, share),
+            lowest: after_peak.iter().map(share).fold(1.0, f64::min),
             steps,
         })
     }

@@ -12,7 +12,7 @@ const MAX_DAMPING: f64 = 1e6;
 /// A step counts as an improvement only if it lowers the cost by more than this share.
 const MIN_GAIN: f64 = 1e-12;
 
-/// Fits the law by relative residuals, with sigma and kappa at 0 or above.
+/// Fits the law to points (N, X) by relative residuals, with sigma and kappa at 0 or above.
 pub(super) fn fit_curve(data: &[(f64, f64)]) -> Option<Usl> {
     // y is divided by its mean, so that the unit of X does not matter.
     let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
@@ -43,9 +43,9 @@ fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
     data.iter().map(|point| residual(point).powi(2)).sum()
 }
 
-/// Makes Levenberg-Marquardt steps on 1 - y/m until none helps, with more damping after a step that
-/// did not help. A long step may leave the positive parameters and lead back to its start, so the
-/// refinement ends only if short steps do not help either.
+/// Makes Levenberg-Marquardt steps on 1 - y / law until none helps, with more damping after a step
+/// that did not help. A long step may leave the positive parameters and lead back to its start, so
+/// the refinement ends only if short steps do not help either.
 fn refine(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut p_cost, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MAX_STEPS {
@@ -59,8 +59,8 @@ fn refine(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     p
 }
 
-/// The slope of 1 - y/m is (y / m^2) terms, so the undamped next point solves (y / m^2) terms p = 2
-/// y / m - 1. Damping pulls each parameter to its old value, by its column's size.
+/// The next parameters. The slope of 1 - y/m, with m the law's value, is (y / m^2) terms, so they
+/// solve (y / m^2) terms p = 2 y / m - 1. Damping pulls each to its old value, by column size.
 fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     let row = |&(n, y): &(f64, f64)| {
         let m = law_at(p, n);
@@ -77,6 +77,7 @@ fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     solve_non_negative(&rows)
 }
 
+/// An equation: the factors of the three unknowns, and the right side.
 type WeightedRow = ([f64; 3], f64);
 
 /// Sets of unknowns that may differ from 0. Of the solutions without a negative number, the best is
@@ -101,16 +102,16 @@ fn squared_error(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
 fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
     let column = |&c: &usize| rows.iter().map(|(f, _)| f[c]).collect();
     let mut columns: Vec<Vec<f64>> = set.iter().map(column).collect();
-    let mut rest: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
+    let mut residual: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
     let mut upper = [[0.0; 3]; 3];
     let mut right_side = [0.0; 3];
     for i in 0..columns.len() {
-        let (done, open) = columns.split_at_mut(i);
-        let column = &mut open[0];
+        let (orthogonal, remaining) = columns.split_at_mut(i);
+        let column = &mut remaining[0];
         let size = norm(column);
         for _ in 0..2 {
             for j in 0..i {
-                upper[j][i] += remove_component(&done[j], column);
+                upper[j][i] += remove_component(&orthogonal[j], column);
             }
         }
         let length = norm(column);
@@ -119,7 +120,7 @@ fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
         }
         upper[i][i] = length;
         column.iter_mut().for_each(|v| *v /= length);
-        right_side[i] = remove_component(column, &mut rest);
+        right_side[i] = remove_component(column, &mut residual);
     }
     let mut solution = [0.0; 3];
     let mut unknowns = [0.0; 3];
