@@ -29,7 +29,7 @@ pub(crate) fn candidates(
     }
     let sleeping = outlooks.iter().filter(|o| o.sleep_ns > 0.0 && o.saves);
     let sleeping: Vec<&Outlook> = sleeping.collect();
-    let following = || sleeping.iter().copied().filter(|o| o.follows);
+    let following = || sleeping.iter().copied().filter(|o| o.follows_device);
     let above = |errors: f64| following().filter(move |o| o.iops.errors_above(floor) >= errors);
     chosen.add(best(following(), |o| o.robust), Role::Robust);
     chosen.add(best(above(SAFE_ERRORS), |o| o.value), Role::Safe);
@@ -125,7 +125,7 @@ mod tests {
         };
         Outlook {
             policy: policy.parse().unwrap(),
-            follows: !policy.starts_with("fixed"),
+            follows_device: !policy.starts_with("fixed"),
             iops: estimate(iops),
             per_core: estimate(per_core),
             cpu_pct: 100.0 / per_core,

@@ -35,7 +35,7 @@ pub struct Outlook {
     /// The rule and its parameters.
     pub policy: PolicySpec,
     /// True if the rule adapts its sleep to the device.
-    pub follows: bool,
+    pub follows_device: bool,
     /// IOPS over polling's.
     pub iops: Estimate,
     /// KIOPS/core over polling's.
@@ -114,7 +114,7 @@ pub(crate) fn outlooks(
     let saving_cpu_pct = saving_cpu_pct(thinks, mean_over(&draws, |d| d.poll.gives.rates.cpu_pct));
     let outlook = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
-        follows: policy.follows_the_device(),
+        follows_device: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
         per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
         cpu_pct: cpu_pct(i),

@@ -26,7 +26,7 @@ pub struct RefereeQuestion {
     /// CPUs that the lanes are pinned to, one per lane.
     pub cpus: Vec<CpuId>,
     /// Number of trials that the answer needs (`--trials`).
-    pub wanted: u32,
+    pub wanted_trials: u32,
 }
 
 /// One method to try in a round.
@@ -165,18 +165,22 @@ impl Referee {
     }
 
     /// The methods in the order in which they were first ordered, with their roles and trials.
-    pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[TrialFigures])> {
+    pub fn tried_methods(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[TrialFigures])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
     }
 
-    /// The verdict from the trials so far. Its indices are those of [`Referee::tried`].
+    /// The verdict from the trials so far. Its indices are those of [`Referee::tried_methods`].
     pub fn decision(&self) -> AdviceDecision {
         self.decision_on(&self.contenders())
     }
 
     fn decision_on(&self, contenders: &[MethodContender]) -> AdviceDecision {
-        let RefereeQuestion { goal, wanted, .. } = &self.question;
+        let RefereeQuestion {
+            goal,
+            wanted_trials: wanted,
+            ..
+        } = &self.question;
         decide(contenders, goal, &self.noise(), *wanted)
     }
 

@@ -5,7 +5,7 @@ use super::timetable::{SteadyWindow, Timetable};
 use super::trial::{TrialError, TrialPlace, slice_iops};
 use q2c_engine::{JobPlan, LaneData, SleepCounts};
 use q2c_model::CpuId;
-use q2c_result::bench::Slice;
+use q2c_result::bench::TrialSlice;
 use q2c_workbench::workload::{Background, BackgroundPlace};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -156,7 +156,7 @@ pub(super) fn phase_slices(
     jobs_start: usize,
     slices: Range<usize>,
     window: &SteadyWindow,
-) -> Vec<Slice> {
+) -> Vec<TrialSlice> {
     let begin_ns = lanes[0].phases[jobs_start].begin.t_ns;
     let slice = |n: usize| {
         let phase = &lanes[0].phases[n];
@@ -165,7 +165,7 @@ pub(super) fn phase_slices(
         let cpu: u64 = cpu.map(|phase| phase.end.cpu_ns - phase.begin.cpu_ns).sum();
         let sleeps = slice_sleeps(lanes, n);
         let per_io = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
-        Slice {
+        TrialSlice {
             begin_s: (phase.begin.t_ns as f64 - begin_ns as f64) / 1e9,
             seconds,
             counted: window.slices.contains(&n),

@@ -10,7 +10,7 @@ use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, PointStages}
 use q2c_result::tune::PerCore;
 use q2c_run::runner::Summary;
 use q2c_watch::kernel::SleepFigures;
-use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, job_cpus};
+use q2c_workbench::busy::{BusyCpus, CounterSpan, OtherWork, job_cpus};
 use serde::{Deserialize, Serialize};
 
 pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> Vec<BenchCell> {
@@ -21,7 +21,7 @@ pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> V
     cells
 }
 
-fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, others: Others) -> BenchCell {
+fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, others: OtherWork) -> BenchCell {
     let MeasuredPoint { setup, trials, .. } = runs;
     let jobs = setup.point.jobs as usize;
     let [handled, slept, misses] = [0, 1, 2].map(|nth| move |t: &BenchTrial| t.slept[nth]);
@@ -83,7 +83,7 @@ fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
 }
 
 /// Thousand I/Os per second and busy CPU; NaN if the busy CPUs are unknown.
-fn kiops_per_core(trial: &BenchTrial, others: Others) -> f64 {
+fn kiops_per_core(trial: &BenchTrial, others: OtherWork) -> f64 {
     let busy = busy(trial, others).map_or(f64::NAN, |busy| busy.cpus);
     trial.ios as f64 / trial.wall_s / 1e3 / busy
 }
@@ -93,7 +93,7 @@ fn helper_cpu_s(trial: &BenchTrial) -> f64 {
     known.unwrap_or(f64::NAN)
 }
 
-fn per_core(trials: &[&BenchTrial], others: Others) -> PerCore {
+fn per_core(trials: &[&BenchTrial], others: OtherWork) -> PerCore {
     let busy = trials.iter().filter_map(|trial| busy(trial, others));
     let threads = busy.filter(|busy| busy.cores == PerCore::Threads).count();
     if 2 * threads > trials.len() {
@@ -194,21 +194,21 @@ pub(super) fn measured_points<'a>(
 /// Other work beside the trials; `idle` is the number of busy CPUs at rest. If other programs ran
 /// beside most trials, all trials count only their threads' CPU time, so that every point divides
 /// by the same kind of figure.
-fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
+fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> OtherWork {
     let hidden: Vec<bool> = trials.map(|trial| hiding_cpus(trial).is_some()).collect();
     let most_hidden = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
-    let others = Others::from_idle_cpus(idle);
-    Others {
-        at_rest: others.at_rest || most_hidden,
+    let others = OtherWork::from_idle_cpus(idle);
+    OtherWork {
+        was_busy_before: others.was_busy_before || most_hidden,
         ..others
     }
 }
 
-fn busy(trial: &BenchTrial, others: Others) -> Option<BusyCpus> {
-    let trial_others = Others {
-        known: match &trial.background {
+fn busy(trial: &BenchTrial, others: OtherWork) -> Option<BusyCpus> {
+    let trial_others = OtherWork {
+        busy_cpus: match &trial.background {
             Some(background) => background_cpus(background)?,
-            None => others.known,
+            None => others.busy_cpus,
         },
         programs: trial.other_programs,
         ..others
@@ -220,11 +220,11 @@ fn busy(trial: &BenchTrial, others: Others) -> Option<BusyCpus> {
 
 /// CPUs of other programs, if these hide how many CPUs the jobs kept busy.
 pub(super) fn hiding_cpus(trial: &BenchTrial) -> Option<f64> {
-    let others = Others {
+    let others = OtherWork {
         programs: trial.other_programs,
-        ..Others::default()
+        ..OtherWork::default()
     };
-    others.hiding(own_cpus(trial), counter_span(trial))
+    others.hiding_cpus(own_cpus(trial), counter_span(trial))
 }
 
 fn own_cpus(trial: &BenchTrial) -> f64 {
@@ -273,14 +273,14 @@ mod tests {
             }),
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, Others::from_idle_cpus(0.1)).unwrap();
+        let seen = busy(&trial, OtherWork::from_idle_cpus(0.1)).unwrap();
         assert!((seen.cpus - 1.3).abs() < 1e-12, "{seen:?}");
         assert_eq!(seen.cores, PerCore::Machine);
         let unknown = BenchTrial {
             busy_s: None,
             ..trial
         };
-        assert_eq!(busy(&unknown, Others::default()), None);
+        assert_eq!(busy(&unknown, OtherWork::default()), None);
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             job_cpu_s: 1.0,
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, Others::from_idle_cpus(0.125)).unwrap();
+        let seen = busy(&trial, OtherWork::from_idle_cpus(0.125)).unwrap();
         assert_eq!((seen.cpus, seen.cores), (1.125, PerCore::Machine));
     }
 
@@ -306,12 +306,12 @@ mod tests {
             ..BenchTrial::default()
         };
         for (measured, idle_cpus) in [(trial(Some(1.4)), 0.01), (trial(None), 0.68)] {
-            let seen = busy(&measured, Others::from_idle_cpus(idle_cpus)).unwrap();
+            let seen = busy(&measured, OtherWork::from_idle_cpus(idle_cpus)).unwrap();
             assert_eq!((seen.cpus, seen.cores), (0.5, PerCore::Threads));
         }
         let of_run = |other_programs: &[Option<f64>]| {
             let trials: Vec<BenchTrial> = other_programs.iter().copied().map(trial).collect();
-            other_work(trials.iter(), 0.01).at_rest
+            other_work(trials.iter(), 0.01).was_busy_before
         };
         assert!(of_run(&[Some(1.4), Some(0.0), Some(0.9)]));
         assert!(!of_run(&[Some(1.4), Some(0.0)]));

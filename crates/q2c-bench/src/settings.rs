@@ -208,7 +208,7 @@ impl BenchSettings {
     }
 
     /// Length of the used part; `None` for all. It must hold [`MIN_BLOCKS`] largest blocks.
-    pub fn used_part(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
+    pub fn used_span(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
         let whole = whole.0;
         let span = match size {
             None | Some(Size::Percent(100)) => return Ok(None),
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_part_of_the_target_holds_enough_blocks() {
         let plan = settings("d --bs 512,4k");
-        let part = |size, whole| plan.used_part(size, Bytes(whole));
+        let part = |size, whole| plan.used_span(size, Bytes(whole));
         assert_eq!(part(None, 1 << 20), Ok(None));
         assert_eq!(part(Some(Size::Percent(100)), 1 << 20), Ok(None));
         let half = Some(Bytes(1 << 19));

@@ -224,7 +224,7 @@ fn job_helpers<'h>(
 
 /// The counted slices `span` of the jobs, for the capture. `tids` are the jobs' helper threads.
 fn part(time: &TimeSource, jobs: &[LaneData], tids: &BTreeSet<u32>, span: Range<usize>) -> RunPart {
-    let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
+    let at = |ns| time.kernel_ns_at(ns).expect("CLOCK_MONOTONIC");
     let (first, last) = (span.start, span.end - 1);
     let lane_time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);

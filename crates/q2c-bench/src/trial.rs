@@ -12,7 +12,7 @@ use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
-use q2c_result::bench::{PointDevice, Slice};
+use q2c_result::bench::{PointDevice, TrialSlice};
 use q2c_watch::kernel::{KernelSleeps, run_with_probe};
 use q2c_workbench::workload::{Boundary, Site, first_fault};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub struct BenchTrial {
     /// Figures of the background; `None` without one.
     pub background: Option<BackgroundTrial>,
     /// The slices of the phase with its warm-up, if backgrounds are phases; else empty.
-    pub course: Vec<Slice>,
+    pub course: Vec<TrialSlice>,
     pub polls_by: Option<Means>,
     pub flags: String,
     /// The block device as it was when the trial began; `None` without one.

@@ -176,7 +176,7 @@ impl Tracefs {
         };
         for waiting in self.waiting.drain(..due) {
             self.gaps += u64::from(waiting.after_gap);
-            matcher.event(&waiting.event, self.gaps, &mut |span| matched.push(*span));
+            matcher.handle_event(&waiting.event, self.gaps, &mut |span| matched.push(*span));
         }
     }
 

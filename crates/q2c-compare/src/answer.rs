@@ -14,19 +14,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The start of a command that replays.
 #[derive(Clone, Copy, Debug)]
-pub struct Begin {
+pub struct CommandStart {
     /// Time of the start.
     pub started: Instant,
     /// CPUs that other work kept busy before the run; `None` if that could not be read.
     pub busy_cpus: Option<f64>,
 }
 
-impl Begin {
+impl CommandStart {
     /// Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
     pub fn measure(started: Instant, roots: &Roots) -> Self {
-        Begin {
+        CommandStart {
             started,
-            busy_cpus: cpu_time::busy_at_rest(roots, Duration::from_millis(200)),
+            busy_cpus: cpu_time::idle_busy_cpus(roots, Duration::from_millis(200)),
         }
     }
 
@@ -45,14 +45,20 @@ pub struct RunStart {
     /// The tool that made the trace.
     pub source: String,
     /// The start of the command.
-    pub command: Begin,
+    pub command: CommandStart,
     /// The root paths below which the facts of the machine are read.
     pub roots: Roots,
 }
 
 impl RunStart {
     /// Collects the facts of a run of a command that started with `command`.
-    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, command: Begin) -> Self {
+    pub fn new(
+        roots: &Roots,
+        job: ReplayJob,
+        path: &str,
+        source: &str,
+        command: CommandStart,
+    ) -> Self {
         RunStart {
             job,
             path: path.to_owned(),
@@ -128,7 +134,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Op
     })
 }
 
-pub(super) fn busy_warning(command: &Begin) -> Option<Warning> {
+pub(super) fn busy_warning(command: &CommandStart) -> Option<Warning> {
     const MEANS: &str =
         "latencies are disturbed, and the replayer may be late where it waits for a CPU";
     cpu_time::busy_before(command.busy_cpus?, "replayed", MEANS)
@@ -140,8 +146,8 @@ pub(super) fn trial_warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Wa
     let excess = trial.q2c_excess.max(0).unsigned_abs();
     // The `#` in a finding stands for the count.
     let counted = [
-        (facts.timeless, WITHOUT_TIME),
-        (facts.doubled, DUPLICATE),
+        (facts.without_times, WITHOUT_TIME),
+        (facts.duplicates, DUPLICATE),
         (facts.untimed, TIMES_FALL),
         (facts.back_in_time, BACK_IN_TIME),
         (excess, NOT_BY_REQUEST),

@@ -1,6 +1,6 @@
 //! Captures the block layer during a replay, to sum up Q2C of this process's I/Os.
 
-use super::{CaptureWish, OpenSite, ReplaySite};
+use super::{CaptureRequest, OpenTargets, TargetSet};
 use q2c_capture::{CaptureFilter, CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -27,26 +27,30 @@ pub enum Capture {
 ///
 /// # Errors
 /// Returns a fault if a capture was asked for but a site has no disk to capture.
-pub fn capture_for(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result<Capture, Fault> {
+pub fn capture_for(
+    roots: &Roots,
+    wish: CaptureRequest,
+    sites: &[OpenTargets],
+) -> Result<Capture, Fault> {
     Ok(match wish {
-        CaptureWish::Off => Capture::Not(NotCaptured::NotAsked),
-        CaptureWish::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
+        CaptureRequest::Off => Capture::Not(NotCaptured::NotAsked),
+        CaptureRequest::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
             None => Capture::By(by),
-            Some(OpenSite { site, .. }) => {
+            Some(OpenTargets { site, .. }) => {
                 return Err(Fault::usage(format_args!(
                     "capture the block layer: no disk of the kernel lies under {}; leave --capture and --by out",
                     site.name
                 )));
             }
         },
-        CaptureWish::WherePermitted => {
+        CaptureRequest::WherePermitted => {
             let refused = sites.iter().find_map(|open| refusal(roots, &open.site));
             refused.map_or(Capture::By(None), Capture::Not)
         }
     })
 }
 
-fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
+fn refusal(roots: &Roots, site: &TargetSet) -> Option<NotCaptured> {
     if site.disks.is_empty() {
         return Some(NotCaptured::NoDisk(site.name.clone()));
     }
@@ -176,16 +180,16 @@ mod tests {
     fn a_simulated_device_leaves_nothing_to_capture() {
         let roots = Roots::live();
         let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
-        let sites = [OpenSite::with_one_target(&roots, &request, "null", &facts, 0).unwrap()];
+        let sites = [OpenTargets::with_one_target(&roots, &request, "null", &facts, 0).unwrap()];
         let no_disk = NotCaptured::NoDisk("null".to_owned());
         for (wish, decided) in [
-            (CaptureWish::WherePermitted, no_disk),
-            (CaptureWish::Off, NotCaptured::NotAsked),
+            (CaptureRequest::WherePermitted, no_disk),
+            (CaptureRequest::Off, NotCaptured::NotAsked),
         ] {
             let capture = capture_for(&roots, wish, &sites).unwrap();
             assert_eq!(capture, Capture::Not(decided));
         }
-        let asked = CaptureWish::By(Some(CapturedBy::Tracefs));
+        let asked = CaptureRequest::By(Some(CapturedBy::Tracefs));
         let refused = capture_for(&roots, asked, &sites).unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage);
         assert!(refused.message().contains("under null"), "{refused}");

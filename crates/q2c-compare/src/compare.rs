@@ -4,7 +4,7 @@
 use super::answer::{RunStart, busy_warning, trial_warnings};
 use super::trial::median_trial;
 use super::verdict::{different_work, reads_only, verdict};
-use super::{ReplaySite, ReplayTrials, Variant};
+use super::{ReplayTrials, TargetSet, Variant};
 use indexmap::IndexMap;
 use itertools::Itertools;
 use q2c_host::machine;
@@ -176,7 +176,7 @@ fn sum_order(comparison: &Comparison, n: usize) -> Option<Ordering> {
     same_work.then_some(order.unwrap_or(Ordering::Equal))
 }
 
-fn device_run(variant: &Variant<'_>, site: &ReplaySite, run: &ReplayTrials) -> DeviceRun {
+fn device_run(variant: &Variant<'_>, site: &TargetSet, run: &ReplayTrials) -> DeviceRun {
     let (trials, failures) = run.cell_outcomes(&variant.key(site));
     let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
     let interval = |number: fn(&ReplayTrial) -> f64| {

@@ -1,9 +1,9 @@
 //! Trials of a trace replay: of one trace on one set of targets, or of several traces and modes on
 //! several devices that are compared. Both are plans of the runner ([`q2c_run::runner`]). A cell is
-//! a [`Variant`] on a [`ReplaySite`], and trials of all cells take turns.
+//! a [`Variant`] on a [`TargetSet`], and trials of all cells take turns.
 //!
 //! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
-//! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
+//! facts of the trace, [`OpenTargets`] opens and checks the targets, [`PreparedReplay::new`] makes the
 //! plan, and [`ReplayRun::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
 
 mod answer;
@@ -19,11 +19,11 @@ mod trace_source;
 mod trial;
 mod verdict;
 
-pub use answer::{Begin, RunStart, replay};
+pub use answer::{CommandStart, RunStart, replay};
 pub use capture::{Capture, capture_for};
 pub use compare::{ComparedVariant, compare};
 use itertools::Itertools;
-pub use open_site::{DeviceMap, OpenSite};
+pub use open_site::{DeviceMap, OpenTargets};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
 pub use profile::{ProfiledTrace, Profiler};
@@ -41,7 +41,7 @@ use q2c_run::runner::{
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
-pub use request::{CaptureWish, ModeName, ReplayRequest};
+pub use request::{CaptureRequest, ModeName, ReplayRequest};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub use trace_source::{SourceRequest, TraceSource};
 
 /// A set of targets that the trace is replayed on.
 #[derive(Clone, Debug, Default)]
-pub struct ReplaySite {
+pub struct TargetSet {
     /// Unique name among the sites, such as the path of the device.
     pub name: String,
     /// The targets. Each names the devices of the trace whose requests it takes.
@@ -71,12 +71,12 @@ pub struct Variant<'a> {
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
     /// The sites on which it is replayed.
-    pub sites: Vec<ReplaySite>,
+    pub sites: Vec<TargetSet>,
 }
 
 impl Variant<'_> {
     /// The runner's key for the cell that replays this variant on a site.
-    pub fn key(&self, site: &ReplaySite) -> String {
+    pub fn key(&self, site: &TargetSet) -> String {
         match self.name.as_str() {
             "" => site.name.clone(),
             name => format!("{name} on {}", site.name),
@@ -201,7 +201,7 @@ impl ReplayRun<'_> {
     fn trial(
         &self,
         variant: &Variant<'_>,
-        site: &ReplaySite,
+        site: &TargetSet,
         seed: u64,
     ) -> Result<ReplayTrial, CellError> {
         let plan = q2c_replay::ReplayPlan {
@@ -278,7 +278,7 @@ impl ReplayRun<'_> {
 /// Each variant with each of its sites.
 fn sites_of<'v>(
     variants: &'v [Variant<'v>],
-) -> impl Iterator<Item = (&'v Variant<'v>, &'v ReplaySite)> {
+) -> impl Iterator<Item = (&'v Variant<'v>, &'v TargetSet)> {
     let sites = |variant: &'v Variant<'v>| variant.sites.iter().map(move |s| (variant, s));
     variants.iter().flat_map(sites)
 }
@@ -305,7 +305,7 @@ impl Plan for ReplayRun<'_> {
     const MAX_NUMBER: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
-        let cell = |(variant, site): (&Variant<'_>, &ReplaySite)| {
+        let cell = |(variant, site): (&Variant<'_>, &TargetSet)| {
             let key = variant.key(site);
             CellPlan {
                 label: match variant.name.as_str() {

@@ -1,15 +1,15 @@
 //! Opens and checks the targets of a replay, and gives each target its devices of the trace.
 
-use crate::{ReplayRequest, ReplaySite};
+use crate::{ReplayRequest, TargetSet};
 use indexmap::IndexMap;
 use itertools::Itertools;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::target::{OpenTarget, TargetRequirements, WriteLeave, open, simulated};
+use q2c_host::target::{OpenTarget, TargetRequirements, WritePermission, open, simulated};
 use q2c_model::{Bytes, DevId, Exit, Fault, OrFault};
-use q2c_replay::{Discards, ReplayFacts, keeps_schedule};
+use q2c_replay::{Discards, ReplayFacts, check_keeps_schedule};
 use q2c_result::TargetKind;
 use std::fs::File;
 use std::path::Path;
@@ -20,9 +20,9 @@ const SECTOR: Bytes = Bytes(512);
 
 /// A site whose targets are open.
 #[derive(Debug, Default)]
-pub struct OpenSite {
+pub struct OpenTargets {
     /// The site.
-    pub site: ReplaySite,
+    pub site: TargetSet,
     /// The disks under the targets, whose interrupts decide on the CPUs of the submitting threads.
     pub(crate) target_disks: Vec<TargetDisk>,
     /// A text that distinguishes the targets from others with the same names.
@@ -40,7 +40,7 @@ pub struct DeviceMap {
     pub target: String,
 }
 
-impl OpenSite {
+impl OpenTargets {
     /// Puts all devices on one target. If `namesakes` sites have its name, this one gets a number.
     pub fn with_one_target(
         roots: &Roots,
@@ -49,7 +49,7 @@ impl OpenSite {
         facts: &ReplayFacts,
         namesakes: usize,
     ) -> Result<Self, Fault> {
-        let mut open_site = OpenSite::default();
+        let mut open_site = OpenTargets::default();
         let devices = (0..facts.devices.len()).collect();
         open_site.add(roots, request, target, devices, facts)?;
         open_site.site.name = match namesakes {
@@ -72,7 +72,7 @@ impl OpenSite {
         facts: &ReplayFacts,
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
-        let mut open_site = OpenSite::default();
+        let mut open_site = OpenTargets::default();
         open_site.site.name = targets.keys().join(", ");
         for (target, devices) in targets {
             open_site.add(roots, request, target, devices, facts)?;
@@ -81,7 +81,7 @@ impl OpenSite {
     }
 
     /// This site with one target, for another trace; `self` keeps the block devices open for both.
-    pub(crate) fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
+    pub(crate) fn for_trace(&self, facts: &ReplayFacts) -> OpenTargets {
         let mut site = self.site.clone();
         for (target, target_facts) in site.targets.iter_mut().zip(&mut site.facts) {
             target.devices = (0..facts.devices.len()).collect();
@@ -90,7 +90,7 @@ impl OpenSite {
                 (target.size, target.align) = (target_facts.size, SECTOR);
             }
         }
-        OpenSite {
+        OpenTargets {
             site,
             target_disks: self.target_disks.clone(),
             id: self.id.clone(),
@@ -108,7 +108,7 @@ impl OpenSite {
     ) -> Result<(), Fault> {
         let engine = EngineSpec::for_target(request.engine.as_ref(), target);
         let engine = engine.or_exit(Exit::Usage)?;
-        keeps_schedule(&engine).or_exit(Exit::Usage)?;
+        check_keeps_schedule(&engine).or_exit(Exit::Usage)?;
         let (medium, align, info) = if engine.needs_file() {
             let opened = open_target(roots, request, target)?;
             for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
@@ -172,7 +172,7 @@ fn open_target(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<O
             "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
         )));
     }
-    let permission = WriteLeave::for_paths(&request.allow_write)?;
+    let permission = WritePermission::for_paths(&request.allow_write)?;
     let requirements = TargetRequirements {
         path: Path::new(target).to_owned(),
         write,
@@ -197,7 +197,7 @@ fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
 }
 
 /// Aligns all targets to the largest blocks among them, so that all get the same work.
-pub(crate) fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
+pub(crate) fn align_alike(sites: &mut [OpenTargets], facts: &ReplayFacts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(largest) = targets.map(|target| target.align).max() else {
         return;

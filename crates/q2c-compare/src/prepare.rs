@@ -2,7 +2,7 @@
 //! the result.
 
 use super::open_site::align_alike;
-use crate::{OpenSite, ReplayRequest, TraceSource, Variant};
+use crate::{OpenTargets, ReplayRequest, TraceSource, Variant};
 use itertools::Itertools;
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
@@ -41,7 +41,7 @@ impl PreparedReplay {
         roots: &Roots,
         request: &ReplayRequest,
         facts: &ReplayFacts,
-        sites: &[OpenSite],
+        sites: &[OpenTargets],
         trials: u32,
     ) -> Result<Self, Fault> {
         let allowed = AllowedCpus::read()?;
@@ -77,11 +77,11 @@ impl<'a> PreparedVariant<'a> {
         name: String,
         trace: &'a TraceSource,
         request: &ReplayRequest,
-        open_sites: &[OpenSite],
+        open_sites: &[OpenTargets],
         trials: u32,
     ) -> Result<Self, Fault> {
         let facts = &trace.facts;
-        let mut sites: Vec<OpenSite> = open_sites.iter().map(|s| s.for_trace(facts)).collect();
+        let mut sites: Vec<OpenTargets> = open_sites.iter().map(|s| s.for_trace(facts)).collect();
         align_alike(&mut sites, facts);
         let prepared = PreparedReplay::new(&Roots::live(), request, facts, &sites, trials)?;
         let variant = Variant {
@@ -99,7 +99,7 @@ impl<'a> PreparedVariant<'a> {
 }
 
 /// The treatment of writes: the requested one, else writing if all targets permit it, else reading.
-fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
+fn writes(request: &ReplayRequest, sites: &[OpenTargets]) -> Writes {
     let may_write = |target: &Target| {
         target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
     };
@@ -153,7 +153,7 @@ fn plan(
 
 fn job(
     request: &ReplayRequest,
-    sites: &[OpenSite],
+    sites: &[OpenTargets],
     writes: Writes,
     cpus: &[CpuId],
     trials: u32,

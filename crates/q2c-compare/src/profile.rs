@@ -1,7 +1,7 @@
 //! Supplies the completions that a trace lacks, from a timed replay of it on one device.
 
 use crate::{
-    CaptureWish, OpenSite, PreparedVariant, ReplayRequest, ReplayRun, TraceSource, Variant,
+    CaptureRequest, OpenTargets, PreparedVariant, ReplayRequest, ReplayRun, TraceSource, Variant,
 };
 use q2c_host::Roots;
 use q2c_model::replay::Mode;
@@ -24,7 +24,7 @@ pub struct Profiler<'a> {
     /// The request of the comparison. Its mode and its wish for a capture are ignored.
     pub request: &'a ReplayRequest,
     /// The device that the replays run on.
-    pub first: &'a OpenSite,
+    pub first_target: &'a OpenTargets,
     /// Memory for the rows of the recording; further rows are held in `temporary`.
     pub memory: Bytes,
     /// Folder for the recording, which is removed with its trace.
@@ -60,7 +60,7 @@ impl TraceSource {
 impl Profiler<'_> {
     /// Name of the device that supplies completions for this trace.
     pub fn device(&self, source: &TraceSource) -> String {
-        self.first.for_trace(&source.facts).site.name
+        self.first_target.for_trace(&source.facts).site.name
     }
 
     /// Replays the trace timed; repeats that a few times if the replayer did not keep the times.
@@ -68,10 +68,10 @@ impl Profiler<'_> {
     /// # Errors
     /// Returns a fault if the replay could not run, if a request failed, or after a signal.
     pub fn profile(&self, source: &TraceSource) -> Result<ProfiledTrace, Fault> {
-        let site = self.first.for_trace(&source.facts);
+        let site = self.first_target.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
-            wish: CaptureWish::Off,
+            capture_request: CaptureRequest::Off,
             ..self.request.clone()
         };
         let sites = std::slice::from_ref(&site);

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 /// The wish to capture the block layer during a replay, to sum up Q2C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CaptureWish {
+pub enum CaptureRequest {
     /// Nothing is captured.
     #[default]
     Off,
@@ -109,7 +109,7 @@ pub struct ReplayRequest {
     pub mode: Mode,
     /// The wish to capture the block layer.
     #[arg(skip)]
-    pub wish: CaptureWish,
+    pub capture_request: CaptureRequest,
     /// The requests of the trace that are replayed.
     #[arg(skip)]
     pub selection: ReplaySelection,
@@ -176,10 +176,10 @@ impl ReplayRequest {
             },
             ModeName::Closed => Mode::Closed { lane: self.lane },
         };
-        let wish = self.capture.then_some(CaptureWish::By(self.by));
+        let wish = self.capture.then_some(CaptureRequest::By(self.by));
         ReplayRequest {
             mode,
-            wish: wish.unwrap_or_default(),
+            capture_request: wish.unwrap_or_default(),
             ..self.clone()
         }
     }

@@ -98,7 +98,7 @@ pub struct EngineFacts {
     pub flags: &'static str,
     /// For an engine with two paths, the flags in force on the path of
     /// [`Engine::submit_interrupting`]. `None` if all requests take one path.
-    pub interrupting: Option<&'static str>,
+    pub interrupting_flags: Option<&'static str>,
     /// True if a timed sleep lasts to its end although the I/O completes meanwhile.
     pub sleeps_undisturbed: bool,
     /// Thread id of the kernel thread that works for this engine alone (SQPOLL). The lane's cost
@@ -114,7 +114,7 @@ impl EngineFacts {
     /// The flags in force for the requests of a lane that waits for interrupts (`interrupting` is
     /// true) or of a lane that polls (`interrupting` is false).
     pub fn flags_of(&self, interrupting: bool) -> &'static str {
-        let interrupt_flags = self.interrupting.filter(|_| interrupting);
+        let interrupt_flags = self.interrupting_flags.filter(|_| interrupting);
         interrupt_flags.unwrap_or(self.flags)
     }
 

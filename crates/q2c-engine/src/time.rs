@@ -166,9 +166,9 @@ impl TimeSource {
     }
 
     /// The time of CLOCK_MONOTONIC, ns, when this clock shows `ns`; `None` if it is not known, see
-    /// [`Clock::since_boot`].
-    pub fn since_boot(&self, ns: u64) -> Option<u64> {
-        self.real()?.since_boot(ns)
+    /// [`Clock::kernel_ns_at`].
+    pub fn kernel_ns_at(&self, ns: u64) -> Option<u64> {
+        self.real()?.kernel_ns_at(ns)
     }
 
     /// The name of the time source, as results print it.

@@ -4,7 +4,7 @@ use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, busy_before};
 use q2c_result::Warning;
 use q2c_run::runner::{CellError, CellRuns};
-use q2c_workbench::busy::{CounterSpan, Others, others_warning_with};
+use q2c_workbench::busy::{CounterSpan, OtherWork, others_warning_with};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -89,15 +89,15 @@ pub(crate) fn warnings<C, T>(
         runs.flat_map(|runs| runs.outcomes().map(|trial| (&runs.plan, trial)))
     };
     let hiding = trials().filter_map(|(plan, trial)| {
-        let others = Others {
+        let others = OtherWork {
             programs: trial.other_programs,
-            ..Others::default()
+            ..OtherWork::default()
         };
         let span = CounterSpan {
             wall_s: trial.wall_s,
             stretches: 1,
         };
-        others.hiding(f64::from(job_cpus(&plan.cell)), span)
+        others.hiding_cpus(f64::from(job_cpus(&plan.cell)), span)
     });
     let hiding: Vec<f64> = hiding.collect();
     let count = trials().count();

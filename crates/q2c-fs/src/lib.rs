@@ -28,8 +28,8 @@ use mounted_fs::MountedFs;
 use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
 use q2c_host::Roots;
-use q2c_host::cpu_time::busy_at_rest;
-use q2c_host::target::WriteLeave;
+use q2c_host::cpu_time::idle_busy_cpus;
+use q2c_host::target::WritePermission;
 use q2c_model::{Bytes, Fault};
 use q2c_result::fs::{
     FileSystem, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, ProgramPoint, SCHEMA,
@@ -58,7 +58,7 @@ pub struct FsBench<'a> {
     /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
     /// Permission to write: the devices that the user named.
-    pub leave: &'a WriteLeave,
+    pub permission: &'a WritePermission,
     /// Set when the run is to stop.
     pub stop: &'a AtomicBool,
 }
@@ -139,7 +139,7 @@ impl FsBench<'_> {
                 let min_size = Bytes(FsMaker::for_file_system(fs).least_mib << 20);
                 MountedFs::on_loop(context, fs, folder, spec.size.max(min_size))?
             }
-            Some(device) => MountedFs::on_device(context, fs, Path::new(device), self.leave)?,
+            Some(device) => MountedFs::on_device(context, fs, Path::new(device), self.permission)?,
         };
         if spec.program.is_none() && !spec.mix {
             files::prepare(mounted.path(), spec.max_jobs(), spec.file, spec.run.seed)?;
@@ -167,7 +167,7 @@ impl FsBench<'_> {
                 bench: self,
                 made: &all.made,
             },
-            busy: busy_at_rest(self.roots, REST_TIME).unwrap_or(0.0),
+            busy: idle_busy_cpus(self.roots, REST_TIME).unwrap_or(0.0),
             runner: Runner {
                 settings: &settings,
                 cancel: self.stop,

@@ -3,7 +3,7 @@
 use q2c_capture::cpu_profile::{CpuProfileCounts, SampledBy, StackSamples};
 use q2c_capture::lock_waits::{Function, LockWaitCounts};
 use q2c_result::fs::{
-    LockKind, LockLayer, LockSite, ProfiledBy, ProfiledFunction, SeenLocks, SeenProfile,
+    KernelLayer, LockKind, LockSite, ProfiledBy, ProfiledFunction, SeenLocks, SeenProfile,
 };
 use std::collections::BTreeMap;
 
@@ -17,29 +17,29 @@ const LOCK_PREFIXES: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv
                      __lock_ lock_acquire";
 
 /// Name prefixes of a layer's functions, for layers that are in the kernel itself.
-const LAYER_PREFIXES: [(LockLayer, &str); 8] = [
-    (LockLayer::Ext4, "ext4_ __ext4_ jbd2_ __jbd2_"),
-    (LockLayer::Xfs, "xfs_ xlog_"),
-    (LockLayer::Btrfs, "btrfs_ __btrfs_"),
-    (LockLayer::F2fs, "f2fs_ __f2fs_"),
+const LAYER_PREFIXES: [(KernelLayer, &str); 8] = [
+    (KernelLayer::Ext4, "ext4_ __ext4_ jbd2_ __jbd2_"),
+    (KernelLayer::Xfs, "xfs_ xlog_"),
+    (KernelLayer::Btrfs, "btrfs_ __btrfs_"),
+    (KernelLayer::F2fs, "f2fs_ __f2fs_"),
     (
-        LockLayer::PageCache,
+        KernelLayer::PageCache,
         "filemap_ folio_ __folio_ page_cache_ writeback_ balance_dirty_ generic_file_ lru_",
     ),
     (
-        LockLayer::Block,
+        KernelLayer::Block,
         "blk_ __blk_ bio_ submit_bio __submit_bio sbitmap_ dd_ wbt_",
     ),
-    (LockLayer::Driver, "loop_ lo_ nvme_ virtblk_"),
-    (LockLayer::Vfs, "iomap_ vfs_ inode_ touch_atime"),
+    (KernelLayer::Driver, "loop_ lo_ nvme_ virtblk_"),
+    (KernelLayer::Vfs, "iomap_ vfs_ inode_ touch_atime"),
 ];
 
-const LAYER_MODULES: [(LockLayer, &str); 5] = [
-    (LockLayer::Ext4, "ext4 jbd2"),
-    (LockLayer::Xfs, "xfs"),
-    (LockLayer::Btrfs, "btrfs"),
-    (LockLayer::F2fs, "f2fs"),
-    (LockLayer::Driver, "loop nvme virtio_blk ramdisk_mq"),
+const LAYER_MODULES: [(KernelLayer, &str); 5] = [
+    (KernelLayer::Ext4, "ext4 jbd2"),
+    (KernelLayer::Xfs, "xfs"),
+    (KernelLayer::Btrfs, "btrfs"),
+    (KernelLayer::F2fs, "f2fs"),
+    (KernelLayer::Driver, "loop nvme virtio_blk ramdisk_mq"),
 ];
 
 /// The flags `LCB_F_...` of the kernel's include/trace/events/lock.h.
@@ -66,7 +66,7 @@ fn kind(flags: u32) -> LockKind {
     }
 }
 
-fn layer(function: &Function) -> Option<LockLayer> {
+fn layer(function: &Function) -> Option<KernelLayer> {
     let by_module = function.module.as_deref().and_then(|module| {
         let is_among = |names: &str| names.split(' ').any(|name| name == module);
         LAYER_MODULES.iter().find(|(_, names)| is_among(names))
@@ -90,15 +90,15 @@ fn wanting_part(stack: &[Function]) -> &[Function] {
 }
 
 /// The innermost function of a stack, and the first known layer from there outwards.
-fn innermost(stack: &[Function]) -> (String, LockLayer) {
+fn innermost(stack: &[Function]) -> (String, KernelLayer) {
     let function = stack.first().map_or("unknown", |function| &function.name);
-    let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
+    let layer = stack.iter().find_map(layer).unwrap_or(KernelLayer::Other);
     (function.to_owned(), layer)
 }
 
 /// Adds up waits by the code that wanted the lock, the longest total first.
 pub(crate) fn sum_waits(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
-    let mut by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
+    let mut by_site: BTreeMap<(String, KernelLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for wait in &counts.waits {
         let (site, layer) = innermost(wanting_part(&wait.stack));
         let (waits, ns) = by_site.entry((site, layer, kind(wait.flags))).or_default();
@@ -123,7 +123,7 @@ pub(crate) fn sum_waits(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLoc
 
 /// Adds up samples by function, the most frequent first.
 pub(crate) fn sum_samples(counts: &CpuProfileCounts) -> SeenProfile {
-    let mut samples_by_function: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
+    let mut samples_by_function: BTreeMap<(String, KernelLayer), u64> = BTreeMap::new();
     for StackSamples { stack, samples } in &counts.kernel {
         *samples_by_function.entry(innermost(stack)).or_default() += samples;
     }
@@ -196,8 +196,8 @@ mod tests {
         let seen = sum_waits(&counts, 2.0);
         let row = |s: &LockSite| (s.site.clone(), s.layer, s.kind, s.waits, s.wait_ns);
         let rows: Vec<_> = seen.sites.iter().map(row).collect();
+        use KernelLayer::{Block, Btrfs, Ext4, Other};
         use LockKind::{Mutex, RwsemWrite, Spinlock};
-        use LockLayer::{Block, Btrfs, Ext4, Other};
         let wanted = [
             ("lock_extent", Btrfs, Spinlock, 1, 500),
             ("ext4_dio_write_iter", Ext4, RwsemWrite, 2, 100),
@@ -232,8 +232,8 @@ mod tests {
             .map(|f| (&*f.function, f.layer, f.samples))
             .collect();
         let wanted = [
-            ("down_read", LockLayer::Ext4, 5),
-            ("memcpy", LockLayer::PageCache, 4),
+            ("down_read", KernelLayer::Ext4, 5),
+            ("memcpy", KernelLayer::PageCache, 4),
         ];
         assert_eq!(rows, wanted);
         assert_eq!((seen.samples(), seen.lost), (19, 1));

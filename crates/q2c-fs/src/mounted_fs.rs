@@ -4,7 +4,7 @@ use crate::maker::FsMaker;
 use crate::{files, readahead};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
-use q2c_host::target::{self, TargetRequirements, WriteLeave};
+use q2c_host::target::{self, TargetRequirements, WritePermission};
 use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, CreatedFs, FileSystem, FsPoint, Sharing};
 use q2c_sys::loop_device::{self, LoopDevice};
@@ -95,7 +95,7 @@ impl MountedFs {
         context: MountContext<'_>,
         fs: FileSystem,
         device: &Path,
-        leave: &WriteLeave,
+        permission: &WritePermission,
     ) -> Result<Self, Fault> {
         let requirements = TargetRequirements {
             path: device.to_owned(),
@@ -106,7 +106,7 @@ impl MountedFs {
         };
         // The device is held exclusively during the checks. Then the program that makes the file
         // system holds it, and refuses a device that somebody took in between.
-        let open = target::open(context.roots, &requirements, leave)?;
+        let open = target::open(context.roots, &requirements, permission)?;
         let metadata = open.file.metadata();
         let is_device = metadata.map(|m| m.file_type().is_block_device());
         let tried = format_args!("ask about {}", device.display());

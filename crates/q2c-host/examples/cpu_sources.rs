@@ -8,7 +8,7 @@
 
 use q2c_host::Roots;
 use q2c_host::cpu_time::{BusySource, CpuTimes, TaskTimes};
-use q2c_host::target::{Scratch, TargetRequirements, WriteLeave, open};
+use q2c_host::target::{Scratch, TargetRequirements, WritePermission, open};
 use q2c_model::{Bytes, CpuId, Nanos};
 use std::error::Error;
 use std::fs::File;
@@ -54,7 +54,7 @@ fn direct_file(path: &Path) -> Result<(Scratch, File), Box<dyn Error>> {
         smallest_block: Bytes(4096),
         blocks: 16384,
     };
-    let target = open(&Roots::live(), &wanted, &WriteLeave::none())?;
+    let target = open(&Roots::live(), &wanted, &WritePermission::none())?;
     Ok((scratch, target.file))
 }
 

@@ -41,5 +41,5 @@ mod snapshot;
 mod task;
 
 pub use busy::{Busy, BusySource, CpuBusy};
-pub use snapshot::{CpuTimes, QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
+pub use snapshot::{CpuTimes, QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_before, idle_busy_cpus};
 pub use task::{Helper, HelperKind, TaskTimes, helpers, tasks, tasks_of};

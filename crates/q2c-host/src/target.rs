@@ -3,24 +3,24 @@
 //! A target is fit when it exists, is a regular file or a block device, can be read, is large
 //! enough, takes direct I/O, and lies fully written on its device. The file system answers reads of
 //! a hole or an unwritten extent with zeros, so nothing would be measured there. A target is
-//! written only with permission: see [`WriteLeave`]. The character device of an NVMe namespace is a
+//! written only with permission: see [`WritePermission`]. The character device of an NVMe namespace is a
 //! target too, but only for NVMe commands: see [`OpenNamespace`].
 
 mod direct;
 mod error;
-mod leave;
 mod namespace;
 mod occupied;
 mod open;
+mod permission;
 mod scratch;
 mod written;
 
 pub use direct::Alignment;
 pub use error::TargetError;
-pub use leave::{FileId, WriteLeave};
 pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
 pub use open::{OpenTarget, TargetRequirements, check_size, open};
+pub use permission::{FileId, WritePermission};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
 pub use scratch::Scratch;

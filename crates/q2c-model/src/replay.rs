@@ -261,7 +261,7 @@ named_values! {
 
 impl Count {
     /// The number by which a request of `bytes` counts in this unit.
-    pub fn weight_of(self, bytes: u64) -> u64 {
+    pub fn amount_of(self, bytes: u64) -> u64 {
         match self {
             Count::Requests => 1,
             Count::Bytes => bytes,

@@ -54,7 +54,7 @@ impl Formula {
     }
 
     /// Returns the result for a window; `value_of` gives the value of each statistic, times in ns.
-    pub fn answer(&self, value_of: impl Fn(Statistic) -> f64) -> FormulaResult {
+    pub fn sleep_for(&self, value_of: impl Fn(Statistic) -> f64) -> FormulaResult {
         match self.expr.value(&value_of) {
             None => FormulaResult::Undefined,
             Some(ns) if ns < 0.0 => FormulaResult::Negative,
@@ -131,7 +131,7 @@ impl CountedFormula {
     /// Returns the sleep after a window and counts the window; zero if the formula gives no time.
     pub(crate) fn sleep(&self, value_of: impl Fn(Statistic) -> f64) -> Nanos {
         self.counts.windows.fetch_add(1, Relaxed);
-        match self.formula.answer(value_of) {
+        match self.formula.sleep_for(value_of) {
             FormulaResult::Sleep(time) => return time,
             FormulaResult::Negative => self.counts.negative.fetch_add(1, Relaxed),
             FormulaResult::Undefined => self.counts.undefined.fetch_add(1, Relaxed),

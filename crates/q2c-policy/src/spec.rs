@@ -69,7 +69,7 @@ impl PolicySpec {
             values: vec![NO_NUMBER; rule.params.len()],
             formula: Some(CountedFormula::new(formula)),
         };
-        spec.with(length_param, length)
+        spec.with_param(length_param, length)
     }
 
     /// Name and value of each numeric parameter: fractions, nanoseconds, bytes, switches as 0 or 1.
@@ -102,7 +102,7 @@ impl PolicySpec {
     ///
     /// # Errors
     /// Fails if the rule has no such parameter or `value` is outside its range.
-    pub fn with(&self, name: &str, value: f64) -> Result<Self, SpecError> {
+    pub fn with_param(&self, name: &str, value: f64) -> Result<Self, SpecError> {
         let fail = |reason| SpecError::new(format!("{name}={value}"), 0, reason);
         let index = parse::param_index(self.rule, name).map_err(fail)?;
         let mut changed = self.clone();

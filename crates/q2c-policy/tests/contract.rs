@@ -24,7 +24,7 @@ fn specs() -> Vec<PolicySpec> {
         let example: PolicySpec = rule.example.parse().expect(rule.example);
         for param in rule.params.iter().filter(|p| p.kind != ParamKind::Formula) {
             for value in [param.min, param.max] {
-                specs.push(example.with(param.name, value).expect(param.name));
+                specs.push(example.with_param(param.name, value).expect(param.name));
             }
         }
         specs.push(example);

@@ -125,15 +125,17 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
 
 #[test]
 fn sweeps_change_one_parameter_at_a_time() {
-    let changed = parse("mean").with("ratio", 0.3).expect("0.3 is a ratio");
+    let changed = parse("mean")
+        .with_param("ratio", 0.3)
+        .expect("0.3 is a ratio");
     assert_eq!(changed, parse("mean:30%"));
-    let rounded = changed.with("period", 1_000_000.4).expect("1 ms");
+    let rounded = changed.with_param("period", 1_000_000.4).expect("1 ms");
     assert_eq!(rounded, parse("mean:30%,1ms"), "whole nanoseconds");
-    let outside = changed.with("ratio", 1.5).expect_err("above 100%");
+    let outside = changed.with_param("ratio", 1.5).expect_err("above 100%");
     let range = "ratio must be from 0.01% to 100%";
     assert!(outside.reason.starts_with(range));
-    assert!(changed.with("ratio", f64::NAN).is_err());
-    let unknown = changed.with("tau", 0.5).expect_err("mean has no tau");
+    assert!(changed.with_param("ratio", f64::NAN).is_err());
+    let unknown = changed.with_param("tau", 0.5).expect_err("mean has no tau");
     let named = "unknown parameter `tau` of mean";
     assert!(unknown.reason.starts_with(named));
 }
@@ -144,8 +146,8 @@ fn a_formula_is_no_number() {
     assert_eq!(rule.params(), [("period", 2e6)]);
     let formula = rule.formula().map(ToString::to_string);
     assert_eq!(formula.as_deref(), Some("mean - 1us"));
-    assert!(rule.with("sleep", 3.0).is_err());
-    let slower = rule.with("period", 5e6).expect("5 ms");
+    assert!(rule.with_param("sleep", 3.0).is_err());
+    let slower = rule.with_param("period", 5e6).expect("5 ms");
     assert_eq!(slower, parse("rule:period=5ms,sleep=mean - 1us"));
     assert_ne!(rule, parse("rule:period=2ms,mean - 2us"));
     assert!(parse("mean").formula().is_none() && parse("mean").tally().is_none());
@@ -182,7 +184,7 @@ fn any_spec() -> impl Strategy<Value = PolicySpec> {
         values.prop_map(|values| {
             let start = parse(rule.example);
             values.iter().fold(start, |spec, (name, value)| {
-                spec.with(name, *value).expect("within its range")
+                spec.with_param(name, *value).expect("within its range")
             })
         })
     })

@@ -108,8 +108,8 @@ impl SimulationOptions {
                 seed: keywords.take_value("seed")?.unwrap_or(1),
             },
             arrival: match keywords.take_value::<bool>("open")? {
-                Some(true) => Arrival::Recorded,
-                _ => Arrival::Think,
+                Some(true) => Arrival::OpenLoop,
+                _ => Arrival::ClosedLoop,
             },
             costs: take_costs(keywords)?,
         })
@@ -127,11 +127,11 @@ impl SimulationOptions {
         }
         let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
         let Some(path) = Costs::find_in_run(&paths) else {
-            return Ok(Costs::or_assumed(None, &[], bs, sizes));
+            return Ok(Costs::from_run_or_assumed(None, &[], bs, sizes));
         };
         let disturbed = read_disturbances(&path)?;
         let run = read_costs(path)?;
-        Ok(Costs::or_assumed(Some(run), &disturbed, bs, sizes))
+        Ok(Costs::from_run_or_assumed(Some(run), &disturbed, bs, sizes))
     }
 }
 

@@ -163,7 +163,7 @@ impl SweepState {
         let keywords = PythonOptions::new(options)?;
         let simulated = SimulationOptions::from_options(&keywords)?;
         keywords.refuse_remaining("update")?;
-        if simulated.arrival != Arrival::Think {
+        if simulated.arrival != Arrival::ClosedLoop {
             let reason = "expected a closed loop, which is all that goes in parts";
             return Err(option_error("open", "true", reason));
         }

@@ -72,9 +72,9 @@ pub struct ReplayFacts {
     /// Requests whose times are out of order: they are replayed, but their latency is in no figure.
     pub untimed: u64,
     /// Number of requests without any time, which are not replayed.
-    pub timeless: u64,
+    pub without_times: u64,
     /// Number of records with the id of an earlier record, which are not replayed.
-    pub doubled: u64,
+    pub duplicates: u64,
 }
 
 impl ReplayFacts {
@@ -140,7 +140,7 @@ pub fn prepare(
             break;
         }
     }
-    (counter.facts.timeless, counter.facts.doubled) = (filter.timeless, filter.doubled);
+    (counter.facts.without_times, counter.facts.duplicates) = (filter.timeless, filter.doubled);
     let facts = counter.finish(path);
     filter.check_process(path)?;
     if facts.requests == 0 {

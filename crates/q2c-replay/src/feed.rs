@@ -272,7 +272,7 @@ impl InFlightProfile {
     }
 
     pub(crate) fn begin(&mut self, end_ns: u64, count: Count, bytes: u64) {
-        let weight = count.weight_of(bytes);
+        let weight = count.amount_of(bytes);
         self.load += weight;
         self.ends.push(Reverse((end_ns, weight)));
     }
@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn blocks_are_begun_ones() {
-        let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.weight_of(bytes));
+        let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.amount_of(bytes));
         assert_eq!(blocks, [1, 1, 2]);
-        let others = [Count::Requests, Count::Bytes].map(|count| count.weight_of(9));
+        let others = [Count::Requests, Count::Bytes].map(|count| count.amount_of(9));
         assert_eq!(others, [1, 9]);
     }
 }

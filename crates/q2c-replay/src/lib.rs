@@ -32,7 +32,7 @@ pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
 pub use map::Permits;
 pub use outcome::{ReplayCounts, ReplayOutcome, WindowSum};
-pub use plan::{ReplayPlan, ReplayTarget, keeps_schedule};
+pub use plan::{ReplayPlan, ReplayTarget, check_keeps_schedule};
 pub use q2c_model::replay::{
     Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
 };

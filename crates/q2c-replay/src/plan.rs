@@ -64,7 +64,7 @@ impl ReplayPlan {
 }
 
 /// Refuses engines that wait in submissions: they cannot keep a schedule. The error says why.
-pub fn keeps_schedule(engine: &EngineSpec) -> Result<(), String> {
+pub fn check_keeps_schedule(engine: &EngineSpec) -> Result<(), String> {
     let reason = engine.keeps_no_schedule();
     reason.map_or(Ok(()), |reason| {
         let engine = engine.plain();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn engines_that_wait_in_submissions_are_refused() {
-        let keeps = |text: &str| keeps_schedule(&text.parse().unwrap());
+        let keeps = |text: &str| check_keeps_schedule(&text.parse().unwrap());
         assert_eq!(keeps("fault:eio@9:null"), Ok(()));
         let refused = keeps("fault:eio@9:pvsync2").unwrap_err();
         assert!(refused.ends_with("use io_uring or libaio"), "{refused}");

@@ -6,9 +6,9 @@ use crate::phrase::{counted, distinct, jobs, listed, listed_if_any, variant_word
 use crate::quantity::{DASH, iops, median, number, range, trials};
 use crate::validity;
 use q2c_result::fs::{
-    CreatedFs, FileSystem, FsCell, FsLocks, FsPoint, FsProfile, FsProgram, FsResult, LockKind,
-    LockLayer, LockSite, ProfiledBy, ProgramCell, ProgramPoint, SeenLocks, SeenProfile,
-    SharedRatio, Sharing,
+    CreatedFs, FileSystem, FsCell, FsLocks, FsPoint, FsProfile, FsProgram, FsResult, KernelLayer,
+    LockKind, LockSite, ProfiledBy, ProgramCell, ProgramPoint, SeenLocks, SeenProfile, SharedRatio,
+    Sharing,
 };
 use std::collections::BTreeSet;
 
@@ -332,9 +332,9 @@ fn lock_waits(seen: &SeenLocks) -> Option<String> {
     Some(waits.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost_text)
 }
 
-fn layer_label(layer: LockLayer) -> String {
+fn layer_label(layer: KernelLayer) -> String {
     match layer {
-        LockLayer::Block => "block layer".to_owned(),
+        KernelLayer::Block => "block layer".to_owned(),
         other => variant_words(other),
     }
 }
@@ -493,7 +493,7 @@ mod tests {
         let mut result = result(3.9, 1.0, 0.26, 5);
         let function = |function: &str, samples| ProfiledFunction {
             function: function.to_owned(),
-            layer: LockLayer::Ext4,
+            layer: KernelLayer::Ext4,
             samples,
         };
         result.cells[0].profile = Some(FsProfile::Seen(SeenProfile {
@@ -515,7 +515,7 @@ mod tests {
         let seen = |sites: &[(&str, u64)], lost| {
             let site = |(site, ms): &(&str, u64)| LockSite {
                 site: (*site).to_owned(),
-                layer: LockLayer::Ext4,
+                layer: KernelLayer::Ext4,
                 kind: LockKind::RwsemWrite,
                 waits: 7,
                 wait_ns: ms * 1_000_000,

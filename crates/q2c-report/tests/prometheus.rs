@@ -70,8 +70,8 @@ fn a_capture_adds_up_in_seconds() {
     let d2c = [("stage", "D2C")];
     assert_eq!(page.value("q2c_stage_seconds_total", &d2c), 16.0);
     assert_eq!(page.value("q2c_stage_ios_total", &d2c), 8.0);
-    assert_eq!(page.label("device"), [Some("dm-0 \"a\\b\"\nc")]);
-    assert_eq!(page.label("stage"), [None, Some("D2C")]);
+    assert_eq!(page.label_values("device"), [Some("dm-0 \"a\\b\"\nc")]);
+    assert_eq!(page.label_values("stage"), [None, Some("D2C")]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use q2c_engine::{EngineSpec, Medium};
 use q2c_fs::{MountContext, MountedFile};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
-use q2c_host::target::{SIMULATED_SIZE, Scratch, TargetRequirements, WriteLeave, open};
+use q2c_host::target::{SIMULATED_SIZE, Scratch, TargetRequirements, WritePermission, open};
 use q2c_model::Bytes;
 use q2c_result::fs::FileSystem;
 use q2c_sys::loop_device::{LoopDevice, attach};
@@ -164,7 +164,7 @@ impl DeviceMaker {
             smallest_block: Bytes(4096),
             blocks: q2c_workbench::MIN_BLOCKS,
         };
-        Ok(open(&self.roots, &wanted, &WriteLeave::none())?.file)
+        Ok(open(&self.roots, &wanted, &WritePermission::none())?.file)
     }
 
     fn load_module(

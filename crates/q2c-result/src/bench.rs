@@ -164,7 +164,7 @@ pub struct BenchCell {
     pub background_jobs: Option<BackgroundJobs>,
     /// The slices of each successful trial, with its warm-up, if the backgrounds are phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub courses: Vec<Vec<Slice>>,
+    pub courses: Vec<Vec<TrialSlice>>,
     /// The stages in the block layer, or why they are unknown; `None` if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<PointStages>,
@@ -267,7 +267,7 @@ pub struct BackgroundJobs {
 
 /// A slice of a trial's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Slice {
+pub struct TrialSlice {
     /// Start of the slice, seconds since the trial's jobs started.
     pub begin_s: f64,
     /// Length of the slice, seconds.

@@ -238,7 +238,7 @@ pub struct LockSite {
     /// The waiting function: the first caller above the lock's own functions.
     pub site: String,
     /// The layer of the first function, from `site` upwards, whose layer is known.
-    pub layer: LockLayer,
+    pub layer: KernelLayer,
     /// Kind of the lock.
     pub kind: LockKind,
     /// Number of waits.
@@ -283,7 +283,7 @@ pub struct ProfiledFunction {
     /// The function itself, without the functions that it calls.
     pub function: String,
     /// The layer of the first function, from `function` upwards, whose layer is known.
-    pub layer: LockLayer,
+    pub layer: KernelLayer,
     /// Number of samples.
     pub samples: u64,
 }
@@ -298,7 +298,7 @@ impl SeenProfile {
 /// A layer between a job and a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LockLayer {
+pub enum KernelLayer {
     /// ext4 and its journal.
     Ext4,
     /// XFS.

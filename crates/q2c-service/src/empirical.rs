@@ -8,9 +8,9 @@ use thiserror::Error;
 
 /// The highest number of times that a class keeps. A recording with more is represented by a random
 /// choice of this many times (reservoir sampling, algorithm R of Vitter 1985).
-pub const MOST_TIMES: usize = 1 << 18;
+pub const MAX_TIMES_PER_CLASS: usize = 1 << 18;
 
-/// Seed of the random choice among more than [`MOST_TIMES`] times.
+/// Seed of the random choice among more than [`MAX_TIMES_PER_CLASS`] times.
 const CHOICE_SEED: u64 = 0x5e1e_c7ed;
 
 /// Recorded service times by the classes in which Linux keeps its statistics of polling: direction
@@ -52,7 +52,7 @@ pub struct EmpiricalClass {
     pub from: Sectors,
     /// Number of times in the recording.
     pub recorded: u64,
-    /// Number of times that are kept to draw from, at most [`MOST_TIMES`].
+    /// Number of times that are kept to draw from, at most [`MAX_TIMES_PER_CLASS`].
     pub kept: usize,
     /// Median of the kept times.
     #[serde(rename = "median_ns")]
@@ -154,7 +154,7 @@ impl TimeReservoir {
     fn add(&mut self, class: usize, time: u64) {
         let times = &mut self.times[class];
         self.recorded[class] += 1;
-        if times.len() < MOST_TIMES {
+        if times.len() < MAX_TIMES_PER_CLASS {
             times.push(time);
             return;
         }

@@ -26,8 +26,8 @@ mod machine;
 mod servers;
 
 pub use empirical::{
-    Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, Measure, NoTimes, RecordedFacts,
-    RecordedTimes,
+    Empirical, EmpiricalBuilder, EmpiricalClass, MAX_TIMES_PER_CLASS, Measure, NoTimes,
+    RecordedFacts, RecordedTimes,
 };
 pub use machine::SimMachine;
 pub use servers::{Draws, Servers, ServiceTimes};

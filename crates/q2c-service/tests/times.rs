@@ -3,7 +3,7 @@
 use q2c_model::{Bytes, DevId, Direction, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_policy::Io;
 use q2c_service::{
-    Draws, Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, Measure, ServiceTimes,
+    Draws, Empirical, EmpiricalBuilder, EmpiricalClass, MAX_TIMES_PER_CLASS, Measure, ServiceTimes,
 };
 use std::sync::Arc;
 
@@ -224,14 +224,17 @@ fn the_measure_is_the_one_asked_for_or_that_of_the_recording() {
 /// even, its median would not be n / 2: the standard error is n / 2 / sqrt(kept) = 0.1 % of n.
 #[test]
 fn a_long_recording_is_represented_evenly() {
-    let n = 3 * MOST_TIMES as u64;
+    let n = 3 * MAX_TIMES_PER_CLASS as u64;
     let mut builder = EmpiricalBuilder::new(None);
     for begin in (0..n).step_by(4096) {
         let records = (begin + 1..=begin + 4096).map(|t| block(Op::Read, 4096, t));
         builder.take(&records.collect::<Vec<_>>());
     }
     let classes = builder.finish().expect("times").facts().classes;
-    assert_eq!((classes[0].recorded, classes[0].kept), (n, MOST_TIMES));
+    assert_eq!(
+        (classes[0].recorded, classes[0].kept),
+        (n, MAX_TIMES_PER_CLASS)
+    );
     let median_error = classes[0].median.0.abs_diff(n / 2) as f64 / n as f64;
     assert!(median_error < 0.005, "{median_error}");
 }

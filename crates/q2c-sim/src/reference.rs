@@ -53,10 +53,10 @@ const BLOCK_DRAWS: usize = 64;
 pub enum Arrival {
     /// Closed loop: the recorded think time after the completion was observed.
     #[default]
-    Think,
+    ClosedLoop,
     /// Open loop: at the recorded time, or as soon as the lane (of depth 1) is free if it is busy
     /// then. Latencies count from the intended time; think time costs no CPU.
-    Recorded,
+    OpenLoop,
 }
 
 /// Runs [`simulate_with`] in a closed loop; it panics likewise.
@@ -66,7 +66,7 @@ pub fn simulate(
     waiting: Waiting,
     drive: Drive,
 ) -> SimOutcome {
-    simulate_with(Arrival::Think, lanes, cost, waiting, drive)
+    simulate_with(Arrival::ClosedLoop, lanes, cost, waiting, drive)
 }
 
 /// Replays the lanes through a method. The recordings repeat as long as needed, or run once with
@@ -181,11 +181,11 @@ impl<'a> LaneClock<'a> {
             gap += recording.first_at;
         }
         match arrival {
-            Arrival::Think => {
+            Arrival::ClosedLoop => {
                 self.intended = self.event + gap;
                 self.start = self.intended;
             }
-            Arrival::Recorded => {
+            Arrival::OpenLoop => {
                 self.intended += busy + gap;
                 self.start = self.intended.max(self.event);
             }
@@ -290,9 +290,9 @@ impl<'a> SimulatedMachine<'a> {
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
             let think_cpu = match (arrival, recording.gap_cpu) {
-                (Arrival::Recorded, _) => 0.0,
-                (Arrival::Think, None) => gap,
-                (Arrival::Think, Some(max)) => gap.min(max.0 as f64),
+                (Arrival::OpenLoop, _) => 0.0,
+                (Arrival::ClosedLoop, None) => gap,
+                (Arrival::ClosedLoop, Some(max)) => gap.min(max.0 as f64),
             };
             let lateness = (clock.start - clock.intended).max(0.0);
             self.tally

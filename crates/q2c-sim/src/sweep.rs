@@ -53,7 +53,7 @@ pub struct Bounds {
 impl<'a> Configuration<'a> {
     /// A configuration that is replayed in a closed loop.
     pub fn closed_loop(lanes: &'a [LaneRecording], cost: &'a CostModel, drive: Drive) -> Self {
-        let arrival = Arrival::Think;
+        let arrival = Arrival::ClosedLoop;
         Configuration {
             lanes,
             cost,
@@ -133,7 +133,7 @@ impl<'a> Configuration<'a> {
 
     fn is_plain_loop(&self) -> bool {
         let advances = !self.lanes.is_empty() && !self.lanes.iter().any(takes_no_time);
-        advances && self.arrival == Arrival::Think
+        advances && self.arrival == Arrival::ClosedLoop
     }
 
     /// Returns `None` if the recording has times that are too long for a batch.

@@ -93,7 +93,7 @@ mod tests {
         let rule: PolicySpec = "fixed:15us".parse().unwrap();
         let cost = CostModel::delayed(Nanos(2_000));
         let rule = rule.build(1).pop().unwrap();
-        let got = timeline(Arrival::Think, &lane, &cost, rule, 1, 3);
+        let got = timeline(Arrival::ClosedLoop, &lane, &cost, rule, 1, 3);
         let seen = got.iter().map(|m| (m.at, m.latency, m.observed, m.missed));
         let wanted = [
             (0.0, 30e3, 30e3, false),

@@ -44,7 +44,7 @@ pub(crate) fn study<'a>(
             measure,
             seed: 1,
         },
-        arrival: Arrival::Think,
+        arrival: Arrival::ClosedLoop,
         objective: Objective::default(),
         limits: Limits::default(),
         follow: None,

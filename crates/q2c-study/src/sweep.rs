@@ -207,8 +207,8 @@ impl Study<'_> {
 
     pub(super) fn loop_name(&self) -> &'static str {
         match self.arrival {
-            Arrival::Think => "closed",
-            Arrival::Recorded => "open",
+            Arrival::ClosedLoop => "closed",
+            Arrival::OpenLoop => "open",
         }
     }
 

@@ -83,7 +83,7 @@ impl Clock {
     }
 
     /// Makes a clock by CLOCK_MONOTONIC, for times that are compared with those of the kernel.
-    /// [`Clock::since_boot`] is exact with it, but a time stamp costs more.
+    /// [`Clock::kernel_ns_at`] is exact with it, but a time stamp costs more.
     pub fn monotonic() -> Self {
         let (base, rate) = (monotonic_ns(), 0);
         Clock { base, rate }
@@ -91,7 +91,7 @@ impl Clock {
 
     /// The kernel's own time of CLOCK_MONOTONIC ([`kernel_ns`]) at which this clock shows `ns`;
     /// `None` where the clock counts by the TSC, which drifts against CLOCK_MONOTONIC.
-    pub fn since_boot(&self, ns: u64) -> Option<u64> {
+    pub fn kernel_ns_at(&self, ns: u64) -> Option<u64> {
         (self.rate == 0).then(|| to_kernel_ns(self.base + ns))
     }
 
@@ -203,13 +203,13 @@ mod tests {
         let clock = Clock::monotonic();
         for _ in 0..1_000 {
             let before = kernel_ns();
-            let reading = clock.since_boot(clock.now()).expect("no TSC");
+            let reading = clock.kernel_ns_at(clock.now()).expect("no TSC");
             let after = kernel_ns();
             let is_between = (before..=after).contains(&reading);
             assert!(is_between, "{before} {reading} {after}");
         }
         let fitted = Clock { base: 0, rate: 1 };
-        assert_eq!(fitted.since_boot(0), None);
+        assert_eq!(fitted.kernel_ns_at(0), None);
     }
 
     /// As proc(5) and the kernel's tools/testing/selftests/timens show the file.

@@ -29,7 +29,7 @@ impl Samples {
     }
 
     /// The different values of `label` in all samples; `None` stands for samples without it.
-    pub fn label(&self, label: &str) -> Vec<Option<&str>> {
+    pub fn label_values(&self, label: &str) -> Vec<Option<&str>> {
         let samples = self.0.keys();
         let values = samples.map(|(_, labels)| labels.get(label).map(String::as_str));
         Vec::from_iter(BTreeSet::from_iter(values))
@@ -211,7 +211,7 @@ mod tests {
         let samples = strict_metrics(&page);
         assert_eq!(samples.value("a_total", &[("device", "x\"y\\z")]), 3.0);
         assert_eq!(samples.value("b_bucket", &[("le", "0.5")]), 1.0);
-        assert_eq!(samples.label("device"), [None, Some("x\"y\\z")]);
+        assert_eq!(samples.label_values("device"), [None, Some("x\"y\\z")]);
     }
 
     #[test]

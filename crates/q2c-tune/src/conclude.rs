@@ -100,7 +100,7 @@ fn lesson((search, calibration): (&SizeSearch, &Calibration)) -> Lesson {
     let correction = search.referee.correction();
     let wait_ns = simulated::median_wait_ns(&search.first_recordings);
     let delay_ns = calibration.cost.wake_clear.base_ns.value_at(wait_ns / 2.0);
-    let tried = search.referee.tried();
+    let tried = search.referee.tried_methods();
     let sleeping = tried.filter(|(m, ..)| m.policy().is_some());
     Lesson {
         bs: search.bs,

@@ -107,7 +107,7 @@ pub(super) fn length(spec: &TuneSettings) -> Nanos {
 }
 
 fn run(tune: &Tune<'_>, search: &SizeSearch, method: &LaneMethod) -> Result<LateTime, Fault> {
-    let workload = tune.workload.beside_the_kernel();
+    let workload = tune.workload.with_kernel_clock();
     let capture = match begin_late_capture(&workload.site, workload.sampler_cpu) {
         Ok(capture) => capture,
         Err(unseen) => return Ok(LateTime::Unseen(unseen)),

@@ -9,7 +9,7 @@ use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_watch::kernel::KernelSleeps;
-use q2c_workbench::busy::{CounterSpan, Others, job_cpus};
+use q2c_workbench::busy::{CounterSpan, OtherWork, job_cpus};
 use q2c_workbench::workload::{INTERVAL, StageId, Workload, WorkloadRun};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -130,7 +130,7 @@ pub(super) fn stages_outcome(
         stats.voluntary = stats.voluntary.saturating_sub(stats.ios);
     }
     let span = watched.span_over(stages);
-    let others = Others {
+    let others = OtherWork {
         programs: span.other_programs,
         ..workload.others()
     };
@@ -143,7 +143,7 @@ pub(super) fn stages_outcome(
         slept_ns: stats.mean_slept_ns(),
         latencies: stats.latency(),
         busy_cpus: busy_cpus(span.busy_cpus, &stats, counter_span, others),
-        hidden_by: others.hiding(thread_cpus(&stats), counter_span),
+        hidden_by: others.hiding_cpus(thread_cpus(&stats), counter_span),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,
@@ -168,7 +168,7 @@ fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
     counter_span: CounterSpan,
-    others: Others,
+    others: OtherWork,
 ) -> Option<f64> {
     let seen = job_cpus(machine?, others, thread_cpus(stats), counter_span);
     (seen.cores == PerCore::Machine).then_some(seen.cpus)
@@ -280,9 +280,9 @@ pub(crate) mod tests {
     /// that used 1.0, and it is unknown whether 0.2 more were busy for it.
     #[test]
     fn a_load_that_has_stopped_leaves_the_machine_unknown() {
-        let others = Others {
-            known: 0.8,
-            ..Others::default()
+        let others = OtherWork {
+            busy_cpus: 0.8,
+            ..OtherWork::default()
         };
         let known = |machine| busy_cpus(machine, &a_second_of(1.0), SECOND, others);
         assert_eq!(known(Some(1.2)), None);
@@ -297,7 +297,7 @@ pub(crate) mod tests {
     /// they would lose by the machine's.
     #[test]
     fn beside_other_work_the_threads_cpu_decides() {
-        let trial = |(iops, cpu): (f64, f64), others: Others| {
+        let trial = |(iops, cpu): (f64, f64), others: OtherWork| {
             let thread = a_second_of(cpu);
             let cpus = |thread: &PhaseStats| busy_cpus(Some(1.95), thread, SECOND, others);
             TrialOutcome {
@@ -314,23 +314,23 @@ pub(crate) mod tests {
             }
             .evidence()
         };
-        let seen = |others: Others| {
+        let seen = |others: OtherWork| {
             let [interrupt, poll] =
                 [(16_000.0, 0.45), (22_000.0, 0.99)].map(|figures| [trial(figures, others)]);
             let cores = per_core_divisor([&interrupt[..], &poll[..]].into_iter());
             let gain = relative(&interrupt, cores).unwrap().kiops_per_core.median;
             (cores, gain)
         };
-        let ran = Others {
+        let ran = OtherWork {
             programs: Some(0.9),
-            ..Others::default()
+            ..OtherWork::default()
         };
-        for others in [Others::from_idle_cpus(0.68), ran] {
+        for others in [OtherWork::from_idle_cpus(0.68), ran] {
             let (cores, gain) = seen(others);
             assert_eq!(cores, PerCore::Threads, "{others:?}");
             assert!((gain - 1.6).abs() < 1e-9, "{others:?}: {gain}");
         }
-        let (cores, gain) = seen(Others::from_idle_cpus(0.1));
+        let (cores, gain) = seen(OtherWork::from_idle_cpus(0.1));
         assert_eq!(cores, PerCore::Machine);
         assert!(gain < 0.74, "{gain}");
     }

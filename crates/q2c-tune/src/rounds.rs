@@ -139,7 +139,7 @@ fn begin(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<
             goal: tune.spec.goal(),
             inputs,
             cpus: tune.workload.cpus.clone(),
-            wanted: tune.spec.trials,
+            wanted_trials: tune.spec.trials,
         }),
         first_recordings: lanes,
         lane_iops,
@@ -183,7 +183,7 @@ fn next_round(
 /// How many disturbed trials may run again within the remaining budget: none if other work runs all
 /// the time, since no trial would be quiet.
 fn allowed_repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
-    if tune.workload.others().at_rest {
+    if tune.workload.others().was_busy_before {
         return 0;
     }
     let trials = sizes.iter().flat_map(|size| {
@@ -235,7 +235,7 @@ fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
 fn kernel_proposal(search: &SizeSearch) -> KernelProposal {
     let sleeping = || {
         let outlooks = search.referee.outlooks().iter();
-        outlooks.filter(|o| o.follows && o.sleep_ns > 0.0)
+        outlooks.filter(|o| o.follows_device && o.sleep_ns > 0.0)
     };
     let by_robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
     let steerable = sleeping().filter(|o| Steering::new(&o.policy).is_ok());

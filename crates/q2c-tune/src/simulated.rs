@@ -42,7 +42,7 @@ pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, search: &SizeSearch) -> 
             measure: MEASURE,
             seed: tune.spec.workload.run.seed,
         },
-        arrival: Arrival::Think,
+        arrival: Arrival::ClosedLoop,
     };
     let outcomes = sweep(&grid, &configuration);
     let poll = configuration.simulate(Waiting::poll(lanes.len()));

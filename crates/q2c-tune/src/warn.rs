@@ -13,7 +13,7 @@ use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
-use q2c_workbench::busy::{Others, others_warning, rest_warning};
+use q2c_workbench::busy::{OtherWork, others_warning, rest_warning};
 
 /// Share by which the disk's bytes may differ from the requested ones.
 const MAX_MISMATCH: f64 = 0.05;
@@ -46,8 +46,8 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
 }
 
 /// Warns of other programs: at rest if KIOPS/core is by threads everywhere, else in some trials.
-fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
-    if let (true, Some(warning)) = (others.at_rest, rest_warning(others.known)) {
+fn busy_with_others(others: OtherWork, cells: &[Runs]) -> Vec<Warning> {
+    if let (true, Some(warning)) = (others.was_busy_before, rest_warning(others.busy_cpus)) {
         return vec![warning];
     }
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
@@ -362,12 +362,12 @@ mod tests {
         };
         let ids = |warnings: &[Warning]| warnings.iter().map(|w| w.id.clone()).collect_vec();
         let some = [None, Some(0.8), Some(1.2)];
-        let at_rest = warned(Others::from_idle_cpus(0.68), &some);
+        let at_rest = warned(OtherWork::from_idle_cpus(0.68), &some);
         assert_eq!(ids(&at_rest), ["busy-at-rest"]);
-        let ran = warned(Others::from_idle_cpus(0.1), &some);
+        let ran = warned(OtherWork::from_idle_cpus(0.1), &some);
         assert!(ran[0].found.contains("during 2 of 3 trials"), "{ran:?}");
         assert_eq!(ids(&ran), ["others-ran"]);
-        assert_eq!(warned(Others::from_idle_cpus(0.1), &[None, None]), []);
+        assert_eq!(warned(OtherWork::from_idle_cpus(0.1), &[None, None]), []);
     }
 
     /// 4 % more is within the limit; 15 % more and half are not; the last could not be read.

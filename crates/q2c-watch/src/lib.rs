@@ -138,7 +138,11 @@ pub fn watch<T: Send>(
     let (answer, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
         if let Some(late) = &mut late {
-            late.start_ns = workload.site.time.since_boot(start_ns).unwrap_or(start_ns);
+            late.start_ns = workload
+                .site
+                .time
+                .kernel_ns_at(start_ns)
+                .unwrap_or(start_ns);
         }
         follow(&mut Watch {
             workload,

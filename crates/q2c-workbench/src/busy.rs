@@ -42,37 +42,37 @@ impl CounterSpan {
 
 /// Other work that kept CPUs busy beside the jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Others {
+pub struct OtherWork {
     /// Busy CPUs to subtract: those of a background, or those busy before the jobs ran.
-    pub known: f64,
+    pub busy_cpus: f64,
     /// True if other work kept CPUs busy before the jobs ran; it then uses time that jobs leave.
-    pub at_rest: bool,
+    pub was_busy_before: bool,
     /// CPUs of other programs in user mode beside the jobs; `None` if unknown.
     pub programs: Option<f64>,
 }
 
-impl Others {
+impl OtherWork {
     /// The other work if `cpus` CPUs were busy before the jobs ran, none of them for this process.
     pub fn from_idle_cpus(cpus: f64) -> Self {
-        Others {
-            known: cpus,
-            at_rest: cpus > QUIET_CPUS,
+        OtherWork {
+            busy_cpus: cpus,
+            was_busy_before: cpus > QUIET_CPUS,
             programs: None,
         }
     }
 
     /// CPUs of other programs if these are too many for the machine's counters to tell the jobs'
     /// share; the jobs surely used `own_cpus`.
-    pub fn hiding(self, own_cpus: f64, span: CounterSpan) -> Option<f64> {
+    pub fn hiding_cpus(self, own_cpus: f64, span: CounterSpan) -> Option<f64> {
         let quiet = QUIET_CPUS + USER_TIME_ERROR * own_cpus + span.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
 /// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own_cpus`.
-pub fn job_cpus(machine: f64, others: Others, own_cpus: f64, span: CounterSpan) -> BusyCpus {
-    let net = machine - others.known;
-    let is_hidden = others.at_rest || others.hiding(own_cpus, span).is_some();
+pub fn job_cpus(machine: f64, others: OtherWork, own_cpus: f64, span: CounterSpan) -> BusyCpus {
+    let net = machine - others.busy_cpus;
+    let is_hidden = others.was_busy_before || others.hiding_cpus(own_cpus, span).is_some();
     let (cpus, cores) = if is_hidden || net < MIN_ATTRIBUTED_SHARE * own_cpus - span.rounding() {
         (own_cpus, PerCore::Threads)
     } else {
@@ -114,14 +114,17 @@ mod tests {
         stretches: 1,
     };
 
-    const QUIET: Others = Others {
-        known: 0.0,
-        at_rest: false,
+    const QUIET: OtherWork = OtherWork {
+        busy_cpus: 0.0,
+        was_busy_before: false,
         programs: None,
     };
 
-    fn known(known: f64) -> Others {
-        Others { known, ..QUIET }
+    fn known(known: f64) -> OtherWork {
+        OtherWork {
+            busy_cpus: known,
+            ..QUIET
+        }
     }
 
     /// Work at idle priority keeps two CPUs busy, whether the thread uses 0.45 of one or all.
@@ -132,24 +135,24 @@ mod tests {
             (Some(0.02), 1.99, PerCore::Machine),
             (Some(1.4), 0.45, PerCore::Threads),
         ] {
-            let seen = job_cpus(1.99, Others { programs, ..QUIET }, 0.45, SECOND);
+            let seen = job_cpus(1.99, OtherWork { programs, ..QUIET }, 0.45, SECOND);
             assert_eq!((seen.cpus, seen.cores), (cpus, per_core), "{programs:?}");
         }
-        let seen = job_cpus(1.99, Others::from_idle_cpus(0.68), 0.45, SECOND);
+        let seen = job_cpus(1.99, OtherWork::from_idle_cpus(0.68), 0.45, SECOND);
         assert_eq!((seen.cpus, seen.cores), (0.45, PerCore::Threads));
-        let seen = job_cpus(1.25, Others::from_idle_cpus(0.125), 1.0, SECOND);
+        let seen = job_cpus(1.25, OtherWork::from_idle_cpus(0.125), 1.0, SECOND);
         assert_eq!((seen.cpus, seen.cores), (1.125, PerCore::Machine));
     }
 
     /// Eight threads in user mode, for which the tick counted 0.5 CPUs too much.
     #[test]
     fn what_the_tick_sees_too_much_is_no_other_program() {
-        let seen = |cpus| Others {
+        let seen = |cpus| OtherWork {
             programs: Some(cpus),
             ..QUIET
         };
-        assert_eq!(seen(0.5).hiding(8.0, SECOND), None);
-        assert_eq!(seen(0.5).hiding(1.0, SECOND), Some(0.5));
+        assert_eq!(seen(0.5).hiding_cpus(8.0, SECOND), None);
+        assert_eq!(seen(0.5).hiding_cpus(1.0, SECOND), Some(0.5));
     }
 
     #[test]

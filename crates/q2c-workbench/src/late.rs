@@ -3,7 +3,7 @@
 //! The capture sees every I/O of the disk, whoever submits it, so that the requests beside a miss
 //! are known. Capturing costs CPU time at each I/O, so it never runs in a trial but in its own run.
 //! Capture and threads take their times from CLOCK_MONOTONIC, so the run needs
-//! [`Workload::beside_the_kernel`].
+//! [`Workload::with_kernel_clock`].
 
 use crate::workload::{INTERVAL, Site, StageId, Workload, WorkloadRun};
 use q2c_analyze::late::{DeviceRequest, LateTally, Requests, Sleep, UserIo};
@@ -68,7 +68,7 @@ pub fn unseen_reason(error: &ProbeError) -> UnseenReason {
 
 impl Workload {
     /// The same workload with the kernel's clock, whose timestamps cost more than a trial's.
-    pub fn beside_the_kernel(&self) -> Workload {
+    pub fn with_kernel_clock(&self) -> Workload {
         Workload {
             site: Site {
                 time: Clock::monotonic().into(),
@@ -78,22 +78,22 @@ impl Workload {
         }
     }
 
-    /// A foreground sample in the thread's view. Panics without [`Workload::beside_the_kernel`].
+    /// A foreground sample in the thread's view. Panics without [`Workload::with_kernel_clock`].
     pub fn user_io(&self, sample: &Sample) -> UserIo {
-        let since_boot = |ns| self.site.time.since_boot(ns).expect("CLOCK_MONOTONIC");
-        let submitted = since_boot(sample.submit_ns) + u64::from(sample.submit_len_ns);
+        let kernel_ns_at = |ns| self.site.time.kernel_ns_at(ns).expect("CLOCK_MONOTONIC");
+        let submitted = kernel_ns_at(sample.submit_ns) + u64::from(sample.submit_len_ns);
         let after = |ns: u32| submitted + u64::from(ns);
         let write = self.pattern.write;
         UserIo {
             op: if write { Op::Write } else { Op::Read },
             bytes: u64::try_from(sample.result).unwrap_or(0),
-            submit_ns: since_boot(sample.submit_ns),
+            submit_ns: kernel_ns_at(sample.submit_ns),
             submit_end_ns: (!sample.is(Sample::ONE_CALL)).then_some(submitted),
             sleep: sample.is(Sample::SLEPT).then(|| Sleep {
                 due_ns: after(sample.asked_ns),
                 woke_ns: after(sample.woke_ns),
             }),
-            reap_ns: since_boot(sample.reaped_ns()),
+            reap_ns: kernel_ns_at(sample.reaped_ns()),
             missed: sample.is(Sample::MISSED),
         }
     }
@@ -138,7 +138,7 @@ fn tally_stage(
     });
     let begin = spans.clone().map(|span| span.0).min().unwrap_or(0);
     let end = spans.map(|span| span.1).min().unwrap_or(begin);
-    let begin_ns = workload.site.time.since_boot(begin).unwrap_or(begin);
+    let begin_ns = workload.site.time.kernel_ns_at(begin).unwrap_or(begin);
     let length = end.saturating_sub(begin);
     let mut tally = LateTally::new(begin_ns, length, INTERVAL.0.min(length));
     let requests = Requests::new(requests);

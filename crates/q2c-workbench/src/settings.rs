@@ -133,7 +133,7 @@ pub struct RuleArgs {
 pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let rule: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
-    let checked = rule.with("period", period.0 as f64);
+    let checked = rule.with_param("period", period.0 as f64);
     checked.map(|_| period).map_err(|error| error.reason)
 }
 

@@ -29,7 +29,7 @@ pub use crate::workload_target::WorkloadRequest;
 /// the scratch file, unless [`Workbench::keep_scratch`] is called.
 #[derive(Debug)]
 pub struct Workbench {
-    /// The workload. Its `site.idle_busy_cpus` is 0 until [`Workbench::watch_at_rest`].
+    /// The workload. Its `site.idle_busy_cpus` is 0 until [`Workbench::measure_idle_baseline`].
     pub workload: Workload,
     /// Facts of the machine.
     pub machine: Machine,
@@ -187,10 +187,10 @@ impl Workbench {
 
     /// Watches the machine at rest for 1 to 5 s, and stores the number of busy CPUs. It is the
     /// least of several looks, or with background jobs that of a single look.
-    pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
+    pub fn measure_idle_baseline(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
         let mut busy_cpus = f64::INFINITY;
         for _ in 0..REST_LOOKS {
-            let busy = self.workload.busy_at_rest(REST_LOOK, self.seed, stop);
+            let busy = self.workload.idle_busy_cpus(REST_LOOK, self.seed, stop);
             let busy = busy.or_exit(Exit::Environment)?;
             busy_cpus = busy_cpus.min(busy.unwrap_or(0.0));
             if busy_cpus <= QUIET_CPUS || !self.workload.background.is_empty() {

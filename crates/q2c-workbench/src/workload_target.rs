@@ -8,8 +8,8 @@ use q2c_engine::{EngineSpec, Medium, Pattern, SimMachine};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
 use q2c_host::target::{
-    FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, TargetRequirements, WriteLeave,
-    open, open_namespace, simulated,
+    FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, TargetRequirements,
+    WritePermission, open, open_namespace, simulated,
 };
 use q2c_model::{Bytes, CpuId, Exit, Fault};
 use q2c_result::{Target, TargetKind};
@@ -113,13 +113,15 @@ impl WorkloadTarget {
         request: &WorkloadRequest,
         scratch: Option<&Scratch>,
     ) -> Result<Self, TargetError> {
-        let mut leave = WriteLeave::none();
+        let mut permission = WritePermission::none();
         if !request.allow_write.is_empty() {
-            leave = WriteLeave::for_paths(&request.allow_write)?;
+            permission = WritePermission::for_paths(&request.allow_write)?;
         }
-        scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
+        scratch
+            .iter()
+            .for_each(|scratch| scratch.grant(&mut permission));
         let wanted = wanted_target(request);
-        let target = open(roots, &wanted, &leave)?;
+        let target = open(roots, &wanted, &permission)?;
         Ok(WorkloadTarget {
             medium: Medium::File(Arc::new(target.file)),
             span: target.facts.size,
@@ -163,7 +165,7 @@ impl WorkloadTarget {
     pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
         let path = PathBuf::from(&request.target);
         if request.pattern.write && !request.allow_write.contains(&path) {
-            return Err(TargetError::NoLeave(path));
+            return Err(TargetError::NoPermission(path));
         }
         let unproved = "its size, its interrupts and its requests: the kernel does not drive it";
         let facts = Target {

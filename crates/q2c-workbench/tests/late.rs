@@ -50,7 +50,7 @@ fn run(workload: &Workload, method: &str, ms: u64) -> (WorkloadRun, StageId) {
 
 /// Late time of `method`; `None` if the test is skipped.
 fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
-    let workload = workload.beside_the_kernel();
+    let workload = workload.with_kernel_clock();
     let capture = match begin_late_capture(&workload.site, workload.sampler_cpu) {
         Ok(capture) => capture,
         Err(unseen) => {

@@ -203,7 +203,7 @@ fn add_idle_baseline(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbenc
         say(&format!("io_uring does not poll the device: {reason}"));
     }
     let line = Line::with_message("watching the machine at rest, for 1 s to 5 s");
-    line.during(|| bench.watch_at_rest(stop))?;
+    line.during(|| bench.measure_idle_baseline(stop))?;
     Ok(bench)
 }
 

@@ -173,7 +173,7 @@ fn judge(mut machine: DriftingMachine, max_trials: u32) -> AnswerScore {
         goal: Goal::default(),
         inputs: inputs(&mut machine),
         cpus: CPUS.to_vec(),
-        wanted: WANTED_TRIALS,
+        wanted_trials: WANTED_TRIALS,
     });
     loop {
         let orders = referee.next(max_trials.saturating_sub(referee.trials_spent()));
@@ -191,7 +191,10 @@ fn judge(mut machine: DriftingMachine, max_trials: u32) -> AnswerScore {
         referee.add_recording(recording);
     }
     let decision = referee.decision();
-    let tried: Vec<LaneMethod> = referee.tried().map(|(method, ..)| method.clone()).collect();
+    let tried: Vec<LaneMethod> = referee
+        .tried_methods()
+        .map(|(method, ..)| method.clone())
+        .collect();
     let chosen = decision.chosen.map(|i| tried[i].clone());
     let method = chosen.unwrap_or(LaneMethod::Poll);
     let policies: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();

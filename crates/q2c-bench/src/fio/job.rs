@@ -52,7 +52,7 @@ pub struct FioJob {
 }
 
 /// Most threads of a job, and most requests in flight of each.
-const MAX_JOBS_AND_DEPTH: u64 = 1024;
+const MAX_JOBS_OR_DEPTH: u64 = 1024;
 
 /// Takes every option that it understands from `reader`; [`Reader::finish`] sorts the others.
 pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
@@ -80,12 +80,12 @@ pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
     job
 }
 
-/// A count of at most [`MAX_JOBS_AND_DEPTH`], which is 1 by default as in fio.
+/// A count of at most [`MAX_JOBS_OR_DEPTH`], which is 1 by default as in fio.
 fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
     if !reader.has(key) {
         return Some(1);
     }
-    reader.count(key, MAX_JOBS_AND_DEPTH, topic)
+    reader.count(key, MAX_JOBS_OR_DEPTH, topic)
 }
 
 fn depth(reader: &mut Reader<'_>) -> Option<u16> {

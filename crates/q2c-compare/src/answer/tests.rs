@@ -1,7 +1,7 @@
 use super::*;
 
-fn command(busy_cpus: Option<f64>) -> Begin {
-    Begin {
+fn command(busy_cpus: Option<f64>) -> CommandStart {
+    CommandStart {
         started: Instant::now(),
         busy_cpus,
     }

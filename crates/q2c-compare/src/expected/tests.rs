@@ -1,6 +1,6 @@
 use super::*;
 use crate::request::tests::request;
-use crate::{OpenSite, Precondition, PreparedReplay, ReplayRequest};
+use crate::{OpenTargets, Precondition, PreparedReplay, ReplayRequest};
 use q2c_host::Roots;
 use q2c_model::Nanos;
 use q2c_replay::{Count, LaneBy, ReplayFacts};
@@ -24,8 +24,9 @@ fn facts() -> ReplayFacts {
 
 fn variant(facts: &ReplayFacts, mode: Mode, sites: usize) -> Variant<'_> {
     let asked = ReplayRequest { mode, ..request() };
-    let open = |nth| OpenSite::with_one_target(&Roots::live(), &asked, "null", facts, nth).unwrap();
-    let sites: Vec<OpenSite> = (0..sites).map(open).collect();
+    let open =
+        |nth| OpenTargets::with_one_target(&Roots::live(), &asked, "null", facts, nth).unwrap();
+    let sites: Vec<OpenTargets> = (0..sites).map(open).collect();
     let prepared = PreparedReplay::new(&Roots::live(), &asked, facts, &sites, 3).unwrap();
     let mut sites: Vec<_> = sites.into_iter().map(|open| open.site).collect();
     for target in sites.iter_mut().flat_map(|site| &mut site.targets) {

@@ -23,8 +23,13 @@ fn trace(devices: u32) -> ReplayFacts {
     }
 }
 
-fn open(asked: &ReplayRequest, target: &str, devices: u32, nth: usize) -> Result<OpenSite, Fault> {
-    OpenSite::with_one_target(&Roots::live(), asked, target, &trace(devices), nth)
+fn open(
+    asked: &ReplayRequest,
+    target: &str,
+    devices: u32,
+    nth: usize,
+) -> Result<OpenTargets, Fault> {
+    OpenTargets::with_one_target(&Roots::live(), asked, target, &trace(devices), nth)
 }
 
 fn map(minor: u32, target: &str) -> DeviceMap {
@@ -44,7 +49,7 @@ fn one_target_takes_all_devices() {
     assert_eq!(again.site.name, "null (2)");
 }
 
-fn device(open: &OpenSite) -> Arc<SimDevice> {
+fn device(open: &OpenTargets) -> Arc<SimDevice> {
     let target = &open.site.targets[0];
     let Medium::Simulated(devices) = &target.medium else {
         panic!("no simulated device: {:?}", target.medium);
@@ -62,7 +67,7 @@ fn each_target_has_a_simulated_device_of_its_own() {
     assert!(!Arc::ptr_eq(&device(&first), &device(&second)));
 }
 
-fn open_site(path: &Path) -> Result<OpenSite, Fault> {
+fn open_site(path: &Path) -> Result<OpenTargets, Fault> {
     let name = format!("sim:trace={},unit=us", path.display());
     open(&request(), &name, 1, 0)
 }
@@ -84,7 +89,7 @@ fn a_device_tells_the_times_that_it_was_given() {
 #[test]
 fn mapped_devices_share_a_target_and_others_are_left_out() {
     let maps = [map(2, "null"), map(0, "sim:50us"), map(1, "null")];
-    let open = OpenSite::from_maps(&Roots::live(), &request(), &maps, &trace(4)).unwrap();
+    let open = OpenTargets::from_maps(&Roots::live(), &request(), &maps, &trace(4)).unwrap();
     assert_eq!(open.site.name, "null, sim:50us");
     let devices: Vec<&[usize]> = open.site.targets.iter().map(|t| &t.devices[..]).collect();
     assert_eq!(devices, [&[2, 1][..], &[0]]);
@@ -93,7 +98,8 @@ fn mapped_devices_share_a_target_and_others_are_left_out() {
 #[test]
 fn wrong_maps_and_engines_are_refused() {
     let refused = |maps: &[DeviceMap]| {
-        let error = OpenSite::from_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
+        let error =
+            OpenTargets::from_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
         (error.exit(), error.to_string())
     };
     let (exit, text) = refused(&[map(7, "null")]);
@@ -122,7 +128,7 @@ fn a_missing_target_has_the_exit_code_of_targets() {
 #[test]
 fn the_largest_blocks_hold_for_all() {
     let facts = trace(3);
-    let mut sites: Vec<OpenSite> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
+    let mut sites: Vec<OpenTargets> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
     align_alike(&mut sites, &facts);
     for site in sites.iter().map(|open| &open.site) {
         assert_eq!(site.targets[0].align, Bytes(4096));
@@ -132,7 +138,7 @@ fn the_largest_blocks_hold_for_all() {
     align_alike(&mut [], &facts);
 }
 
-fn site(align: Bytes) -> OpenSite {
+fn site(align: Bytes) -> OpenTargets {
     let mut open = open(&request(), "null", 1, 0).unwrap();
     let target = &mut open.site.targets[0];
     (target.align, target.size) = (align, Bytes(1 << 20));

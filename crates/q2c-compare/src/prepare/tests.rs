@@ -11,8 +11,8 @@ fn facts(largest: u64) -> ReplayFacts {
     }
 }
 
-fn simulated(request: &ReplayRequest) -> OpenSite {
-    OpenSite::with_one_target(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
+fn simulated(request: &ReplayRequest) -> OpenTargets {
+    OpenTargets::with_one_target(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
 }
 
 #[test]
@@ -77,7 +77,8 @@ fn a_job_has_the_settings_of_its_plan() {
 #[test]
 fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
-    let twice = OpenSite::with_one_target(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
+    let twice =
+        OpenTargets::with_one_target(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];
     let prepared = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
     let names: Vec<&String> = prepared.identity.0.keys().collect();

@@ -119,7 +119,7 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
                 Waits::Asleep
             },
             flags: self.ring.names(),
-            interrupting: self.ring.interrupting_names(),
+            interrupting_flags: self.ring.interrupting_names(),
             // Polled completions, and those of a helper, cause no work in this thread.
             sleeps_undisturbed: options.iopoll || has_helper || taskrun.sleeps_undisturbed(),
             helper: self.ring.helper(),

@@ -89,7 +89,7 @@ fn set_up<'a, T: Time + 'a>(
     let pace = |rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED);
     Ok(EngineLane {
         waits: facts.waits,
-        two_paths: facts.interrupting.is_some(),
+        two_paths: facts.interrupting_flags.is_some(),
         helper: facts.helper,
         engine,
         offsets,

@@ -129,7 +129,7 @@ fn masks_interrupts(driver: &str) -> bool {
 
 /// Number of busy CPUs at rest above which measurements count as disturbed.
 pub const QUIET_CPUS: f64 = 0.2;
-/// Largest number of looks that [`busy_at_rest`] takes. It stops after a look that found at most
+/// Largest number of looks that [`idle_busy_cpus`] takes. It stops after a look that found at most
 /// [`QUIET_CPUS`] busy CPUs.
 pub const REST_LOOKS: usize = 5;
 /// Advice about other work on the machine.
@@ -137,7 +137,7 @@ pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again"
 
 /// Number of busy CPUs while the caller does nothing. It is the smallest of several looks of length
 /// `interval`, because another program may run for a moment. `None` when it cannot be read.
-pub fn busy_at_rest(roots: &Roots, interval: Duration) -> Option<f64> {
+pub fn idle_busy_cpus(roots: &Roots, interval: Duration) -> Option<f64> {
     let mut min_busy = f64::INFINITY;
     for _ in 0..REST_LOOKS {
         let begin = CpuTimes::read(roots).ok()?;

@@ -121,7 +121,7 @@ pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let quiet = facts.busy_at_rest.is_some_and(|busy| busy <= QUIET_CPUS);
+    let quiet = facts.idle_busy_cpus.is_some_and(|busy| busy <= QUIET_CPUS);
     Some(Finding::pass_or_warn(
         one_minute < 0.5 || quiet,
         format!("load of the last minute: {one_minute:.2}"),
@@ -135,7 +135,7 @@ pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
-    let busy = facts.busy_at_rest?;
+    let busy = facts.idle_busy_cpus?;
     let cpus = facts.online().len();
     let busy_cpus = format!("{busy:.2} of {cpus} CPUs are busy while q2c does nothing");
     Some(if busy <= QUIET_CPUS {

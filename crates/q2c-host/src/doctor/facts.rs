@@ -46,7 +46,7 @@ pub struct DoctorFacts<'a> {
     /// The cost of q2c's own work; `None` when it was not measured.
     pub costs: Option<ToolCosts>,
     /// Number of busy CPUs while q2c does nothing; `None` when it was not measured.
-    pub busy_at_rest: Option<f64>,
+    pub idle_busy_cpus: Option<f64>,
     pub(super) config: Option<KernelConfig>,
     /// The answers of the parts of q2c about this machine; `None` when they were not asked.
     pub abilities: Option<MachineAbilities>,
@@ -67,7 +67,7 @@ impl<'a> DoctorFacts<'a> {
             topology: Topology::read(roots),
             jobs: Vec::new(),
             costs: None,
-            busy_at_rest: None,
+            idle_busy_cpus: None,
             config: KernelConfig::read(roots),
             abilities: None,
             is_root: is_root(roots),

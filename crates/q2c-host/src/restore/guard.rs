@@ -117,7 +117,7 @@ impl Guard {
 
     /// Leaves the changes in force when the process ends, for `q2c restore` to undo. Their journal
     /// stays.
-    pub fn leave(mut self) {
+    pub fn leave_in_force(mut self) {
         self.applied.clear();
         self.journal = None;
     }

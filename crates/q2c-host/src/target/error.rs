@@ -81,7 +81,7 @@ pub enum TargetError {
          to allow that, add --allow-write {}",
         .0.display(), .0.display()
     )]
-    NoLeave(PathBuf),
+    NoPermission(PathBuf),
     #[error(
         "write to {}: the kernel has {} as read-only; look why (a write-protected medium, a failed disk), undo it \
          with blockdev --setrw, or name another target",

@@ -5,7 +5,9 @@
 //! namespace. Therefore, before commands may write, the block device has to pass all checks for
 //! writing. It is held exclusively as long as the character device is open for writing.
 
-use super::{FileId, Result, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied};
+use super::{
+    FileId, Result, TargetError, TargetRequirements, WritePermission, open, refuse_occupied,
+};
 use crate::block::{self, CharacterDevice, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId, Sectors};
@@ -40,10 +42,10 @@ pub(super) fn open_at_path(
     roots: &Roots,
     wanted: &TargetRequirements,
     character_device: CharacterDevice,
-    leave: &WriteLeave,
+    permission: &WritePermission,
 ) -> Result<OpenNamespace> {
     let path = &wanted.path;
-    let hold = || hold_exclusively(roots, path, &character_device, leave);
+    let hold = || hold_exclusively(roots, path, &character_device, permission);
     let held_device = wanted.write.then(hold).transpose()?;
     let file = open_device(path, wanted.write, character_device.dev)?;
     check_against_block(roots, path, file, character_device, held_device)
@@ -74,13 +76,13 @@ fn hold_exclusively(
     roots: &Roots,
     path: &Path,
     character_device: &CharacterDevice,
-    leave: &WriteLeave,
+    permission: &WritePermission,
 ) -> Result<File> {
     let unknown = || TargetError::NoSibling(path.to_owned());
     let (name, dev) = character_device.block.clone().ok_or_else(unknown)?;
     let id = FileId::Device(dev);
-    if !leave.covers(FileId::Character(character_device.dev)) && !leave.covers(id) {
-        return Err(TargetError::NoLeave(path.to_owned()));
+    if !permission.covers(FileId::Character(character_device.dev)) && !permission.covers(id) {
+        return Err(TargetError::NoPermission(path.to_owned()));
     }
     refuse_occupied(roots, path, id)?;
     open::hold_exclusively(&Path::new("/dev").join(name), path, id)

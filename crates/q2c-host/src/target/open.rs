@@ -1,5 +1,6 @@
 use super::{
-    Alignment, FileId, Result, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
+    Alignment, FileId, Result, TargetError, WritePermission, direct, namespace, refuse_occupied,
+    written,
 };
 use crate::block::{self, CharacterDevice, TargetDisk, device_number};
 use crate::{Roots, attr};
@@ -47,7 +48,11 @@ pub struct OpenTarget {
 }
 
 /// Checks a target and opens it. The error is the first check that failed; nothing was written.
-pub fn open(roots: &Roots, wanted: &TargetRequirements, leave: &WriteLeave) -> Result<OpenTarget> {
+pub fn open(
+    roots: &Roots,
+    wanted: &TargetRequirements,
+    permission: &WritePermission,
+) -> Result<OpenTarget> {
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
@@ -56,12 +61,12 @@ pub fn open(roots: &Roots, wanted: &TargetRequirements, leave: &WriteLeave) -> R
     if let FileId::Character(dev) = id
         && let Some(character_device) = CharacterDevice::from_number(roots, dev)
     {
-        return open_namespace(roots, wanted, character_device, leave);
+        return open_namespace(roots, wanted, character_device, permission);
     }
     let kind = kind(path, &metadata)?;
     if wanted.write {
-        if !leave.covers(id) {
-            return Err(TargetError::NoLeave(path.clone()));
+        if !permission.covers(id) {
+            return Err(TargetError::NoPermission(path.clone()));
         }
         refuse_occupied(roots, path, id)?;
     }
@@ -108,9 +113,9 @@ fn open_namespace(
     roots: &Roots,
     wanted: &TargetRequirements,
     character_device: CharacterDevice,
-    leave: &WriteLeave,
+    permission: &WritePermission,
 ) -> Result<OpenTarget> {
-    let open = namespace::open_at_path(roots, wanted, character_device, leave)?;
+    let open = namespace::open_at_path(roots, wanted, character_device, permission)?;
     check_size(wanted, open.size())?;
     let block = Bytes(open.namespace.block.into());
     let alignment = Alignment::from_block(block, true);

@@ -1,6 +1,6 @@
 use super::direct::AlignedBuffer;
 use super::open::failed;
-use super::{FileId, Result, TargetError, WriteLeave};
+use super::{FileId, Result, TargetError, WritePermission};
 use crate::signals::Orderly;
 use q2c_model::Bytes;
 use rustix::fs::OFlags;
@@ -62,8 +62,8 @@ impl Scratch {
     }
 
     /// Adds the file to those that may be written, because this run made it.
-    pub fn grant(&self, leave: &mut WriteLeave) {
-        leave.grant(self.0.id);
+    pub fn grant(&self, permission: &mut WritePermission) {
+        permission.grant(self.0.id);
     }
 
     /// Keeps the file, and returns its path.

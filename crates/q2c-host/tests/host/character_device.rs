@@ -3,7 +3,7 @@
 
 use crate::tree::SysProcTree;
 use q2c_host::block::{self, CharacterDevice, NoCharacterDevice};
-use q2c_host::target::{TargetError, TargetRequirements, WriteLeave, open};
+use q2c_host::target::{TargetError, TargetRequirements, WritePermission, open};
 use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ fn what_has_no_such_device_is_told_why() {
     assert!(old.contains("5.13") && old.contains("5.19"), "{old}");
 }
 
-fn refused(tree: &SysProcTree, write: bool, leave: &[&str]) -> TargetError {
+fn refused(tree: &SysProcTree, write: bool, paths: &[&str]) -> TargetError {
     let wanted = TargetRequirements {
         path: "/dev/null".into(),
         write,
@@ -86,9 +86,9 @@ fn refused(tree: &SysProcTree, write: bool, leave: &[&str]) -> TargetError {
         smallest_block: Bytes(4096),
         blocks: 4,
     };
-    let leave: Vec<PathBuf> = leave.iter().map(PathBuf::from).collect();
-    let leave = WriteLeave::for_paths(&leave).unwrap();
-    open(&tree.roots(), &wanted, &leave).unwrap_err()
+    let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+    let permission = WritePermission::for_paths(&paths).unwrap();
+    open(&tree.roots(), &wanted, &permission).unwrap_err()
 }
 
 /// The checks that protect the block device also protect the character device.
@@ -99,7 +99,7 @@ fn a_namespace_in_use_is_not_written_by_commands() {
     let none = refused(&tree, true, &[]);
     assert!(none.to_string().contains("--allow-write"), "{none}");
     let other = refused(&tree, true, &["/dev/zero"]);
-    assert!(matches!(other, TargetError::NoLeave { .. }));
+    assert!(matches!(other, TargetError::NoPermission { .. }));
     for used in ["259:4", "259:5"] {
         mount(&format!("27 1 {used} / /data rw - ext4 /dev/q2c-none rw"));
         let mounted = refused(&tree, true, &["/dev/null"]);

@@ -157,7 +157,7 @@ fn the_good_machine_passes() {
 fn at_rest(tree: &SysProcTree, busy: Option<f64>, id: &str) -> Option<Check> {
     let roots = tree.roots();
     let mut facts = DoctorFacts::new(&roots, None);
-    facts.busy_at_rest = busy;
+    facts.idle_busy_cpus = busy;
     let mut checks = run(&facts).checks.into_iter();
     checks.find(|check| check.id == id)
 }

@@ -2,7 +2,7 @@ use crate::loop_device::TestLoopDevice;
 use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::target::{
-    FileId, TargetError, TargetRequirements, WriteLeave, open, refuse_occupied,
+    FileId, TargetError, TargetRequirements, WritePermission, open, refuse_occupied,
 };
 use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::{Exit, TargetKind};
@@ -238,23 +238,26 @@ fn a_real_device_mounted_and_free() {
     };
     let path = PathBuf::from("/dev").join(&device.name);
     let roots = Roots::live();
-    let refused = open(&roots, &write_requirements(&path), &WriteLeave::none()).unwrap_err();
-    assert!(matches!(refused, TargetError::NoLeave { .. }), "{refused}");
+    let refused = open(&roots, &write_requirements(&path), &WritePermission::none()).unwrap_err();
+    assert!(
+        matches!(refused, TargetError::NoPermission { .. }),
+        "{refused}"
+    );
     // The permission is for the device, whichever name it was given by.
     let link = dir.path().join("named otherwise");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    let leave = WriteLeave::for_paths(&[link]).unwrap();
-    let target = open(&roots, &write_requirements(&path), &leave).unwrap();
+    let permission = WritePermission::for_paths(&[link]).unwrap();
+    let target = open(&roots, &write_requirements(&path), &permission).unwrap();
     assert_eq!(target.facts.kind, TargetKind::Block);
     assert_eq!(target.facts.size, Bytes(8 << 20));
     let unproved = &target.facts.unproved;
     assert!(unproved[0].contains("loop device"), "{unproved:?}");
     // The device is held exclusively, so a second run is refused.
-    let second = open(&roots, &write_requirements(&path), &leave).unwrap_err();
+    let second = open(&roots, &write_requirements(&path), &permission).unwrap_err();
     assert!(matches!(second, TargetError::Occupied { .. }), "{second}");
     drop(target);
     let backing = dir.path().join("backing");
-    let leave_for_file = WriteLeave::for_paths(std::slice::from_ref(&backing)).unwrap();
+    let leave_for_file = WritePermission::for_paths(std::slice::from_ref(&backing)).unwrap();
     let file = open(&roots, &write_requirements(&backing), &leave_for_file).unwrap_err();
     assert!(file.to_string().contains(&device.name), "{file}");
     let mount = dir.path().join("mount");
@@ -262,8 +265,8 @@ fn a_real_device_mounted_and_free() {
     if !run("mkfs.ext4", &[&path]) || !run("mount", &[&path, &mount]) {
         return crate::skip("no mkfs.ext4 or mount");
     }
-    let mounted = open(&roots, &write_requirements(&path), &leave).unwrap_err();
+    let mounted = open(&roots, &write_requirements(&path), &permission).unwrap_err();
     assert!(run("umount", &[&mount]));
     assert!(mounted.to_string().contains("is mounted at"), "{mounted}");
-    open(&roots, &write_requirements(&path), &leave).unwrap();
+    open(&roots, &write_requirements(&path), &permission).unwrap();
 }

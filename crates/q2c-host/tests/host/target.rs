@@ -1,5 +1,7 @@
 use q2c_host::Roots;
-use q2c_host::target::{OpenTarget, Scratch, TargetError, TargetRequirements, WriteLeave, open};
+use q2c_host::target::{
+    OpenTarget, Scratch, TargetError, TargetRequirements, WritePermission, open,
+};
 use q2c_model::{Bytes, Fault};
 use q2c_result::{Exit, TargetKind};
 use rustix::fs::FallocateFlags;
@@ -26,7 +28,7 @@ fn open_to_read(path: &Path) -> Result<OpenTarget, TargetError> {
     open(
         &Roots::live(),
         &requirements(path, false),
-        &WriteLeave::none(),
+        &WritePermission::none(),
     )
 }
 
@@ -172,7 +174,7 @@ fn sizes_and_alignment() {
             blocks,
             ..requirements(made.path(), false)
         };
-        open(&Roots::live(), &requirements, &WriteLeave::none())
+        open(&Roots::live(), &requirements, &WritePermission::none())
     };
     // The file has 3 MiB and 4 KiB, which are 769 blocks of 4 KiB.
     with(4096, 4096, 769).unwrap();
@@ -189,16 +191,18 @@ fn files_are_written_only_with_leave() {
     let made = scratch(dir.path());
     let other = dir.path().join("other");
     fs::write(&other, "x").unwrap();
-    let write = |leave: &WriteLeave| open(&Roots::live(), &requirements(made.path(), true), leave);
-    let none = write(&WriteLeave::none()).unwrap_err();
+    let write = |permission: &WritePermission| {
+        open(&Roots::live(), &requirements(made.path(), true), permission)
+    };
+    let none = write(&WritePermission::none()).unwrap_err();
     assert!(none.to_string().contains("--allow-write"), "{none}");
-    let wrong = write(&WriteLeave::for_paths(&[other]).unwrap()).unwrap_err();
-    assert!(matches!(wrong, TargetError::NoLeave { .. }));
+    let wrong = write(&WritePermission::for_paths(&[other]).unwrap()).unwrap_err();
+    assert!(matches!(wrong, TargetError::NoPermission { .. }));
     let link = dir.path().join("link");
     fs::hard_link(made.path(), &link).unwrap();
-    write(&WriteLeave::for_paths(&[link]).unwrap()).unwrap();
-    let mut granted = WriteLeave::none();
+    write(&WritePermission::for_paths(&[link]).unwrap()).unwrap();
+    let mut granted = WritePermission::none();
     made.grant(&mut granted);
     write(&granted).unwrap();
-    assert!(WriteLeave::for_paths(&[dir.path().join("missing")]).is_err());
+    assert!(WritePermission::for_paths(&[dir.path().join("missing")]).is_err());
 }

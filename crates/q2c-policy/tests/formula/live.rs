@@ -103,7 +103,7 @@ fn what_is_no_time_polls_and_is_counted() {
     assert_eq!(write, Decision::Sleep(Nanos(460_000)));
     assert_eq!(spec.tally(), tally(3, 2, 0));
     assert_eq!(spec.clone().tally(), spec.tally());
-    let changed = spec.with("period", 5e6).expect("5 ms");
+    let changed = spec.with_param("period", 5e6).expect("5 ms");
     assert_eq!(changed.tally(), tally(0, 0, 0));
 }
 

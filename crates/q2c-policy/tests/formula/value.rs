@@ -6,7 +6,7 @@ use q2c_model::Nanos;
 use q2c_policy::{FormulaResult, Statistic};
 
 fn ns(text: &str) -> u64 {
-    match parse(text).answer(sample) {
+    match parse(text).sleep_for(sample) {
         FormulaResult::Sleep(Nanos(ns)) => ns,
         other => panic!("{text} gives {other:?}"),
     }
@@ -95,7 +95,7 @@ fn no_number_and_no_time_are_told_apart() {
             sleep(3_000),
         ),
     ] {
-        assert_eq!(parse(text).answer(quiet), expected, "{text}");
+        assert_eq!(parse(text).sleep_for(quiet), expected, "{text}");
     }
 }
 
@@ -147,7 +147,7 @@ proptest! {
     fn arithmetic_is_that_of_floating_point((text, value) in any_sum()) {
         let text = format!("1s * ({text})");
         prop_assume!(value.is_finite());
-        let answer = parse(&text).answer(sample);
+        let answer = parse(&text).sleep_for(sample);
         let expected = match value * 1e9 {
             ns if ns < 0.0 => FormulaResult::Negative,
             ns => FormulaResult::Sleep(Nanos(ns.round() as u64)),

@@ -190,7 +190,7 @@ impl<'a> Schedule<'a> {
             _ => stream.completed_ns.max(stream.submitted_ns).unwrap_or(0),
         };
         let request = stream.queue.pop_front()?;
-        let weight = self.count.weight_of(u64::from(request.io.length));
+        let weight = self.count.amount_of(u64::from(request.io.length));
         stream.in_flight += 1;
         stream.load += weight;
         stream.submitted += 1;

@@ -11,7 +11,7 @@ use crate::phrase::grouped;
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Quantity, Style, View, styles, with_data};
 use crate::quantity::seconds;
 use q2c_model::stats::Interval;
-use q2c_result::bench::{BenchCell, BenchResult, Slice};
+use q2c_result::bench::{BenchCell, BenchResult, TrialSlice};
 use q2c_result::kernel_tune::{KernelMethod, KernelTuneResult};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::late::{LateRun, LateTime, Miss};
@@ -186,10 +186,10 @@ fn kernel_view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Opt
 struct PlottedTrial<'a> {
     name: String,
     /// The name of each phase's background, and the phase's slices.
-    phases: Vec<(&'a str, &'a [Slice])>,
+    phases: Vec<(&'a str, &'a [TrialSlice])>,
 }
 
-const PHASE_QUANTITIES: [Quantity<Slice>; 4] = [
+const PHASE_QUANTITIES: [Quantity<TrialSlice>; 4] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |s| s.iops),
     Quantity::new("background", "KIOPS of the background", 1e-3, |s| {
         s.background_iops
@@ -257,13 +257,13 @@ fn phase_views(trials: &[PlottedTrial<'_>]) -> Vec<View> {
     let styles = styles(trials.len());
     let styled = || trials.iter().zip(&styles);
     let misses = |(trial, style): (&PlottedTrial<'_>, &Style)| {
-        let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
+        let rate = |slice: &TrialSlice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
         let may_miss = trial.slices().any(|slice| slice.miss_rate.is_some());
         may_miss.then(|| trial.series(style, "% missed", rate).lower().unlisted())
     };
     let lower: Vec<PlotSeries> = styled().filter_map(misses).collect();
-    let view = |quantity: &Quantity<Slice>| {
-        let figure = |slice: &Slice| quantity.figure(slice);
+    let view = |quantity: &Quantity<TrialSlice>| {
+        let figure = |slice: &TrialSlice| quantity.figure(slice);
         let mut view = quantity.view(PlotAxis::over_time("time, s"));
         if !lower.is_empty() {
             view = view.with_lower(PlotAxis::from_zero("miss rate, %"));
@@ -279,12 +279,12 @@ fn phase_views(trials: &[PlottedTrial<'_>]) -> Vec<View> {
 }
 
 impl PlottedTrial<'_> {
-    fn slices(&self) -> impl Iterator<Item = &Slice> {
+    fn slices(&self) -> impl Iterator<Item = &TrialSlice> {
         self.phases.iter().flat_map(|(_, slices)| *slices)
     }
 
     /// A line through the middles of the slices; those that do not count have open symbols.
-    fn series(&self, style: &Style, unit: &str, get: impl Fn(&Slice) -> f64) -> PlotSeries {
+    fn series(&self, style: &Style, unit: &str, get: impl Fn(&TrialSlice) -> f64) -> PlotSeries {
         let symbols = ["circle-open", "circle"];
         let points = self.slices();
         let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, get(slice)));
@@ -295,7 +295,7 @@ impl PlottedTrial<'_> {
     }
 
     fn marks(&self) -> Vec<PlotMark> {
-        let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
+        let begin = |(n, (background, slices)): (usize, &(&str, &[TrialSlice]))| {
             let name = Some(*background).filter(|name| !name.is_empty());
             let (x, name, is_upright) = (slices.first()?.begin_s, name.unwrap_or("alone"), false);
             Some(PlotMark::phase_start(x, name, n == 0, is_upright))

@@ -9,7 +9,7 @@ use q2c_policy::method::Means;
 use q2c_result::mode::WaitMode;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
-use q2c_workbench::busy::{CounterSpan, Others, job_cpus};
+use q2c_workbench::busy::{CounterSpan, OtherWork, job_cpus};
 use q2c_workbench::workload::{Boundary, Site, StageActivity};
 
 pub(crate) struct SliceLog {
@@ -157,9 +157,9 @@ impl JobTrial<'_> {
                 wall_s: seconds,
                 stretches: 1,
             };
-            let others = Others {
-                known: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
-                ..Others::default()
+            let others = OtherWork {
+                busy_cpus: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
+                ..OtherWork::default()
             };
             let method = prepared.method();
             let busy = |total| job_cpus(total, others, cpus[job], span).cpus;

@@ -55,7 +55,7 @@ impl<'a> TrialCapture<'a> {
                 let index = run.jobs.iter().position(|other| other.name == job.job);
                 let spans = index.map_or_else(Vec::new, |index| run.spans(index, n));
                 let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
-                    let range = time.since_boot(begin)?..time.since_boot(end)?;
+                    let range = time.kernel_ns_at(begin)?..time.kernel_ns_at(end)?;
                     Some((run.log.tids[lane], range))
                 };
                 let part = RunPart {

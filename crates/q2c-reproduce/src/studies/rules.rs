@@ -73,7 +73,7 @@ pub fn points(
             measure: None,
             seed: draw.seed,
         },
-        arrival: Arrival::Think,
+        arrival: Arrival::ClosedLoop,
         objective: Objective::default(),
         limits: Limits::default(),
         follow: None,

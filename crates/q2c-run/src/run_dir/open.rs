@@ -31,7 +31,7 @@ impl RunDir {
     }
 
     /// Makes the folder `name` inside this one for a part that is itself a run. Writes the part's
-    /// plan and sets its state to running. [`RunDir::part`] returns the folder's path.
+    /// plan and sets its state to running. [`RunDir::part_path`] returns the folder's path.
     pub fn create_part(
         &self,
         name: &str,
@@ -39,7 +39,7 @@ impl RunDir {
         identity: &Identity,
     ) -> Result<RunDir, RunDirError> {
         check_final_name(name)?;
-        let path = self.part(name);
+        let path = self.part_path(name);
         let plan = encode_plan(plan, &path)?;
         remove_unfinished(&path)?;
         let made = fs::create_dir(&path);
@@ -49,7 +49,7 @@ impl RunDir {
     }
 
     /// Path of the folder of a part of this run.
-    pub fn part(&self, name: &str) -> PathBuf {
+    pub fn part_path(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 

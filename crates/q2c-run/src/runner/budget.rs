@@ -150,7 +150,7 @@ impl<P: Plan> Session<'_, P> {
             finished: self.ledger.finished(),
             total: self.ledger.finished() + missing,
             elapsed_s: self.session_s(),
-            left_s: cost(&self.ledger, counts.into_iter()),
+            remaining_s: cost(&self.ledger, counts.into_iter()),
         }
     }
 }

@@ -11,7 +11,7 @@ pub struct Position {
     /// Time since this session's start, seconds.
     pub elapsed_s: f64,
     /// Expected time to the end, seconds.
-    pub left_s: f64,
+    pub remaining_s: f64,
 }
 
 /// The trial that an event is about.
@@ -61,7 +61,7 @@ impl fmt::Display for Subject {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let left = time_text(self.left_s);
+        let left = time_text(self.remaining_s);
         write!(f, "{} of {}, {left} left", self.finished, self.total)
     }
 }
@@ -124,7 +124,7 @@ mod tests {
             let position = Position {
                 finished: 1,
                 total: 2,
-                left_s: 3.0,
+                remaining_s: 3.0,
                 ..Position::default()
             };
             let facts = TrialFacts {

@@ -122,7 +122,7 @@ fn a_part_of_a_run_is_a_run() {
     let whole = new_folder(root.path());
     let part = whole.create_part("jobs-2", &plan(), &identity()).unwrap();
     assert_eq!(part.path(), whole.path().join("jobs-2"));
-    let path = whole.part("jobs-2");
+    let path = whole.part_path("jobs-2");
     assert_eq!(status(&path), Status::Running);
     let twice = whole.create_part("jobs-2", &plan(), &identity());
     assert!(matches!(twice, Err(RunDirError::Io { .. })), "it is there");
@@ -141,7 +141,7 @@ fn a_part_of_a_run_is_a_run() {
 fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
     let root = tempfile::tempdir().unwrap();
     let whole = new_folder(root.path());
-    let path = whole.part("jobs-2");
+    let path = whole.part_path("jobs-2");
     for file in ["cells.jsonl", "plan.toml", ".state.json.tmp", "notes"] {
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join(file), "x").unwrap();

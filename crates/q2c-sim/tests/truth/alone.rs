@@ -147,7 +147,7 @@ proptest! {
             .map(|lane| long_lane(seed ^ lane, 9_000 + 11_000 * lane))
             .collect();
         let with_period = |policy: PolicySpec| match period {
-            Some(ns) => policy.with("period", ns).unwrap_or(policy),
+            Some(ns) => policy.with_param("period", ns).unwrap_or(policy),
             None => policy,
         };
         let policies: Vec<PolicySpec> = policies.into_iter().map(with_period).collect();

@@ -398,7 +398,7 @@ fn late_completions_delay_what_follows_or_queue_it() {
     assert!((closed.gives.rates.iops - 3.0 / 135e-6).abs() < 1e-6 * closed.gives.rates.iops);
 
     let open = simulate_with(
-        Arrival::Recorded,
+        Arrival::OpenLoop,
         &lanes,
         &cost,
         fixed(),
@@ -415,7 +415,7 @@ fn both_are_the_recording_when_nothing_is_late() {
     let cost = wakes_late(0.0);
     let simulated =
         |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::one_pass(1));
-    let (closed, open) = (simulated(Arrival::Think), simulated(Arrival::Recorded));
+    let (closed, open) = (simulated(Arrival::ClosedLoop), simulated(Arrival::OpenLoop));
     assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
     assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
     assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);

@@ -19,7 +19,7 @@ fn rules() -> impl Iterator<Item = PolicySpec> {
     let examples = RULES.iter().map(|rule| rule.example).chain(more);
     examples.map(|text| {
         let spec = spec(text);
-        spec.with("period", 200e3).unwrap_or(spec)
+        spec.with_param("period", 200e3).unwrap_or(spec)
     })
 }
 
@@ -202,7 +202,7 @@ fn the_number_of_threads_does_not_change_a_sweep() {
         lanes: &lanes,
         cost: &cost,
         drive: drive(1_000_000, 4_000_000),
-        arrival: q2c_sim::Arrival::Think,
+        arrival: q2c_sim::Arrival::ClosedLoop,
     };
     let outcomes_with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -25,7 +25,7 @@ pub struct EventContext {
     pub notes: Notes,
     /// Losses found so far.
     pub losses: BlktraceLosses,
-    /// Gaps before the events handed out so far, as [`Matcher::event`] needs them.
+    /// Gaps before the events handed out so far, as [`Matcher::handle_event`] needs them.
     pub gaps_passed: u64,
 }
 

@@ -151,7 +151,7 @@ pub fn match_events<S: EventSource, E: From<S::Error>>(
     while let Some(event) = merge.next_event()? {
         let first_ns = time_range.map_or(event.time, |(first, _)| first);
         time_range = Some((first_ns, event.time));
-        matcher.event(&event, merge.context().gaps_passed, &mut |span| {
+        matcher.handle_event(&event, merge.context().gaps_passed, &mut |span| {
             batch.push(span)
         });
         if batch.0.len() >= full {

@@ -150,7 +150,7 @@ impl TuneKernel<'_> {
                 measure: None,
                 seed: self.spec.seed,
             },
-            arrival: Arrival::Think,
+            arrival: Arrival::ClosedLoop,
             objective: self.spec.objective,
             limits: self.spec.limits,
             follow: None,
@@ -273,7 +273,7 @@ impl TuneKernel<'_> {
                 measure: self.spec.trial,
                 seed: self.spec.seed,
             },
-            arrival: Arrival::Think,
+            arrival: Arrival::ClosedLoop,
         };
         configuration.simulate(waiting).gives
     }

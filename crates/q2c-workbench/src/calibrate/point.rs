@@ -1,6 +1,6 @@
 //! The measurements of one stage of a calibration.
 
-use crate::busy::Others;
+use crate::busy::OtherWork;
 use crate::workload::{StageId, WorkloadRun};
 use q2c_engine::Sample;
 use q2c_engine::measure::PhaseStats;
@@ -115,7 +115,7 @@ impl FixedSleepPoint {
         watched: &WorkloadRun,
         beside: BesidePolling,
         asked: f64,
-        others: Others,
+        others: OtherWork,
     ) -> Self {
         let (stage, after) = (beside.stage, beside.after);
         let samples = stage_samples(watched, stage);
@@ -226,7 +226,11 @@ pub(super) struct InterruptCosts {
 
 impl InterruptCosts {
     /// Compares the stage with the polled stages beside it.
-    pub(crate) fn from_stage(watched: &WorkloadRun, beside: BesidePolling, others: Others) -> Self {
+    pub(crate) fn from_stage(
+        watched: &WorkloadRun,
+        beside: BesidePolling,
+        others: OtherWork,
+    ) -> Self {
         let stats = watched.stats(beside.stage);
         let [before, after] =
             [beside.before, beside.after].map(|s| PollingFigures::from_stage(watched, s));
@@ -272,8 +276,8 @@ fn gap(watched: &WorkloadRun, stage: StageId) -> f64 {
 }
 
 /// Busy CPU beyond the threads', ns per I/O; `None` if unread, or if other work takes idle time.
-fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Option<f64> {
-    let busy = busy_cpus.filter(|_| !others.at_rest)? - others.known;
+fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: OtherWork) -> Option<f64> {
+    let busy = busy_cpus.filter(|_| !others.was_busy_before)? - others.busy_cpus;
     let busy = busy * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
 }

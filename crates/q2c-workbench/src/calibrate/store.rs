@@ -1,7 +1,7 @@
 //! Stored calibrations. They are reused while machine, kernel, target and CPU stay the same, unless
 //! they are marked as unfit.
 
-use crate::busy::Others;
+use crate::busy::OtherWork;
 use crate::workload::Workload;
 use q2c_host::own_folder;
 use q2c_model::Bytes;
@@ -192,9 +192,9 @@ impl Unfit {
         Self::from_others(workload.others())
     }
 
-    fn from_others(others: Others) -> Option<Self> {
-        let cpus = others.known;
-        others.at_rest.then_some(Unfit::Busy { cpus })
+    fn from_others(others: OtherWork) -> Option<Self> {
+        let cpus = others.busy_cpus;
+        others.was_busy_before.then_some(Unfit::Busy { cpus })
     }
 }
 
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_calibration_of_a_busy_machine_is_unfit() {
-        assert_eq!(Unfit::from_others(Others::from_idle_cpus(0.1)), None);
-        let busy = Unfit::from_others(Others::from_idle_cpus(1.4));
+        assert_eq!(Unfit::from_others(OtherWork::from_idle_cpus(0.1)), None);
+        let busy = Unfit::from_others(OtherWork::from_idle_cpus(1.4));
         assert_eq!(busy, Some(Unfit::Busy { cpus: 1.4 }));
     }
 }

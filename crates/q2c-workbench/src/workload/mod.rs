@@ -12,7 +12,7 @@ pub use background::{Background, BackgroundPlace, BackgroundSpec, ParseBackgroun
 pub use stages::{StageId, Stages, Step};
 pub use watch::{Boundary, Site, StageActivity, WorkloadRun, first_fault};
 
-use crate::busy::Others;
+use crate::busy::OtherWork;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -87,7 +87,7 @@ impl Workload {
     }
 
     /// Busy CPUs while only the background runs; `None` if they cannot be read.
-    pub(crate) fn busy_at_rest(
+    pub(crate) fn idle_busy_cpus(
         &self,
         length: Nanos,
         seed: u64,
@@ -101,10 +101,10 @@ impl Workload {
     }
 
     /// Other work on the CPUs, as measured at rest, without that of background jobs.
-    pub fn others(&self) -> Others {
-        let others = Others::from_idle_cpus(self.site.idle_busy_cpus);
-        Others {
-            at_rest: others.at_rest && self.background.is_empty(),
+    pub fn others(&self) -> OtherWork {
+        let others = OtherWork::from_idle_cpus(self.site.idle_busy_cpus);
+        OtherWork {
+            was_busy_before: others.was_busy_before && self.background.is_empty(),
             ..others
         }
     }

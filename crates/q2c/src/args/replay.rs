@@ -3,7 +3,7 @@
 use crate::commands::analyze::window;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use q2c_compare::{CaptureWish, DeviceMap, ModeName, ReplayRequest};
+use q2c_compare::{CaptureRequest, DeviceMap, ModeName, ReplayRequest};
 use q2c_model::{Bytes, DevId, Nanos, Op, parse_size};
 use q2c_replay::ReplaySelection;
 use q2c_run::arguments::{LimitArgs, RunArgs};
@@ -220,7 +220,7 @@ impl CompareArgs {
         let request = |(_, &mode): (usize, &ModeName)| {
             let mut request = self.how.request(mode);
             if !self.no_capture && !self.how.replay.capture {
-                request.wish = CaptureWish::WherePermitted;
+                request.capture_request = CaptureRequest::WherePermitted;
             }
             request
         };
@@ -264,7 +264,7 @@ fn device_map(text: &str) -> Result<DeviceMap, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_compare::{OpenSite, PreparedReplay};
+    use q2c_compare::{OpenTargets, PreparedReplay};
     use q2c_host::Roots;
     use q2c_model::CpuId;
     use q2c_model::replay::{Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes};
@@ -284,7 +284,8 @@ mod tests {
     fn job(options: &str) -> ReplayJob {
         let request = asked(&format!("trace null {options}"));
         let facts = ReplayFacts::default();
-        let site = OpenSite::with_one_target(&Roots::live(), &request, "null", &facts, 0).unwrap();
+        let site =
+            OpenTargets::with_one_target(&Roots::live(), &request, "null", &facts, 0).unwrap();
         PreparedReplay::new(&Roots::live(), &request, &facts, &[site], 1)
             .unwrap()
             .job
@@ -308,9 +309,9 @@ mod tests {
     fn what_is_not_typed_is_left_to_the_library() {
         let bare = asked("t d");
         assert!(bare.writes.is_none() && bare.discards.is_none() && bare.cpus.is_none());
-        assert_eq!(bare.wish, CaptureWish::Off);
+        assert_eq!(bare.capture_request, CaptureRequest::Off);
         let typed = asked("t d --capture --cpus 3,1 --part 1s..2s --process fio");
-        assert_eq!(typed.wish, CaptureWish::By(None));
+        assert_eq!(typed.capture_request, CaptureRequest::By(None));
         assert_eq!(typed.cpus, Some(vec![CpuId(3), CpuId(1)]));
         assert!(typed.selection.range.is_some() && typed.selection.process.is_some());
     }
@@ -327,10 +328,11 @@ mod tests {
 
     #[test]
     fn a_comparison_captures_where_permitted_unless_it_is_told_otherwise() {
-        let wish = |options: &str| compare(&format!("t a b {options}")).requests()[0].wish;
-        assert_eq!(wish(""), CaptureWish::WherePermitted);
-        assert_eq!(wish("--capture"), CaptureWish::By(None));
-        assert_eq!(wish("--no-capture"), CaptureWish::Off);
+        let wish =
+            |options: &str| compare(&format!("t a b {options}")).requests()[0].capture_request;
+        assert_eq!(wish(""), CaptureRequest::WherePermitted);
+        assert_eq!(wish("--capture"), CaptureRequest::By(None));
+        assert_eq!(wish("--no-capture"), CaptureRequest::Off);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn start_run(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault>
     spec.target = Some(target);
     let bench = open_for_interfaces(&spec.request(), scratch, stop)?;
     let cpus = job_cpus(&spec, extras.helper_cpu, &bench)?;
-    let span = spec.used_part(extras.size, bench.target.size);
+    let span = spec.used_span(extras.size, bench.target.size);
     spec.span = span.or_exit(Exit::Target)?;
     spec.settle(&bench.target, &cpus);
     // A job file is an input; without one, a mistake is in the command line.

@@ -8,12 +8,12 @@ use clap::Args;
 use q2c_capture::latency::LatencyProbe;
 use q2c_engine::spdk::SpdkPerf;
 use q2c_host::Roots;
-use q2c_host::cpu_time::busy_at_rest;
+use q2c_host::cpu_time::idle_busy_cpus;
 use q2c_host::doctor::{self, Ability, DoctorFacts, FixPlan, MachineAbilities, MakerAbility};
 use q2c_host::ramdisk::{check_ublk, module};
 use q2c_host::restore::{Guard, UndoOutcome};
 use q2c_host::signals::{Orderly, Signals};
-use q2c_host::target::{OpenTarget, TargetRequirements, WriteLeave, open};
+use q2c_host::target::{OpenTarget, TargetRequirements, WritePermission, open};
 use q2c_model::{Bytes, Fault};
 use q2c_place::scheduler::scx::{self, ScxError};
 use q2c_report::terminal::Screen;
@@ -73,11 +73,11 @@ pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> 
         return fix(args, &roots, &facts, signals);
     }
     let stop = signals.stop();
-    let busy = busy_at_rest(&roots, REST_LENGTH);
+    let busy = idle_busy_cpus(&roots, REST_LENGTH);
     let target = named.map(|path| examine(&roots, path, &stop)).transpose()?;
     let mut facts = gather(&roots, target.as_ref(), args);
     facts.abilities = Some(abilities(&roots));
-    facts.busy_at_rest = busy;
+    facts.idle_busy_cpus = busy;
     let mut report = doctor::run(&facts);
     report.checks.push(check_config(config));
     let report = doctor::sort_by_use(report);
@@ -142,7 +142,7 @@ fn open_target(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
         smallest_block: Bytes(4096),
         blocks: 1,
     };
-    open(roots, &wanted, &WriteLeave::none()).map_err(Fault::from)
+    open(roots, &wanted, &WritePermission::none()).map_err(Fault::from)
 }
 
 fn abilities(roots: &Roots) -> MachineAbilities {
@@ -260,7 +260,7 @@ fn apply_changes(
     if !args.command.is_empty() {
         return run_command(args, &mut guard, &fix, signals);
     }
-    guard.leave(); // the changes stay
+    guard.leave_in_force(); // the changes stay
     show(&fix, args.json)?;
     if fix.refused().count() < fix.changes.len() {
         let option = args.journal.as_ref();

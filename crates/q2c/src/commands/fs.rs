@@ -6,7 +6,7 @@ use crate::progress::trial_progress;
 use crate::workbench::{cpus_without_target, named_cpus};
 use clap::Subcommand;
 use q2c_fs::{FsBench, FsOutcome, FsSettings};
-use q2c_host::target::WriteLeave;
+use q2c_host::target::WritePermission;
 use q2c_host::{Roots, machine};
 use q2c_model::Fault;
 use q2c_result::Exit;
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
     let mut spec = args.clone();
     spec.settle(&cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus);
     spec.check()?;
-    let permission = WriteLeave::for_paths(&args.run.allow_write)?;
+    let permission = WritePermission::for_paths(&args.run.allow_write)?;
     let machine = machine::read(&roots);
     let restore_dir = restore::folder(None).ok();
     let bench = FsBench {
@@ -36,7 +36,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
         spec: &spec,
         machine: &machine,
         roots: &roots,
-        leave: &permission,
+        permission: &permission,
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {

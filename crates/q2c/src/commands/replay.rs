@@ -7,7 +7,7 @@ use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, trial_progress};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Begin, Capture, ComparedVariant, OpenSite, PreparedReplay, PreparedVariant,
+    self, Capture, CommandStart, ComparedVariant, OpenTargets, PreparedReplay, PreparedVariant,
     ProfiledTrace, Profiler, ReplayRequest, ReplayRun, ReplayTrials, RunStart, SourceRequest,
     TraceSource, Variant, capture_for,
 };
@@ -45,12 +45,12 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let target_site = open_site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&target_site);
-    let capture = match capture_for(&roots, request.wish, sites)? {
+    let capture = match capture_for(&roots, request.capture_request, sites)? {
         Capture::By(by) => Some(by),
         Capture::Not(_) => None,
     };
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
-    let begin = Begin::measure(begun, &roots);
+    let begin = CommandStart::measure(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
     let variant = Variant {
@@ -148,16 +148,16 @@ fn open_site(
     args: &ReplayArgs,
     request: &ReplayRequest,
     facts: &ReplayFacts,
-) -> Result<OpenSite, Fault> {
+) -> Result<OpenTargets, Fault> {
     let roots = Roots::live();
     let open = match &args.target {
-        Some(target) => OpenSite::with_one_target(&roots, request, target, facts, 0),
+        Some(target) => OpenTargets::with_one_target(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
             let message = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
             return Err(Fault::usage(message));
         }
-        None => OpenSite::from_maps(&roots, request, &args.map, facts),
+        None => OpenTargets::from_maps(&roots, request, &args.map, facts),
     };
     let open = open.map_err(suggest_simulated)?;
     say_simulated(&open);
@@ -173,7 +173,7 @@ fn suggest_simulated(fault: Fault) -> Fault {
     fault.with_advice(", or a simulated device such as sim:50us")
 }
 
-fn say_simulated(open: &OpenSite) {
+fn say_simulated(open: &OpenTargets) {
     let facts = open.site.facts.iter();
     facts.for_each(|target| say_service_times(&target.path, target.service_times.as_ref()));
 }
@@ -192,7 +192,7 @@ fn single_run<'a>(
     variants: &'a [Variant<'a>],
     request: &ReplayRequest,
     how: &HowArgs,
-    begin: Begin,
+    begin: CommandStart,
     capture: Option<Option<CapturedBy>>,
     stop: &'a AtomicBool,
 ) -> ReplayRun<'a> {
@@ -229,15 +229,16 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let sites = open_targets(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) = match capture_for(&Roots::live(), requests[0].wish, &sites)? {
-        Capture::By(by) => (Some(by), None),
-        Capture::Not(reason) => (None, Some(reason)),
-    };
+    let (capture, not_captured) =
+        match capture_for(&Roots::live(), requests[0].capture_request, &sites)? {
+            Capture::By(by) => (Some(by), None),
+            Capture::Not(reason) => (None, Some(reason)),
+        };
     match &not_captured {
         None | Some(NotCaptured::NotAsked) => {}
         Some(reason) => say(&q2c_report::not_captured(reason)),
     }
-    let begin = Begin::measure(begun, &Roots::live());
+    let begin = CommandStart::measure(begun, &Roots::live());
     let profiles = make_profiles(&sources, &requests, &sites[0], &begin, stop)?;
     let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {
@@ -298,13 +299,13 @@ fn open_targets(
     request: &ReplayRequest,
     targets: &[String],
     trace: &TraceSource,
-) -> Result<Vec<OpenSite>, Fault> {
+) -> Result<Vec<OpenTargets>, Fault> {
     let roots = Roots::live();
     let sites = targets.iter().enumerate().map(|(nth, target)| {
         let same_before = targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::with_one_target(&roots, request, target, &trace.facts, same_before.count())
+        OpenTargets::with_one_target(&roots, request, target, &trace.facts, same_before.count())
     });
-    let sites: Result<Vec<OpenSite>, Fault> = sites.collect();
+    let sites: Result<Vec<OpenTargets>, Fault> = sites.collect();
     let sites = sites.map_err(suggest_simulated)?;
     sites.iter().for_each(say_simulated);
     Ok(sites)
@@ -314,13 +315,13 @@ fn open_targets(
 fn make_profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
-    first: &OpenSite,
-    begin: &Begin,
+    first: &OpenTargets,
+    begin: &CommandStart,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<ProfiledTrace>>, Fault> {
     let profiling = Profiler {
         request: &requests[0],
-        first,
+        first_target: first,
         memory: RECORD_MEMORY,
         temporary: &temporary_folder(),
         busy_cpus: begin.disturbing_cpus(),

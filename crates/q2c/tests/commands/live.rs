@@ -103,7 +103,7 @@ fn metrics_are_served_while_it_runs() {
     assert!(total >= ios(&seen), "{total}: {seen:?}");
     assert!(served.value("q2c_block_latency_seconds_count", &[]) > 0.0);
     assert!(served.value("q2c_stage_seconds_total", &[("stage", "D2C")]) > 0.0);
-    assert_eq!(served.label("device").len(), 1);
+    assert_eq!(served.label_values("device").len(), 1);
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -162,7 +162,7 @@ fn changes_that_were_left_are_restored_later() {
     let (tree, target) = bad();
     let mut guard = guard(&tree);
     plan_fixes(&tree, Some(&target)).apply(&mut guard).unwrap();
-    guard.leave();
+    guard.leave_in_force();
     assert_eq!(value(&tree, &format!("{QUEUE}/nomerges")), "2");
     // The settings are not held any more, but for another change they must be restored first.
     as_the_kernel_does(&tree, "1023", None);

@@ -89,7 +89,7 @@ impl Progress for BarProgress {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Begins(subject, position) => {
-                let left = crate::runner::event::time_text(position.left_s);
+                let left = crate::runner::event::time_text(position.remaining_s);
                 self.show(position, format!("{left} left; {subject}"));
             }
             Event::Done(subject, position, _) => self.show(position, format!("{subject} done")),
@@ -181,7 +181,7 @@ mod tests {
             finished: 3,
             total: 8,
             elapsed_s: 9.0,
-            left_s: 200.0,
+            remaining_s: 200.0,
         };
         progress.event(&Event::Begins(polled(1), position));
         assert_eq!(progress.bar.position(), 3);
@@ -217,7 +217,7 @@ mod tests {
             finished: 1,
             total: 4,
             elapsed_s,
-            left_s: 12.0,
+            remaining_s: 12.0,
         };
         let facts = TrialFacts {
             seconds: 0.5,

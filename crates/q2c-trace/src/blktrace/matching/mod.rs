@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// Counts of the matcher's events and I/Os.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatcherCounts {
-    /// Events taken by [`Matcher::event`], including those that fit no I/O.
+    /// Events taken by [`Matcher::handle_event`], including those that fit no I/O.
     pub events: u64,
     /// I/Os found: queued bios, rests of splits, requests without Q.
     pub ios: u64,
@@ -60,7 +60,7 @@ pub struct MatcherCounts {
 
 /// Turns events into I/Os.
 ///
-/// The caller passes events in the order of time to [`Matcher::event`], and calls
+/// The caller passes events in the order of time to [`Matcher::handle_event`], and calls
 /// [`Matcher::finish`] at the end. An I/O is handed out when it and all earlier I/Os are over. So
 /// I/Os come in the order of queueing, except that the rest of a split comes after later I/Os.
 ///
@@ -127,7 +127,7 @@ impl Matcher {
     /// Takes an event. `gaps` is the number of gaps in the records before it. I/Os that are ready
     /// are handed to `out`.
     #[inline]
-    pub fn event(&mut self, event: &BlktraceEvent, gaps: u64, out: &mut impl FnMut(&Span)) {
+    pub fn handle_event(&mut self, event: &BlktraceEvent, gaps: u64, out: &mut impl FnMut(&Span)) {
         self.epoch = gaps as u32;
         self.counts.events += 1;
         match event.action {

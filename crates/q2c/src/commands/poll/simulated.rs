@@ -53,9 +53,9 @@ impl TimingArgs {
     /// When requests are submitted: as recorded with `--open`, else after the recorded think time.
     pub(crate) fn arrival(&self) -> Arrival {
         if self.open {
-            Arrival::Recorded
+            Arrival::OpenLoop
         } else {
-            Arrival::Think
+            Arrival::ClosedLoop
         }
     }
 
@@ -182,11 +182,16 @@ pub(super) fn choose_costs(
         (None, None) => {
             let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
             let Some(path) = Costs::find_in_run(&paths) else {
-                return Ok(Costs::or_assumed(None, &[], bs, &sizes));
+                return Ok(Costs::from_run_or_assumed(None, &[], bs, &sizes));
             };
             let disturbed = read_disturbances(&path)?;
             let run = read_costs(path)?;
-            return Ok(Costs::or_assumed(Some(run), &disturbed, bs, &sizes));
+            return Ok(Costs::from_run_or_assumed(
+                Some(run),
+                &disturbed,
+                bs,
+                &sizes,
+            ));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
         (None, Some(path)) => read_costs(path.clone())?,

@@ -84,7 +84,7 @@ fn run_or_read_part(
     folder: &RunDir,
     stop: &AtomicBool,
 ) -> (ExperimentLine, bool) {
-    if let Some(result) = finished_result(&folder.part(&experiment.name)) {
+    if let Some(result) = finished_result(&folder.part_path(&experiment.name)) {
         say(&format!("{}: done before", experiment.name));
         return (q2c_report::reproduce::experiment_line(&result), true);
     }
@@ -113,7 +113,7 @@ fn run_part(
         ..place.plan.clone()
     };
     let identity = place.identity();
-    let path = folder.part(&experiment.name);
+    let path = folder.part_path(&experiment.name);
     let mut part = if path.exists() {
         run_folder::resume(&path, &identity)?
     } else {

@@ -9,7 +9,7 @@ use q2c_bench::media::Media;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
-use q2c_host::cpu_time::busy_at_rest;
+use q2c_host::cpu_time::idle_busy_cpus;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::{Bytes, CpuId, Fault, OrFault};
@@ -267,7 +267,7 @@ type NamedCpus<'a> = Option<&'a [CpuId]>;
 fn site_with_baseline() -> Site {
     let site = site_without_disk();
     Site {
-        idle_busy_cpus: busy_at_rest(&site.roots, REST_LENGTH).unwrap_or(0.0),
+        idle_busy_cpus: idle_busy_cpus(&site.roots, REST_LENGTH).unwrap_or(0.0),
         ..site
     }
 }

@@ -104,7 +104,7 @@ impl TuneOverJobs<'_> {
     /// The result for one number of jobs, from an earlier session if it is complete, else from a
     /// run made now.
     fn run_job_count(&self, jobs: u32) -> Result<TuneResult, Fault> {
-        let path = self.folder.part(&tune_jobs::folder(jobs));
+        let path = self.folder.part_path(&tune_jobs::folder(jobs));
         let (spec, place) = match RunDir::inspect(&path) {
             Ok((_, Status::Complete)) => {
                 let result = run_folder::read_result(&path, "q2c tune", SCHEMA)?;

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     // A capture needs the kernel's clock, so that its times can be compared.
     let workload = match &capture {
-        Some(_) => bench.workload.beside_the_kernel(),
+        Some(_) => bench.workload.with_kernel_clock(),
         None => bench.workload.clone(),
     };
     let plan = WatchPlan {

@@ -243,7 +243,7 @@ fn with_next_ratio(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static
     } else {
         (steps - 1e-9).ceil() - 1.0
     };
-    let changed = policy.with(RATIO, next / RATIO_STEPS);
+    let changed = policy.with_param(RATIO, next / RATIO_STEPS);
     changed.map_err(|_| "the ratio goes no further")
 }
 

@@ -50,25 +50,25 @@ impl FileId {
 /// user named twice (as the target, and again with `--allow-write`). Names are resolved when the
 /// permission is given; later only device and inode numbers are compared.
 #[derive(Clone, Debug, Default)]
-pub struct WriteLeave {
+pub struct WritePermission {
     granted: Vec<FileId>,
 }
 
-impl WriteLeave {
+impl WritePermission {
     /// Permission to write nothing.
-    pub fn none() -> WriteLeave {
-        WriteLeave::default()
+    pub fn none() -> WritePermission {
+        WritePermission::default()
     }
 
     /// Permission to write the paths of `--allow-write`.
-    pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave> {
+    pub fn for_paths(paths: &[PathBuf]) -> Result<WritePermission> {
         let id = |path: &PathBuf| {
             let meta = fs::metadata(path);
             let id = meta.as_ref().map(FileId::from_metadata);
             id.map_err(|e| failed("find the target of --allow-write", path, e.kind()))
         };
         let granted = paths.iter().map(id).collect::<Result<_, _>>()?;
-        Ok(WriteLeave { granted })
+        Ok(WritePermission { granted })
     }
 
     /// Adds a file that q2c made itself in this run.
