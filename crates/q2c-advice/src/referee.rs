@@ -176,12 +176,13 @@ impl Referee {
     }
 
     fn decision_on(&self, contenders: &[MethodContender]) -> AdviceDecision {
-        let RefereeQuestion {
-            goal,
-            wanted_trials: wanted,
-            ..
-        } = &self.question;
-        decide(contenders, goal, &self.noise(), *wanted)
+        let question = &self.question;
+        decide(
+            contenders,
+            &question.goal,
+            &self.noise(),
+            question.wanted_trials,
+        )
     }
 
     pub(crate) fn noise(&self) -> Noise {

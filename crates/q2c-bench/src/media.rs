@@ -127,8 +127,8 @@ impl Commands {
     /// Reads the first `bs` bytes by a command, and again by a polled one if the device `polls`.
     pub fn probe(medium: Medium, name: String, bs: u32, polls: bool) -> Result<Self, NoCommands> {
         let [plain, polled] = [false, true].map(|iopoll| EngineSpec::IoUringCmd { iopoll });
-        probe_read(&medium, &name, plain, bs)?;
-        let polled = polls && probe_read(&medium, &name, polled, bs).is_ok();
+        probe_read(&medium, &name, &plain, bs)?;
+        let polled = polls && probe_read(&medium, &name, &polled, bs).is_ok();
         Ok(Commands {
             medium,
             name,
@@ -142,9 +142,9 @@ const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 const COMMANDS_NEED: &str =
     "commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)";
 
-fn probe_read(medium: &Medium, name: &str, spec: EngineSpec, bs: u32) -> Result<(), NoCommands> {
+fn probe_read(medium: &Medium, name: &str, spec: &EngineSpec, bs: u32) -> Result<(), NoCommands> {
     let (name, length) = (name.to_owned(), bs);
-    polling::try_read(&spec, medium, length).map_err(|error| match error {
+    polling::try_read(spec, medium, length).map_err(|error| match error {
         EngineReadError::Engine(error) => NoCommands::Refused {
             name,
             why: error.to_string(),

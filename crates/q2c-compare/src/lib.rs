@@ -3,8 +3,8 @@
 //! a [`Variant`] on a [`TargetSet`], and trials of all cells take turns.
 //!
 //! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
-//! facts of the trace, [`OpenTargets`] opens and checks the targets, [`PreparedReplay::new`] makes the
-//! plan, and [`ReplayRun::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
+//! facts of the trace, [`OpenTargets`] opens and checks the targets, [`PreparedReplay::new`] makes
+//! the plan, and [`ReplayRun::run`] runs the trials. [`replay()`] and [`compare()`] make results.
 
 mod answer;
 mod capture;

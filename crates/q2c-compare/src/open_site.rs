@@ -123,12 +123,12 @@ impl OpenTargets {
             (medium, opened.alignment.offset, opened.facts)
         } else {
             // Each target has its own simulated devices, even if another target has the same name.
-            let own = SimDevices::new(q2c_study::service_times);
+            let devices = SimDevices::new(q2c_study::service_times);
             let mut info = simulated(target);
-            info.service_times = own.recorded_facts(&engine).or_exit(Exit::Input)?;
+            info.service_times = devices.recorded_facts(&engine).or_exit(Exit::Input)?;
             info.size = info.size.max(span(facts, SECTOR));
             self.id += target;
-            (own.medium(&engine).or_exit(Exit::Input)?, SECTOR, info)
+            (devices.medium(&engine).or_exit(Exit::Input)?, SECTOR, info)
         };
         self.site.targets.push(q2c_replay::ReplayTarget {
             medium,

@@ -109,7 +109,7 @@ pub struct ReplayRequest {
     pub mode: Mode,
     /// The wish to capture the block layer.
     #[arg(skip)]
-    pub capture_request: CaptureRequest,
+    pub capture_by: CaptureRequest,
     /// The requests of the trace that are replayed.
     #[arg(skip)]
     pub selection: ReplaySelection,
@@ -179,7 +179,7 @@ impl ReplayRequest {
         let wish = self.capture.then_some(CaptureRequest::By(self.by));
         ReplayRequest {
             mode,
-            capture_request: wish.unwrap_or_default(),
+            capture_by: wish.unwrap_or_default(),
             ..self.clone()
         }
     }

@@ -172,8 +172,8 @@ fn preempt(roots: &Roots) -> Option<String> {
         return Some(attr::selected_choice(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let mut words = version.split_whitespace();
-    let model = words.find(|w| w.starts_with("PREEMPT"));
+    let mut parts = version.split_whitespace();
+    let model = parts.find(|part| part.starts_with("PREEMPT"));
     Some(model.unwrap_or("none or voluntary").to_owned())
 }
 

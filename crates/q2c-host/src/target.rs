@@ -3,8 +3,8 @@
 //! A target is fit when it exists, is a regular file or a block device, can be read, is large
 //! enough, takes direct I/O, and lies fully written on its device. The file system answers reads of
 //! a hole or an unwritten extent with zeros, so nothing would be measured there. A target is
-//! written only with permission: see [`WritePermission`]. The character device of an NVMe namespace is a
-//! target too, but only for NVMe commands: see [`OpenNamespace`].
+//! written only with permission: see [`WritePermission`]. The character device of an NVMe namespace
+//! is a target too, but only for NVMe commands: see [`OpenNamespace`].
 
 mod direct;
 mod error;

@@ -127,11 +127,11 @@ impl SimulationOptions {
         }
         let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
         let Some(path) = Costs::find_in_run(&paths) else {
-            return Ok(Costs::from_run_or_assumed(None, &[], bs, sizes));
+            return Ok(Costs::run_or_assumed(None, &[], bs, sizes));
         };
         let disturbed = read_disturbances(&path)?;
         let run = read_costs(path)?;
-        Ok(Costs::from_run_or_assumed(Some(run), &disturbed, bs, sizes))
+        Ok(Costs::run_or_assumed(Some(run), &disturbed, bs, sizes))
     }
 }
 

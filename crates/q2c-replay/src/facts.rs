@@ -185,9 +185,8 @@ impl FactsCounter {
         facts.last = Nanos(start_ns);
         let untimed = span.is_untimed();
         facts.untimed += u64::from(untimed);
-        let has_end = span.end_ns != NONE && !untimed;
-        if has_end {
-            let end_ns = span.end_ns.max(start_ns);
+        let end_ns = (span.end_ns != NONE && !untimed).then(|| span.end_ns.max(start_ns));
+        if let Some(end_ns) = end_ns {
             facts.completed += 1;
             facts.latency_sum_ns += u128::from(end_ns - start_ns);
             facts.last_end = facts.last_end.max(Nanos(end_ns));
@@ -215,9 +214,9 @@ impl FactsCounter {
         device.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
         device.span = device.span.max(end.min(MAX_OFFSET_BYTES));
-        if has_end {
+        if let Some(end_ns) = end_ns {
             device.idle += Nanos(start_ns.saturating_sub(activity.busy_until_ns));
-            activity.busy_until_ns = activity.busy_until_ns.max(span.end_ns.max(start_ns));
+            activity.busy_until_ns = activity.busy_until_ns.max(end_ns);
         }
     }
 

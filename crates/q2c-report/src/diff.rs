@@ -195,14 +195,14 @@ fn broken_figure(figure: &BrokenFigure) -> String {
 }
 
 fn warnings(result: &DiffResult) -> Vec<String> {
-    let own = result.warnings.iter();
-    let own = own.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
+    let warnings = result.warnings.iter();
+    let texts = warnings.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
     let sides = [("A", &result.a), ("B", &result.b)].into_iter();
     let sides = sides.filter_map(|(name, side)| {
         let ids = listed_if_any(side.warnings.iter().map(|it| &it.id))?;
         Some(format!("{name} warns of {ids}"))
     });
-    own.chain(sides).collect()
+    texts.chain(sides).collect()
 }
 
 #[derive(Template)]

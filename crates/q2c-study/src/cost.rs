@@ -112,7 +112,7 @@ impl Costs {
     /// The costs if the user asked for none: those of `run`, the file that [`Costs::find_in_run`]
     /// found, if they have the block size; else a fixed wake-up delay. `disturbances` is from
     /// [`Costs::disturbances`].
-    pub fn from_run_or_assumed(
+    pub fn run_or_assumed(
         run: Option<Costs>,
         disturbances: &[Warning],
         bs: Option<Bytes>,

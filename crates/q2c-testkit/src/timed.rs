@@ -157,8 +157,8 @@ fn process(stat: &str) -> Option<ProcessTicks> {
 fn family_ticks(root: u32, processes: &[ProcessTicks]) -> u64 {
     let (mut family, mut ticks) = (vec![root], 0);
     while let Some(pid) = family.pop() {
-        let own = processes.iter().filter(|(id, ..)| *id == pid);
-        ticks += own.map(|(_id, _parent, ticks)| ticks).sum::<u64>();
+        let parts = processes.iter().filter(|(id, ..)| *id == pid);
+        ticks += parts.map(|(_id, _parent, ticks)| ticks).sum::<u64>();
         let children = processes.iter().filter(|(_, parent, _)| *parent == pid);
         family.extend(children.map(|(id, ..)| id));
     }

@@ -138,11 +138,8 @@ pub fn watch<T: Send>(
     let (answer, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
         if let Some(late) = &mut late {
-            late.start_ns = workload
-                .site
-                .time
-                .kernel_ns_at(start_ns)
-                .unwrap_or(start_ns);
+            let kernel_ns = workload.site.time.kernel_ns_at(start_ns);
+            late.start_ns = kernel_ns.unwrap_or(start_ns);
         }
         follow(&mut Watch {
             workload,

@@ -117,9 +117,7 @@ impl WorkloadTarget {
         if !request.allow_write.is_empty() {
             permission = WritePermission::for_paths(&request.allow_write)?;
         }
-        scratch
-            .iter()
-            .for_each(|scratch| scratch.grant(&mut permission));
+        scratch.iter().for_each(|file| file.grant(&mut permission));
         let wanted = wanted_target(request);
         let target = open(roots, &wanted, &permission)?;
         Ok(WorkloadTarget {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
 /// The state that all threads of a run share.
-struct SharedState<'a> {
+struct CoroutineState<'a> {
     schedule: RefCell<WorldSchedule>,
     /// The next thread to run, as found by the thread that gave way.
     next: Cell<Option<usize>>,
@@ -29,7 +29,7 @@ struct SharedState<'a> {
 
 #[derive(Clone, Copy)]
 struct SimulatedThread<'a> {
-    shared: &'a SharedState<'a>,
+    shared: &'a CoroutineState<'a>,
     yielder: &'a Yielder<(), ()>,
     thread: usize,
 }
@@ -66,7 +66,7 @@ impl SimulatedThread<'_> {
     }
 }
 
-impl<'a> SharedState<'a> {
+impl<'a> CoroutineState<'a> {
     fn time<'s>(&'s self, yielder: &'s Yielder<(), ()>, thread: usize) -> SimulatedThread<'s>
     where
         'a: 's,
@@ -226,7 +226,7 @@ pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
 ) -> Result<CrewResults<B::Out>, RunError> {
     let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
     let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
-    let shared = &SharedState {
+    let shared = &CoroutineState {
         schedule: RefCell::new(schedule),
         next: Cell::new(None),
         start_ns: Cell::new(None),
@@ -298,7 +298,7 @@ fn open_all(
 
 /// Sets up the lanes one after another, then runs whichever thread is next until all have ended. If
 /// a lane cannot be set up, none begins. The error is the thread that panicked.
-fn conduct(shared: &SharedState<'_>, open: &mut [OpenRoutine<'_>]) -> Result<(), usize> {
+fn conduct(shared: &CoroutineState<'_>, open: &mut [OpenRoutine<'_>]) -> Result<(), usize> {
     let lanes = open.len() - 1;
     for (thread, lane) in open[..lanes].iter_mut().enumerate() {
         if resume(lane, thread)? {

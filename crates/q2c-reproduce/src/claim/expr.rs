@@ -97,9 +97,9 @@ impl Aggregate {
 impl Expr {
     /// True if it contains a figure, and not only numbers.
     pub(crate) fn has_figures(&self) -> bool {
-        let mut found = false;
-        self.visit_figures(&mut |_| found = true);
-        found
+        let mut has_figure = false;
+        self.visit_figures(&mut |_| has_figure = true);
+        has_figure
     }
 
     pub(crate) fn visit_figures(&self, visit: &mut dyn FnMut(&FigureReference)) {

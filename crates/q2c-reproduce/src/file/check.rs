@@ -38,11 +38,11 @@ pub(super) fn check_text(text: &str) -> Result<Experiment, ExperimentError> {
         let (problems, raw) = (&mut problems, &raw);
         ExperimentChecker { problems, raw }.experiment(text)
     });
-    let mut all = problems.all;
-    all.sort_by_key(|problem| problem.line);
+    let mut problems = problems.all;
+    problems.sort_by_key(|problem| problem.line);
     match experiment {
-        Ok(experiment) if all.is_empty() => Ok(experiment),
-        _ => Err(ExperimentError::Wrong(all)),
+        Ok(experiment) if problems.is_empty() => Ok(experiment),
+        _ => Err(ExperimentError::Wrong(problems)),
     }
 }
 

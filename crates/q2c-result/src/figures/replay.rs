@@ -136,20 +136,20 @@ fn seen<T>(row: &ReplayFigureRow, count: T) -> Option<T> {
 }
 
 /// A statistic of a distribution: its name, and the function that reads its value in ns.
-type Statistic<T> = (&'static str, fn(&T) -> f64);
+type NamedStatistic<T> = (&'static str, fn(&T) -> f64);
 
-const LATENESS: [Statistic<Lateness>; 4] = [
+const LATENESS: [NamedStatistic<Lateness>; 4] = [
     ("p50", |late| late.p50),
     ("p99", |late| late.p99),
     ("p99.9", |late| late.p999),
     ("max", |late| late.max),
 ];
-const COMPARED: [Statistic<Spread>; 3] = [
+const COMPARED: [NamedStatistic<Spread>; 3] = [
     ("p50", |spread| spread.p50),
     ("p99", |spread| spread.p99),
     ("p99.9", |spread| spread.p999),
 ];
-const NOT_COMPARED: [Statistic<Spread>; 3] = [
+const NOT_COMPARED: [NamedStatistic<Spread>; 3] = [
     ("mean", |spread| spread.mean),
     ("p90", |spread| spread.p90),
     ("max", |spread| spread.max),
@@ -159,7 +159,7 @@ const NOT_COMPARED: [Statistic<Spread>; 3] = [
 fn with_stats<'a, T: 'static>(
     columns: Columns<ReplayFigureRow<'a>>,
     prefix: &str,
-    statistics: &[Statistic<T>],
+    statistics: &[NamedStatistic<T>],
     distribution: fn(&ReplayTrial) -> Option<&T>,
 ) -> Columns<ReplayFigureRow<'a>> {
     statistics.iter().fold(columns, |columns, &(name, value)| {

@@ -46,12 +46,8 @@ fn with_rates<'a>(columns: Columns<SweepFigureRow<'a>>) -> Columns<SweepFigureRo
     columns
         .figure("iops", PerSecond, More, |(_, of)| of.gives.rates.iops)
         .figure("cpu", Percent, Less, |(_, of)| of.gives.rates.cpu_pct)
-        .figure("cpu_ns_per_io", Number, Less, |(_, of)| {
-            of.gives.cpu_ns_per_io
-        })
-        .figure("kiops_per_core", Kilo, More, |(_, of)| {
-            of.gives.kiops_per_core
-        })
+        .figure("cpu_ns_per_io", Number, Less, |r| r.1.gives.cpu_ns_per_io)
+        .figure("kiops_per_core", Kilo, More, |r| r.1.gives.kiops_per_core)
         .figure("miss_rate", Share, Less, |(_, of)| of.gives.rates.miss_rate)
         .figure("effective_sleep", Ns, Neither, |(_, of)| {
             of.gives.rates.effective_sleep_ns

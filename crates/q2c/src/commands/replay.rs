@@ -45,7 +45,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let target_site = open_site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&target_site);
-    let capture = match capture_for(&roots, request.capture_request, sites)? {
+    let capture = match capture_for(&roots, request.capture_by, sites)? {
         Capture::By(by) => Some(by),
         Capture::Not(_) => None,
     };
@@ -229,12 +229,11 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let sites = open_targets(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) =
-        match capture_for(&Roots::live(), requests[0].capture_request, &sites)? {
-            Capture::By(by) => (Some(by), None),
-            Capture::Not(reason) => (None, Some(reason)),
-        };
-    match &not_captured {
+    let (capture, refusal) = match capture_for(&Roots::live(), requests[0].capture_by, &sites)? {
+        Capture::By(by) => (Some(by), None),
+        Capture::Not(reason) => (None, Some(reason)),
+    };
+    match &refusal {
         None | Some(NotCaptured::NotAsked) => {}
         Some(reason) => say(&q2c_report::not_captured(reason)),
     }
@@ -271,7 +270,7 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         profile: row.profile.cloned(),
     });
     let compared: Vec<ComparedVariant<'_>> = compared.collect();
-    let result = q2c_compare::compare(&compared, &replayed, not_captured.as_ref());
+    let result = q2c_compare::compare(&compared, &replayed, refusal.as_ref());
     let path = folder.path().to_owned();
     run_folder::publish(folder, replayed.summary.state(), &result)?;
     show(&result, args.how.run.json)?;

@@ -70,36 +70,36 @@ impl FaultBench {
         command
     }
 
-    pub(crate) fn q2c(&self, args: &[&str]) -> CommandOutcome {
+    pub(crate) fn q2c(&self, args: &[&str]) -> FaultOutcome {
         self.begin(args).end()
     }
 
-    pub(crate) fn run(&self, line: &str) -> CommandOutcome {
+    pub(crate) fn run(&self, line: &str) -> FaultOutcome {
         self.q2c(&words(line))
     }
 
     /// Runs a short tune of `target` to its end.
-    pub(crate) fn tune(&self, target: &str, more: &[&str]) -> CommandOutcome {
+    pub(crate) fn tune(&self, target: &str, more: &[&str]) -> FaultOutcome {
         self.q2c(&tune(target, more))
     }
 
     /// Runs another program, such as one that starts q2c, to its end.
-    pub(crate) fn by(&self, program: &str, args: &[&str]) -> CommandOutcome {
+    pub(crate) fn by(&self, program: &str, args: &[&str]) -> FaultOutcome {
         self.start(self.command(program, args)).end()
     }
 
     /// Runs a command as the user `nobody`, who has no rights.
-    pub(crate) fn by_nobody(&self, args: &[&str]) -> CommandOutcome {
+    pub(crate) fn by_nobody(&self, args: &[&str]) -> FaultOutcome {
         self.by("setpriv", &[&NOBODY[..], args].concat())
     }
 
     /// Runs a script in a mount namespace of its own.
-    pub(crate) fn mounting(&self, script: &str) -> CommandOutcome {
+    pub(crate) fn mounting(&self, script: &str) -> FaultOutcome {
         self.by("unshare", &["-m", "sh", "-c", script])
     }
 
     /// Starts q2c, sends it a signal once it has printed `text`, and waits for its end.
-    pub(crate) fn stopped(&self, args: &[&str], text: &str, signal: Signal) -> CommandOutcome {
+    pub(crate) fn stopped(&self, args: &[&str], text: &str, signal: Signal) -> FaultOutcome {
         let mut running = self.begin(args);
         running.says(text).signal(signal);
         running.end()
@@ -244,7 +244,7 @@ impl RunningCommand {
     }
 
     /// Waits for the end of the command. No process of its group may remain.
-    pub(crate) fn end(self) -> CommandOutcome {
+    pub(crate) fn end(self) -> FaultOutcome {
         let group = Pid::from_child(&self.child);
         let outcome = self.end_with_others();
         let signalled = test_kill_process_group(group);
@@ -253,7 +253,7 @@ impl RunningCommand {
     }
 
     /// Waits like [`RunningCommand::end`], but other processes may remain for a moment.
-    pub(crate) fn end_with_others(mut self) -> CommandOutcome {
+    pub(crate) fn end_with_others(mut self) -> FaultOutcome {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -262,7 +262,7 @@ impl RunningCommand {
             self.check_patience(begun);
             std::thread::sleep(LOOK_INTERVAL);
         };
-        CommandOutcome {
+        FaultOutcome {
             status,
             stdout: self.text("stdout"),
             stderr: self.text("stderr"),
@@ -279,13 +279,13 @@ impl RunningCommand {
 }
 
 #[derive(Debug)]
-pub(crate) struct CommandOutcome {
+pub(crate) struct FaultOutcome {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl CommandOutcome {
+impl FaultOutcome {
     /// The printed JSON of a command that must succeed.
     pub(crate) fn json(&self) -> Value {
         self.exits(Exit::Done);
@@ -304,7 +304,7 @@ impl CommandOutcome {
         has_words(last, phrases);
     }
 
-    /// Checks like [`CommandOutcome::fails`], with nothing else on stderr.
+    /// Checks like [`FaultOutcome::fails`], with nothing else on stderr.
     pub(crate) fn refuses(&self, exit: Exit, phrases: &(impl Phrases + ?Sized)) {
         self.fails(exit, phrases);
         assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");

@@ -1,7 +1,7 @@
 //! Tests on machines that forbid something q2c needs, and on full disks.
 
 use crate::bench::{
-    CommandOutcome, FaultBench, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
+    FaultBench, FaultOutcome, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
 };
 use crate::skip;
 use q2c_result::Exit;
@@ -55,7 +55,7 @@ fn short_bench<'a>(target: &'a str, engine: &'a str) -> Vec<&'a str> {
 }
 
 /// If io_uring is forbidden, other interfaces are measured, alone and named together with io_uring.
-fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> CommandOutcome) {
+fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> FaultOutcome) {
     for (engine, measured) in [
         ("libaio", &["libaio"][..]),
         ("pvsync2", &["pvsync2"]),

@@ -1,7 +1,7 @@
 //! Tests a device whose first sectors cannot be read. This is reported as the device's fault, not
 //! as a lack of direct I/O.
 
-use crate::bench::{CommandOutcome, FaultBench, works};
+use crate::bench::{FaultBench, FaultOutcome, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
@@ -28,7 +28,7 @@ impl Drop for CutDevice {
     }
 }
 
-fn is_the_devices_fault(outcome: &CommandOutcome, device: &str) {
+fn is_the_devices_fault(outcome: &FaultOutcome, device: &str) {
     let phrases = [
         "failed to read the first",
         device,

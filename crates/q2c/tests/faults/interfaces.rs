@@ -1,7 +1,7 @@
 //! Tests of interfaces that a target or a machine lacks. They are left out with the reason, and
 //! nothing is changed.
 
-use crate::bench::{CommandOutcome, FaultBench, Q2C};
+use crate::bench::{FaultBench, FaultOutcome, Q2C};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A PCI address that no device has: the highest one.
 const NOWHERE: &str = "ffff:ff:1f.7";
 
-fn short(bench: &FaultBench, args: &[&str]) -> CommandOutcome {
+fn short(bench: &FaultBench, args: &[&str]) -> FaultOutcome {
     let times = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
     let mut command = bench.command(Q2C, &[&["bench"], args, &times[..]].concat());
     command
@@ -18,7 +18,7 @@ fn short(bench: &FaultBench, args: &[&str]) -> CommandOutcome {
     bench.start(command).end()
 }
 
-fn left_out(outcome: &CommandOutcome) -> Vec<(String, String)> {
+fn left_out(outcome: &FaultOutcome) -> Vec<(String, String)> {
     outcome.exits(Exit::Done);
     let result: Value = strict_json(&outcome.stdout);
     let left = result["left_out"].as_array().unwrap().iter();

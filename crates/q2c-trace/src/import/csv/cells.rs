@@ -32,8 +32,8 @@ impl CsvCells {
     }
 
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        let words = || line.split_whitespace().collect::<Vec<_>>();
-        let joined = self.is_by_blanks.then(|| words().join(" "));
+        let cells = || line.split_whitespace().collect::<Vec<_>>();
+        let joined = self.is_by_blanks.then(|| cells().join(" "));
         let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text_bytes, mut cells) = (0, 0);

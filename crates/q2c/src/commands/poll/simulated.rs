@@ -182,16 +182,11 @@ pub(super) fn choose_costs(
         (None, None) => {
             let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
             let Some(path) = Costs::find_in_run(&paths) else {
-                return Ok(Costs::from_run_or_assumed(None, &[], bs, &sizes));
+                return Ok(Costs::run_or_assumed(None, &[], bs, &sizes));
             };
             let disturbed = read_disturbances(&path)?;
             let run = read_costs(path)?;
-            return Ok(Costs::from_run_or_assumed(
-                Some(run),
-                &disturbed,
-                bs,
-                &sizes,
-            ));
+            return Ok(Costs::run_or_assumed(Some(run), &disturbed, bs, &sizes));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
         (None, Some(path)) => read_costs(path.clone())?,
