@@ -54,7 +54,8 @@ else
     by_phase /tmp/experiments/series.csv >/tmp/experiments/phases
     cat /tmp/experiments/phases /tmp/experiments/poll_stat
     expect all-phases "$(cut -d ' ' -f 1 /tmp/experiments/phases | tr '\n' ' ')" = "none one four " "$(cat /tmp/experiments/series.err)"
-    # Threads and probe cut their intervals at different times: on a busy host by up to a tenth of a phase.
+    # Threads and probe cut their intervals at different times: on a busy host a tenth of a phase was
+    # seen between them.
     uneven=$(awk '$3 < $2 * 0.8 - 5 || $3 > $2 * 1.2 + 5' /tmp/experiments/phases)
     expect each-io-was-polled "$uneven" = "" "phase, I/Os, polled requests by the probe, effective sleep: $(cat /tmp/experiments/phases)"
     # The statistics begin when the first request is polled for.

@@ -9,6 +9,8 @@ ios() { # TRACE
         $at["complete_ns"] != "" { print $at["op"], $at["sector"], $at["bytes"], $at["flags"], $at["queue_ns"] == "" ? -1 : int(($at["complete_ns"] - $at["queue_ns"]) / 1000) }'
 }
 key() { cut -d ' ' -f 1-4 "$1" | sort; }
+# Prints the I/Os of a second file whose Q both files know.
+with_q() { awk '{ key = $1 " " $2 " " $3 " " $4 } NR == FNR { if ($5 >= 0) known[key]; next } $5 >= 0 && key in known' "$1" "$2"; }
 mean() { awk -v op="$2" '$1 == op && $5 >= 0 { sum += $5; n++ } END { print int(n ? sum / n : 0) }' "$1"; }
 
 # Records a loop three times at once, and compares what blktrace and BPF saw with what tracefs saw:
@@ -45,14 +47,15 @@ EOF
     for by in bpf blktrace; do
         awk '{ key = $1 " " $2 " " $3 " " $4 } NR == FNR { wanted[key] = 1; next } key in wanted' /tmp/fsync/wanted /tmp/fsync/$by.ios >/tmp/fsync/$by.same
     done
-    # The same I/Os are compared: those of which both tell Q.
+    # I/Os are compared by those of which both tell Q.
     for by in bpf blktrace; do
-        awk '{ key = $1 " " $2 " " $3 " " $4 } NR == FNR { if ($5 >= 0) known[key] = 1; next } key in known' \
-            /tmp/fsync/$by.same /tmp/fsync/tracefs.ios >/tmp/fsync/tracefs.$by
+        with_q /tmp/fsync/$by.same /tmp/fsync/tracefs.ios >/tmp/fsync/tracefs.$by
+        with_q /tmp/fsync/tracefs.ios /tmp/fsync/$by.same >/tmp/fsync/$by.both
+        expect "$name-$by-compared" "$(grep -c . /tmp/fsync/$by.both)" -ge 60 "I/Os of which $by and tracefs tell Q"
         for op in flush write; do
             # The tracers stand one behind another at an event; emulated, each takes some 10 us.
-            expect "$name-$op-$by" "$(echo "$(mean /tmp/fsync/tracefs.$by $op) $(mean /tmp/fsync/$by.same $op)" | awk '{ off = $1 - $2; print (off < 0 ? -off : off) <= 200 + $1 / 10 ? "near" : "apart" }')" = near \
-                "mean Q2C in us: $(mean /tmp/fsync/tracefs.$by $op) by tracefs, $(mean /tmp/fsync/$by.same $op) by $by"
+            expect "$name-$op-$by" "$(echo "$(mean /tmp/fsync/tracefs.$by $op) $(mean /tmp/fsync/$by.both $op)" | awk '{ off = $1 - $2; print (off < 0 ? -off : off) <= 200 + $1 / 10 ? "near" : "apart" }')" = near \
+                "mean Q2C in us: $(mean /tmp/fsync/tracefs.$by $op) by tracefs, $(mean /tmp/fsync/$by.both $op) by $by"
         done
     done
     # Linux 7.3 leaves out Q and G of a write with a flush before it, and numbers its records without them.

@@ -35,7 +35,8 @@ pub struct AdviceDecision {
     pub chosen: Option<usize>,
     /// The floor that was applied, as a share of polling's IOPS.
     pub floor: f64,
-    /// The method that a trade-off names: the best of those that pay and lose least IOPS.
+    /// The method that a trade-off names: the best of those that pay (gain enough to be worth a
+    /// change) and lose least IOPS.
     pub nearest: Option<usize>,
     /// The best rule that follows the device; only set if the chosen method does not.
     pub following: Option<usize>,
@@ -54,8 +55,8 @@ pub(crate) const SCORE_TIE: f64 = 0.01;
 const MIN_DOUBT: f64 = 0.15;
 /// The fewest trials that have an interval; at least these are needed, whatever the user asked.
 const MIN_TRIALS: u32 = 2;
-/// Limit of a sign test: the largest probability that so few trials lie below the floor by chance,
-/// if the median of all possible trials were on it.
+/// Limit of a sign test: up to this probability that so few trials lie below the floor by chance,
+/// if the median of all possible trials were on it, the trials tell that the floor is kept.
 const MAX_CHANCE: f64 = 0.05;
 /// A method that may gain more than this share over the answer is tried again before the answer.
 const PROMISING_GAIN: f64 = 0.05;
@@ -74,7 +75,7 @@ pub fn decide(
     let trials = contenders.iter().flat_map(|c| &c.trials);
     let poll_iops: Vec<f64> = trials.map(|t| t.polling.iops).collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
-    let cores = cores_of_all(contenders);
+    let cores = common_divisor(contenders);
     let tried = contenders.iter().enumerate();
     let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != LaneMethod::Poll);
     let assess =
@@ -96,20 +97,20 @@ pub fn decide(
         floor,
         nearest,
         following,
-        elsewhere: elsewhere(&assessed, winner),
+        elsewhere: lucky(&assessed, winner),
         open: open(&assessed, winner, nearest, wanted.max(MIN_TRIALS)),
         by_single_trials: rests_on_single_trials(&assessed, chosen.or(nearest)),
     }
 }
 
 /// The best method that keeps the floor only by its own trials and gains more than the answer.
-fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
+fn lucky(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
     let winner_gain = winner.map_or(0.0, Assessment::gain);
-    let lucky = assessed.iter().filter(|v| {
+    let lucky_methods = assessed.iter().filter(|v| {
         let only_own = v.own_iops >= v.floor && v.iops_over_run < v.floor;
         only_own && v.pays && v.limits_kept && !v.floor_kept && v.gain() > winner_gain
     });
-    let best = lucky.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
+    let best = lucky_methods.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
     Some((best.index, [best.own_iops, best.iops_over_run]))
 }
 
@@ -120,12 +121,12 @@ fn rests_on_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool
     concerned.peek().is_some() && concerned.all(|v| v.trials < MIN_TRIALS)
 }
 
-fn cores_of_all(contenders: &[MethodContender]) -> PerCore {
+fn common_divisor(contenders: &[MethodContender]) -> PerCore {
     per_core_divisor(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
-/// The winner. Scores include how surely the floor is kept: a certain method that gains next to
-/// nothing does not win against one that gains much and probably keeps it.
+/// The winner. Scores include how surely the floor is kept: a method that surely keeps it and gains
+/// next to nothing does not win against one that gains much and probably keeps it.
 fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
     let keeps = |v: &&Assessment| v.pays && v.floor_kept;
     best(assessed.iter().filter(keeps))
@@ -168,12 +169,15 @@ fn nearest(assessed: &[Assessment]) -> Option<&Assessment> {
     best(paying().filter(|v| v.iops.log >= max_iops - NEAR_BEST_SHARE))
 }
 
+/// The methods that more trials could still make the answer, most promising first.
 fn open(
     assessed: &[Assessment],
     winner: Option<&Assessment>,
     nearest: Option<usize>,
     wanted: u32,
 ) -> Vec<usize> {
+    // A gain, unlike a score, has no deduction for a floor that may be broken: it is the most that
+    // trials could make of the rival.
     let better = |v: &Assessment| {
         winner.is_none_or(|w| {
             let error = v.value.se.hypot(w.value.se);
@@ -182,13 +186,13 @@ fn open(
     };
     // A method that beats the answer in its trials stays open; a reader would ask why it lost.
     let leads = |v: &Assessment| winner.is_none_or(|w| v.own_log > w.own_log + SCORE_TIE);
-    let lucky = |v: &Assessment| v.kept_by_median && v.pays && leads(v);
+    let beats_answer = |v: &Assessment| v.kept_by_median && v.pays && leads(v);
     let unsure = |v: &Assessment| {
         let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
         if is_answer {
             v.trials < wanted || (MIN_DOUBT..1.0 - MIN_DOUBT).contains(&v.break_chance)
         } else {
-            v.may_keep_floor() && better(v) || v.trials < wanted && lucky(v)
+            v.may_keep_floor() && better(v) || v.trials < wanted && beats_answer(v)
         }
     };
     let mut open: Vec<&Assessment> = assessed.iter().filter(|v| unsure(v)).collect();
@@ -250,7 +254,8 @@ impl AdviceDecision {
         single.into_iter().chain(untried).chain(within).collect()
     }
 
-    /// Requires a sign test as well: an interval alone only widens with trials, and never settles.
+    /// The question whether the floor is kept, if it lies within the interval of the trials and a
+    /// sign test does not settle it either. The interval alone only widens with trials.
     fn floor_within(&self, contenders: &[MethodContender]) -> Option<OpenQuestion> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(TrialFigures::relative_iops).collect();
@@ -279,7 +284,7 @@ fn over_linux(contenders: &[MethodContender], chosen: usize) -> Option<Ratio> {
     let linux_contender = contenders.iter().find(|c| c.method == linux)?;
     let winner = &contenders[chosen];
     winner.method.policy().filter(|_| winner.method != linux)?;
-    let cores = cores_of_all(contenders);
+    let cores = common_divisor(contenders);
     let ratios = |c: &MethodContender| per_core(&c.trials, cores);
     ratio_of_medians(&ratios(winner), &ratios(linux_contender), RATIO_SEED)
 }

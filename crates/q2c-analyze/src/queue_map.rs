@@ -85,9 +85,9 @@ impl QueueMap {
         }
         let mut difference = 0;
         for queue in &mut usage.queues {
-            let requests = expected.get(&queue.hctx).copied().unwrap_or(0);
-            queue.expected = Some(requests as f64 / counted as f64);
-            difference += requests.abs_diff(queue.requests);
+            let expected_requests = expected.get(&queue.hctx).copied().unwrap_or(0);
+            queue.expected = Some(expected_requests as f64 / counted as f64);
+            difference += expected_requests.abs_diff(queue.requests);
         }
         // Each request in a wrong queue is one too many there and one too few elsewhere.
         let misplaced = difference as f64 / 2.0 / counted as f64;

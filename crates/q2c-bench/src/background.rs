@@ -164,7 +164,7 @@ pub(super) fn phase_slices(
         let cpu = lanes.iter().map(|lane| &lane.phases[n]);
         let cpu: u64 = cpu.map(|phase| phase.end.cpu_ns - phase.begin.cpu_ns).sum();
         let sleeps = slice_sleeps(lanes, n);
-        let per_io = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
+        let mean = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
         TrialSlice {
             begin_s: (phase.begin.t_ns as f64 - begin_ns as f64) / 1e9,
             seconds,
@@ -172,8 +172,8 @@ pub(super) fn phase_slices(
             iops: slice_iops(lanes, n),
             background_iops: slice_iops(background, n),
             job_cpus: cpu as f64 / 1e9 / seconds,
-            miss_rate: per_io(sleeps.misses),
-            effective_sleep_ns: per_io(sleeps.asked_ns),
+            miss_rate: mean(sleeps.misses),
+            effective_sleep_ns: mean(sleeps.asked_ns),
         }
     };
     slices.map(slice).collect()
@@ -211,7 +211,7 @@ mod tests {
         let spec = settings(&format!("d -e {engine} --background {job}"));
         let (setups, left_out) = setups(&spec, abilities, &media).unwrap();
         assert!(left_out.is_empty(), "{left_out:?}");
-        let site = Site::without_disk(Roots::live(), Clock::BOOT);
+        let site = Site::without_disk(Roots::live(), Clock::MONOTONIC);
         let place = TrialPlace {
             media: &media,
             span: Bytes(1 << 20),

@@ -199,7 +199,7 @@ fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Ot
     let most_hidden = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
     let others = OtherWork::from_idle_cpus(idle);
     OtherWork {
-        was_busy_before: others.was_busy_before || most_hidden,
+        uses_idle_time: others.uses_idle_time || most_hidden,
         ..others
     }
 }
@@ -311,7 +311,7 @@ mod tests {
         }
         let of_run = |other_programs: &[Option<f64>]| {
             let trials: Vec<BenchTrial> = other_programs.iter().copied().map(trial).collect();
-            other_work(trials.iter(), 0.01).was_busy_before
+            other_work(trials.iter(), 0.01).uses_idle_time
         };
         assert!(of_run(&[Some(1.4), Some(0.0), Some(0.9)]));
         assert!(!of_run(&[Some(1.4), Some(0.0)]));

@@ -146,7 +146,7 @@ pub(super) fn trial_warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Wa
     let excess = trial.q2c_excess.max(0).unsigned_abs();
     // The `#` in a finding stands for the count.
     let counted = [
-        (facts.without_times, WITHOUT_TIME),
+        (facts.no_times, WITHOUT_TIME),
         (facts.duplicates, DUPLICATE),
         (facts.untimed, TIMES_FALL),
         (facts.back_in_time, BACK_IN_TIME),

@@ -9,10 +9,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a target is written before a trial.
+/// How a target is written before a trial. The random offsets are the same before each trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// This many sequential passes of 128 KiB writes, 32 in flight; a shorter end is not written.
+    /// This many sequential passes of 128 KiB writes, 32 in flight. Fewer bytes than that at the
+    /// target's end are not written.
     Sequential(u32),
     /// One sequential pass, then random writes of 4 KiB that add up to the size of the target.
     Random,
@@ -107,9 +108,8 @@ fn write(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let slot = free_slots
-            .pop()
-            .map_or_else(|| await_write(engine.as_mut(), length), Ok)?;
+        let free_slot = free_slots.pop();
+        let slot = free_slot.map_or_else(|| await_write(engine.as_mut(), length), Ok)?;
         engine.submit(&[Request {
             operation: Operation::Write,
             offset: offset(nth),
@@ -128,13 +128,16 @@ fn await_write(engine: &mut dyn Engine, length: u32) -> Result<u16, EngineError>
     if done.result == length as i32 {
         return Ok(done.slot);
     }
-    let source = std::io::Error::from_raw_os_error(done.result.min(0).saturating_neg());
+    // A write that was cut short is told as an I/O error, EIO.
+    let errno = if done.result < 0 { -done.result } else { 5 };
+    let source = std::io::Error::from_raw_os_error(errno);
     Err(EngineError::Precondition { source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_engine::Medium;
 
     #[test]
     fn texts_come_back() {
@@ -145,5 +148,19 @@ mod tests {
         for wrong in ["", "sequential:0", "sequential:x", "twice"] {
             assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_write_that_was_cut_short_is_an_io_error() {
+        let target = ReplayTarget {
+            medium: Medium::None,
+            engine: "fault:short@3:null".parse().unwrap(),
+            size: Bytes(8 * u64::from(LARGE_BYTES)),
+            align: Bytes(512),
+            devices: Vec::new(),
+        };
+        let run = Precondition::Sequential(1).run(&[target], &AtomicBool::new(false));
+        let error = run.unwrap_err().to_string();
+        assert!(error.contains("os error 5"), "{error}");
     }
 }

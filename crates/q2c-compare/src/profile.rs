@@ -71,7 +71,7 @@ impl Profiler<'_> {
         let site = self.first_target.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
-            capture_by: CaptureRequest::Off,
+            capture_request: CaptureRequest::Off,
             ..self.request.clone()
         };
         let sites = std::slice::from_ref(&site);

@@ -107,9 +107,9 @@ pub struct ReplayRequest {
     /// The rule that decides when a request goes.
     #[arg(skip = Mode::Timed { speed: 1.0 })]
     pub mode: Mode,
-    /// The wish to capture the block layer.
+    /// The wish to capture the block layer, made from `capture` and `by`.
     #[arg(skip)]
-    pub capture_by: CaptureRequest,
+    pub capture_request: CaptureRequest,
     /// The requests of the trace that are replayed.
     #[arg(skip)]
     pub selection: ReplaySelection,
@@ -166,7 +166,7 @@ fn cpus(text: &str) -> Result<List<CpuId>, String> {
 }
 
 impl ReplayRequest {
-    /// This request with a mode, made from the options that belong to the mode.
+    /// This request with a mode and a wish to capture, made from the options that belong to them.
     pub fn with_mode(&self, mode: ModeName) -> ReplayRequest {
         let mode = match mode {
             ModeName::Timed => Mode::Timed { speed: self.speed },
@@ -179,7 +179,7 @@ impl ReplayRequest {
         let wish = self.capture.then_some(CaptureRequest::By(self.by));
         ReplayRequest {
             mode,
-            capture_by: wish.unwrap_or_default(),
+            capture_request: wish.unwrap_or_default(),
             ..self.clone()
         }
     }

@@ -199,7 +199,7 @@ impl TimeSource {
 /// CLOCK_MONOTONIC.
 impl Default for TimeSource {
     fn default() -> Self {
-        TimeSource::Real(Clock::BOOT)
+        TimeSource::Real(Clock::MONOTONIC)
     }
 }
 

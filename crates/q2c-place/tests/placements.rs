@@ -1,5 +1,6 @@
 //! The daemon beside the tasks of a trial, on a machine whose cores have two logical CPUs. Guests
-//! are such machines; they share no pipeline, so that this says nothing about speed.
+//! are such machines, but the logical CPUs of their cores share no pipeline, so that this says
+//! nothing about speed.
 
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId};
@@ -42,7 +43,7 @@ fn spec(tasks: u32) -> PlaceRunSettings {
     }
 }
 
-fn journals(folder: &Path) -> Vec<String> {
+fn restore_journals(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).expect("the folder");
     let names = files.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter(|name| name.ends_with(".jsonl")).collect()
@@ -83,6 +84,6 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
     assert!(moves >= spec.polling(), "{moves} moves");
     assert_eq!(trial.compute_s.len(), spec.compute() as usize);
     assert!(trial.polls.is_some_and(|polls| polls.iops > 0.0));
-    let files = journals(journal.path());
+    let files = restore_journals(journal.path());
     assert_eq!(files, Vec::<String>::new(), "changes that were not undone");
 }

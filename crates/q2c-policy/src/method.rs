@@ -206,8 +206,8 @@ impl Method {
     /// True if `text` begins with a method's name. In a list, any other item continues a rule.
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or_default();
-        let is_hybrid = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
-        is_hybrid || find_named(text).is_some()
+        let is_hybrid_with_rule = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
+        is_hybrid_with_rule || find_named(text).is_some()
     }
 
     /// True if the thread or the kernel sleeps by a timer before it looks for the completion.

@@ -1,5 +1,5 @@
-//! One lane that several threads of one CPU use in turn, as the kernel uses per-CPU state. Its lock
-//! is free unless a thread lost the CPU within its few nanoseconds of work.
+//! One state of a rule (a [`Lane`]) that several threads of one CPU use in turn, as the kernel uses
+//! per-CPU state. Its lock is free unless a thread lost the CPU within its few nanoseconds of work.
 
 use crate::{Decision, Io, Lane, Outcome, Token};
 use q2c_model::{CpuId, Nanos};
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
     use crate::PolicySpec;
 
-    /// PAS starts at 0.1 us and grows by 1 %, 2 %, 3 % with each early outcome: 101, 103.02, 106.11
-    /// ns. Threads that share a CPU step together; the thread that is alone steps by itself.
+    /// The first submission makes 101 ns of PAS's 0.1 us; each early outcome then adds 2 % and 3 %:
+    /// 103.02, 106.11. Threads that share a CPU step together, the one that is alone by itself.
     #[test]
     fn threads_of_one_cpu_learn_together() {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");

@@ -26,7 +26,7 @@ pub struct TraceDevice {
     pub span: u64,
     /// Time in which the device has nothing in flight, within `whole`.
     pub idle: Nanos,
-    /// Time from its first request to its last completion.
+    /// Time from its first request to the last completion that a figure may use.
     pub whole: Nanos,
 }
 
@@ -72,7 +72,7 @@ pub struct ReplayFacts {
     /// Requests whose times are out of order: they are replayed, but their latency is in no figure.
     pub untimed: u64,
     /// Number of requests without any time, which are not replayed.
-    pub without_times: u64,
+    pub no_times: u64,
     /// Number of records with the id of an earlier record, which are not replayed.
     pub duplicates: u64,
 }
@@ -140,7 +140,7 @@ pub fn prepare(
             break;
         }
     }
-    (counter.facts.without_times, counter.facts.duplicates) = (filter.timeless, filter.doubled);
+    (counter.facts.no_times, counter.facts.duplicates) = (filter.no_times, filter.duplicates);
     let facts = counter.finish(path);
     filter.check_process(path)?;
     if facts.requests == 0 {

@@ -58,17 +58,17 @@ pub(crate) struct SelectionFilter {
     /// The time of the trace's first request, ns.
     origin_ns: Option<u64>,
     /// Number of requests that would be selected but have no time.
-    pub(crate) timeless: u64,
+    pub(crate) no_times: u64,
     ids: IdSet,
     /// Number of records with the id of an earlier record.
-    pub(crate) doubled: u64,
+    pub(crate) duplicates: u64,
 }
 
 impl SelectionFilter {
     /// Returns the request if it is selected, has a time, and its id did not occur before.
     pub(crate) fn select(&mut self, record: &IoRecord) -> Option<Span> {
         if !self.ids.insert(record.id) {
-            self.doubled += 1;
+            self.duplicates += 1;
             return None;
         }
         let process = self.process.as_mut();
@@ -76,7 +76,7 @@ impl SelectionFilter {
         let span = Span::from_record(record);
         let start_ns = span.first_ns();
         if start_ns == NONE {
-            self.timeless += u64::from(is_from_process);
+            self.no_times += u64::from(is_from_process);
             return None;
         }
         let at_ns = start_ns.saturating_sub(*self.origin_ns.get_or_insert(start_ns));
@@ -113,7 +113,7 @@ mod tests {
         let ids = [1, 2, 3, 1, 2, 3];
         let wanted = ids.map(|id| filter.select(&record(id, Some(id), 1)).is_some());
         assert_eq!(wanted, [true, true, true, false, false, false]);
-        assert_eq!((filter.doubled, filter.timeless), (3, 0));
+        assert_eq!((filter.duplicates, filter.no_times), (3, 0));
     }
 
     /// The range counts from the trace's first request, whichever process that is of.
@@ -136,7 +136,7 @@ mod tests {
         let chosen = records.iter().filter_map(|record| filter.select(record));
         let times: Vec<u64> = chosen.map(|span| span.first_ns()).collect();
         assert_eq!(times, [115, 129]);
-        assert_eq!(filter.timeless, 1);
+        assert_eq!(filter.no_times, 1);
         assert!(filter.check_process(Path::new("t")).is_ok());
         let nobody = ReplaySelection {
             process: Some(Process::Pid(8)),

@@ -140,7 +140,7 @@ fn per_thread_cpu(result: &BenchResult) -> Option<String> {
     ))
 }
 
-/// `3 of 7 points`: how many points with a trial fulfil `is_so`; `None` if none does.
+/// `3 of 7 points`: how many points with a trial fulfil `fulfils`; `None` if none does.
 fn count_points(result: &BenchResult, fulfils: fn(&BenchCell) -> bool) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let total = cells.clone().count();

@@ -44,6 +44,7 @@ fn no_page_has_a_name_that_is_markup() {
     for result in reports() {
         let page = result.document().page().expect("make the page");
         assert!(!page.contains(fixture::BOLD), "{page}");
+        // The library of charts, the data and the page's own script: no name ended one of them.
         assert_eq!(page.matches("</script>").count(), 3);
     }
 }
@@ -71,7 +72,8 @@ fn the_map_of_a_study_shows_what_was_left_out() {
     );
 }
 
-/// Neither an interval that contains zero nor a reference without losses is a win.
+/// A contender whose advantage may be below zero has not won. The finalist is drawn at its losses,
+/// on the patterns searched and on those held out, in percent.
 #[test]
 fn what_is_not_told_apart_has_not_won() {
     let mut unsure = poll_search();

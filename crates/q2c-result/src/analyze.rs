@@ -487,7 +487,7 @@ impl OffsetMap {
     }
 }
 
-/// A figure that is missing or inexact because the trace was analysed in parts.
+/// A figure that is missing or inexact because the trace was analysed in parts or a table was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InexactMark {
     /// The figure.

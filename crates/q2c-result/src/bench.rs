@@ -49,7 +49,7 @@ pub struct BenchResult {
     /// Points that the search for knee and collapse did not need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<BenchPoint>,
-    /// Curves over the number of jobs, in which the points (at least three) differ only.
+    /// Curves of at least three points that differ in the number of jobs only.
     pub scaling: Vec<ThroughputCurve>,
     /// Leading methods over jobs, if two methods ran at two numbers of jobs.
     pub leads: Vec<Lead>,
@@ -381,7 +381,8 @@ pub struct StageRun {
     pub seconds: f64,
     /// I/Os of all jobs in the counted part, as the jobs counted them when they reaped.
     pub ios: u64,
-    /// I/Os of the jobs that the capture saw; a split I/O counts often, one in a hole not at all.
+    /// I/Os of the jobs that the capture saw; a split I/O counts once for each part, one in a hole
+    /// not at all.
     pub captured: u64,
     /// Captured I/Os of the jobs that have a completion.
     pub completed: u64,

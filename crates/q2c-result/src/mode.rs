@@ -54,7 +54,9 @@ words! {
         HybridUring = "hybrid-uring",
         /// The kernel slept as `io_poll_delay` says, then polled the device.
         HybridKernel = "hybrid-kernel",
-        /// The kernel slept because of an option of the interface, then polled the device.
+        /// The kernel slept, then polled the device, though the method asked for is neither of the
+        /// two
+    /// above: an option of the interface made it do so.
         HybridInKernel = "hybrid-in-kernel",
     }
 }
@@ -65,9 +67,10 @@ words! {
 pub enum ModeNote {
     /// The reason why nothing was run.
     Failed(String),
-    /// The kernel ignored the request to poll.
+    /// The kernel ignored the request to poll, and the thread slept until the interrupt.
     PollIgnored,
-    /// Interrupts came, so the request to poll the device by these means was ignored.
+    /// The request to poll the device was ignored: interrupts came, and the thread, which kept its
+    /// CPU, found by these means what they had brought.
     Interrupted(Means),
     /// Neither polling nor interrupts can be proved.
     Neither,
@@ -131,8 +134,8 @@ impl WaitMode {
     }
 }
 
-/// Where the methods of q2c's own threads looked for completions. If there are several such means,
-/// the figures are of different paths to the device.
+/// Where the modes poll and hybrid of q2c's own threads looked for completions. If there are
+/// several such means, the figures are of different paths to the device.
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
     let by_threads = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
     let polling =

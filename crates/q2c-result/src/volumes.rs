@@ -1,5 +1,5 @@
-//! The results of sweeps in parts: the outcome of each configuration over one or several volumes,
-//! and the configurations that are best over several results.
+//! The results of sweeps in parts: the outcome of each policy over one or several volumes, and the
+//! policies that are best over several results.
 
 use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub const SCHEMA: &str = "q2c.sweep-volumes/1";
 /// Schema name of [`VolumesChoice`] in this version.
 pub const CHOICE_SCHEMA: &str = "q2c.sweep-choice/1";
 
-/// Configurations, each over the I/Os of all volumes together.
+/// Policies, each over the I/Os of all volumes together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumesResult {
     /// [`SCHEMA`].
@@ -21,7 +21,7 @@ pub struct VolumesResult {
     pub volumes: Vec<String>,
     /// I/Os of all volumes, including those of the warm-up.
     pub ios: u64,
-    /// Simulated time at the start of each volume that does not count.
+    /// Warm-up: the simulated time at the start of each volume, in which I/Os do not count.
     pub warm_up_ns: Nanos,
     /// Simulated time that counts on each volume; `None` goes up to the last I/O.
     pub measure_ns: Option<Nanos>,
@@ -31,14 +31,14 @@ pub struct VolumesResult {
     pub poll_ios: u64,
     /// Figures of classic polling.
     pub poll: SimulatedFigures,
-    /// The configurations in the order in which they were given.
+    /// The policies in the order in which they were given.
     pub cells: Vec<VolumesCell>,
-    /// Configurations without figures.
+    /// Policies without figures, since they cannot be simulated in parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inexact: Vec<WithoutFigures>,
 }
 
-/// One configuration over all volumes.
+/// One policy over all volumes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumesCell {
     /// Name of the rule.
@@ -54,7 +54,7 @@ pub struct VolumesCell {
     pub gives: SimulatedFigures,
 }
 
-/// A configuration that cannot be simulated in parts.
+/// A policy that cannot be simulated in parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WithoutFigures {
     /// The policy in full.
@@ -63,7 +63,8 @@ pub struct WithoutFigures {
     pub reason: String,
 }
 
-/// The best configuration of each result over volumes, and the best over all these results.
+/// The best policy of each result over volumes, and the best over all these results. A policy's
+/// *share* of a result is its objective over that of the result's best policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumesChoice {
     /// [`CHOICE_SCHEMA`].
@@ -74,31 +75,31 @@ pub struct VolumesChoice {
     pub limits: Vec<String>,
     /// The best of each result, in the order of the results.
     pub best: Vec<BestOfVolumes>,
-    /// The configuration with the highest mean share; `None` when none keeps the limits everywhere.
+    /// The policy with the highest mean share; `None` when none keeps the limits everywhere.
     pub on_average: Option<OverallPolicy>,
-    /// The configuration with the highest smallest share; `None` when none keeps the limits.
+    /// The policy whose smallest share is the highest; `None` when none keeps the limits.
     pub worst_case: Option<OverallPolicy>,
 }
 
-/// The best configuration of one result.
+/// The best policy of one result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BestOfVolumes {
     /// The names of the result's volumes.
     pub volumes: Vec<String>,
     /// The policy; `None` when none keeps the limits.
     pub policy: Option<String>,
-    /// The smallest IOPS that the configuration must keep.
+    /// The smallest IOPS that the policy must keep.
     pub floor_iops: f64,
     /// The origin of the floor, in words.
     pub floor: String,
 }
 
-/// A configuration over all results.
+/// A policy over all results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverallPolicy {
     /// The policy in full.
     pub policy: String,
-    /// The mean or the smallest of the configuration's shares of each result's best.
+    /// The mean or the smallest of the policy's shares.
     pub share: f64,
     /// The largest loss on one result: 1 minus the smallest share.
     pub regret: f64,

@@ -3,8 +3,9 @@
 //!
 //! The chain of the numbers of jobs at the lock, observed at each release, is solved exactly. Jobs
 //! are elsewhere for exponential times between two visits. The time for which the lock is held may
-//! vary: it has the five nodes of a log-normal distribution. A product form would need
-//! exponential times, by which twice as many jobs wait for a rarely used lock as by constant ones.
+//! vary: it is log-normal, in five points (quadrature). A product-form solution as in `network`
+//! would need exponential times of holding: then twice as many jobs wait for a rarely used lock as
+//! with constant times.
 
 use crate::network::running_sums;
 
@@ -69,8 +70,8 @@ impl Chain {
         for i in 0..self.jobs {
             if i > 0 {
                 let no_arrival = self.arrivals(lock, i).next(0);
-                // Above a ratio of 1e250 the states below have no weight, and the next would
-                // overflow.
+                // Above a ratio of 1e250 the states below have no weight, and `left[i]` would
+                // overflow: the chain begins anew at `i`.
                 if no_arrival < f64::MIN_POSITIVE || flows[i - 1] / no_arrival > 1e250 {
                     left[..i].fill(0.0);
                     flows.fill(0.0);
@@ -87,6 +88,8 @@ impl Chain {
         left.iter().sum::<f64>() / cycle_ns
     }
 
+    /// Adds to the flow over each border at or above `i` the chance that a release out of state `i`
+    /// leaves more jobs than that. After an empty lock the next hold begins with one job.
     fn flow_up(&self, lock: &Lock, i: usize, share: f64, flows: &mut [f64]) {
         let present = i.max(1);
         let mut beyond = 1.0;
@@ -125,6 +128,7 @@ struct Arrivals<'a> {
     outside: usize,
     /// Logarithm of the probability that one of the other jobs stays away, for each node.
     log_stay: [f64; 5],
+    /// For each node, its weight times the probability of the number of arrivals asked for last.
     chances: [f64; 5],
 }
 

@@ -1,5 +1,6 @@
-//! Published curves. For the RAM disk on 120 cores, only the ends are published. One parameter is
-//! fixed by one end, others are assumed in wide ranges, and the remaining ends are predicted.
+//! Published curves. Of the RAM disk on 120 cores, the numbers of cores are published at which
+//! scaling ends: one for 20 queues, one for 9 or fewer. The first fixes the lock, other parameters
+//! are assumed in wide ranges, and the second is predicted.
 
 use q2c_model::stats::Interval;
 use q2c_result::analyze::StageStats;
@@ -59,7 +60,7 @@ fn fit_lock(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     lock(high)
 }
 
-/// The published end is 80; with 20 queues scaling ends 7 % earlier, for any number of tags.
+/// The published end is 80. The model says 74, 7 % less, for any number of tags.
 #[test]
 fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     for (depth, cpu_ns, growth) in [
@@ -82,7 +83,8 @@ fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     }
 }
 
-/// This curve is straight up to 10 jobs. The fall to less than a half at 14 is not predicted.
+/// The curve of SPDK's issue 3097 is straight up to 10 jobs, its first four points. The fall to
+/// less than a half at 14 is not predicted.
 #[test]
 fn a_collapse_without_a_sign_is_not_predicted() {
     let stage = |mean_ns| StageStats {

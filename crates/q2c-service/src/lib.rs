@@ -16,7 +16,7 @@
 //! let io = Io { direction: Direction::Read, bytes: 4096 };
 //! let mut draws = Draws::new(ServiceTimes::Constant(Nanos::from_micros(50)), 1);
 //! let servers = Servers::new(1);
-//! let mut complete = |at| servers.arrive(Nanos::from_micros(at), draws.next(io));
+//! let mut complete = |at| servers.enqueue(Nanos::from_micros(at), draws.next(io));
 //! assert_eq!(complete(100), Nanos::from_micros(150));
 //! assert_eq!(complete(110), Nanos::from_micros(200));
 //! ```

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The servers of a simulated device, and the queue in front of them: first come, first served.
 /// Threads share it without a lock.
 ///
-/// Requests come in the order in which [`Servers::serve`] takes effect. A thread may be held up
+/// Requests come in the order in which [`Servers::enqueue`] takes effect. A thread may be held up
 /// between its reading of the clock and that call. Its request is then served after those that
 /// overtook it, although its arrival time is earlier. A completion time, once given, never moves.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Servers {
     /// Puts a request that arrives at `at` and needs `service` on the server that is free first.
     /// Returns the time at which it is complete, on the clock of `at`.
     #[inline]
-    pub fn serve(&self, at: Nanos, service: Nanos) -> Nanos {
+    pub fn enqueue(&self, at: Nanos, service: Nanos) -> Nanos {
         loop {
             let (server, free_at) = self.first_free();
             let end = at.0.max(free_at).saturating_add(service.0);

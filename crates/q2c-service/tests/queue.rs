@@ -27,7 +27,7 @@ fn mean_wait(servers: usize, mean_ns: f64, mut service: impl FnMut() -> Nanos) -
     for _ in 0..REQUESTS {
         at += exponential(&mut rng, mean_ns);
         let (arrival, service) = (Nanos(at as u64), service());
-        let complete = queue.serve(arrival, service);
+        let complete = queue.enqueue(arrival, service);
         waited += (complete.0 - arrival.0 - service.0) as f64;
     }
     waited / f64::from(REQUESTS)
@@ -116,7 +116,7 @@ proptest! {
             *gap_to_arrival = at;
         }
         let queue = Servers::new(servers);
-        let completion_of = |&(at, service): &(u64, u64)| queue.serve(Nanos(at), Nanos(service)).0;
+        let completion_of = |&(at, service): &(u64, u64)| queue.enqueue(Nanos(at), Nanos(service)).0;
         let complete: Vec<u64> = requests.iter().map(completion_of).collect();
         prop_assert_eq!(complete, complete_by_events(servers, &requests));
     }
@@ -131,7 +131,7 @@ proptest! {
         let queue = Servers::new(servers);
         let mut served: Vec<(u64, u64)> = Vec::new();
         for (at, service) in requests {
-            let end = queue.serve(Nanos(at), Nanos(service)).0;
+            let end = queue.enqueue(Nanos(at), Nanos(service)).0;
             prop_assert!(end >= at + service);
             served.push((end - service, end));
         }
@@ -148,7 +148,7 @@ proptest! {
 fn threads_share_the_servers() {
     const PER_THREAD: u64 = 20_000;
     let queue = Servers::new(3);
-    let completion = |_| queue.serve(Nanos::ZERO, Nanos(7)).0;
+    let completion = |_| queue.enqueue(Nanos::ZERO, Nanos(7)).0;
     let work = || (0..PER_THREAD).map(completion).collect::<Vec<u64>>();
     let mut completions: Vec<u64> = thread::scope(|scope| {
         let threads = [0; 4].map(|_| scope.spawn(work));
@@ -166,9 +166,9 @@ fn threads_share_the_servers() {
 fn cleared_servers_are_idle() {
     let queue = Servers::new(2);
     for _ in 0..2 {
-        assert_eq!(queue.serve(Nanos(5), Nanos(1_000)), Nanos(1_005));
-        assert_eq!(queue.serve(Nanos(6), Nanos(1_000)), Nanos(1_006));
-        assert_eq!(queue.serve(Nanos(7), Nanos(1_000)), Nanos(2_005));
+        assert_eq!(queue.enqueue(Nanos(5), Nanos(1_000)), Nanos(1_005));
+        assert_eq!(queue.enqueue(Nanos(6), Nanos(1_000)), Nanos(1_006));
+        assert_eq!(queue.enqueue(Nanos(7), Nanos(1_000)), Nanos(2_005));
         queue.clear();
     }
 }
@@ -178,6 +178,6 @@ fn cleared_servers_are_idle() {
 #[test]
 fn the_longest_times_do_not_begin_again() {
     let queue = Servers::new(1);
-    assert_eq!(queue.serve(Nanos(1), Nanos(u64::MAX)), Nanos(u64::MAX));
-    assert_eq!(queue.serve(Nanos(2), Nanos(1)), Nanos(u64::MAX));
+    assert_eq!(queue.enqueue(Nanos(1), Nanos(u64::MAX)), Nanos(u64::MAX));
+    assert_eq!(queue.enqueue(Nanos(2), Nanos(1)), Nanos(u64::MAX));
 }

@@ -104,14 +104,16 @@ pub struct Contest {
 pub struct GroupLoss {
     /// Mean loss of the group's configuration with the smallest loss in this set.
     pub on_average: f64,
-    /// Mean loss on each source of the configuration best on the others; `None` for one source.
+    /// The loss on each source of the configuration that is best on the other sources; mean over
+    /// the patterns. `None` for one source.
     pub left_out: Option<f64>,
 }
 
 impl Study<'_> {
-    /// Simulates every policy on every trace once, and holds the contests. Each has `sets` sets:
-    /// first all sources of the patterns, then as many sources drawn with repetition, each with all
-    /// of its patterns. If no pattern counts in a set, its groups have no losses.
+    /// Simulates every policy on every trace once, and holds the contests. Returns losses by
+    /// contest, set and group. The first of the `sets` has all sources, each other one is a
+    /// bootstrap sample of them; a source comes with all of its patterns. If no pattern counts in a
+    /// set, its groups have no losses.
     ///
     /// # Errors
     /// Returns a fault if no I/O counts on one of the traces, or if the simulation is stopped.
@@ -135,8 +137,8 @@ impl Study<'_> {
         let takes_part = |policy: usize| contest.groups.iter().any(|group| group.contains(&policy));
         let eligible: Vec<bool> = (0..self.policies.len()).map(takes_part).collect();
         let ranked = Ranking::from_losses(self, &eligible, cells)?;
-        let rank = |policy: &usize| ranked.policies.binary_search(policy).ok();
-        let group = |policies: &Vec<usize>| policies.iter().filter_map(rank).collect();
+        let row_of = |policy: &usize| ranked.policies.binary_search(policy).ok();
+        let group = |policies: &Vec<usize>| policies.iter().filter_map(row_of).collect();
         let groups: Vec<Vec<usize>> = contest.groups.iter().map(group).collect();
         let sources = ranked.by_source();
         let mut rng = Rng::new(self.timing.seed);

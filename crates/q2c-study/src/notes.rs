@@ -16,7 +16,8 @@ const MAX_NOTES: usize = 3;
 const STUCK_MISS_RATE: f64 = 0.5;
 /// Miss rates that result from the constants of a feedback rule instead of from the device.
 const PINNED_MISS_RATES: std::ops::RangeInclusive<f64> = 0.15..=0.25;
-/// Share of a constant latency that io_uring's rule sleeps: half its estimate, half the latency.
+/// Share of a constant latency that io_uring's rule sleeps: half its estimate, which is half the
+/// latency.
 const URING_SHARE: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -> Vec<String> {

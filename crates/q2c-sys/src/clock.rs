@@ -70,7 +70,7 @@ pub struct Clock {
 
 impl Clock {
     /// CLOCK_MONOTONIC itself, which counts from the machine's start.
-    pub const BOOT: Clock = Clock { base: 0, rate: 0 };
+    pub const MONOTONIC: Clock = Clock { base: 0, rate: 0 };
 
     /// Makes a clock by the TSC, which takes about 30 ms for the fit, or by CLOCK_MONOTONIC where
     /// the TSC is not invariant.

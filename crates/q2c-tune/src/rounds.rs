@@ -183,7 +183,7 @@ fn next_round(
 /// How many disturbed trials may run again within the remaining budget: none if other work runs all
 /// the time, since no trial would be quiet.
 fn allowed_repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
-    if tune.workload.others().was_busy_before {
+    if tune.workload.others().uses_idle_time {
         return 0;
     }
     let trials = sizes.iter().flat_map(|size| {

@@ -47,7 +47,7 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
 
 /// Warns of other programs: at rest if KIOPS/core is by threads everywhere, else in some trials.
 fn busy_with_others(others: OtherWork, cells: &[Runs]) -> Vec<Warning> {
-    if let (true, Some(warning)) = (others.was_busy_before, rest_warning(others.busy_cpus)) {
+    if let (true, Some(warning)) = (others.uses_idle_time, rest_warning(others.busy_cpus)) {
         return vec![warning];
     }
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);

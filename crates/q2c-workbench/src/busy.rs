@@ -45,8 +45,9 @@ impl CounterSpan {
 pub struct OtherWork {
     /// Busy CPUs to subtract: those of a background, or those busy before the jobs ran.
     pub busy_cpus: f64,
-    /// True if other work kept CPUs busy before the jobs ran; it then uses time that jobs leave.
-    pub was_busy_before: bool,
+    /// True if other work kept CPUs busy before the jobs ran, or programs ran beside most trials:
+    /// such work uses the time that jobs leave.
+    pub uses_idle_time: bool,
     /// CPUs of other programs in user mode beside the jobs; `None` if unknown.
     pub programs: Option<f64>,
 }
@@ -56,7 +57,7 @@ impl OtherWork {
     pub fn from_idle_cpus(cpus: f64) -> Self {
         OtherWork {
             busy_cpus: cpus,
-            was_busy_before: cpus > QUIET_CPUS,
+            uses_idle_time: cpus > QUIET_CPUS,
             programs: None,
         }
     }
@@ -72,7 +73,7 @@ impl OtherWork {
 /// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own_cpus`.
 pub fn job_cpus(machine: f64, others: OtherWork, own_cpus: f64, span: CounterSpan) -> BusyCpus {
     let net = machine - others.busy_cpus;
-    let is_hidden = others.was_busy_before || others.hiding_cpus(own_cpus, span).is_some();
+    let is_hidden = others.uses_idle_time || others.hiding_cpus(own_cpus, span).is_some();
     let (cpus, cores) = if is_hidden || net < MIN_ATTRIBUTED_SHARE * own_cpus - span.rounding() {
         (own_cpus, PerCore::Threads)
     } else {
@@ -116,7 +117,7 @@ mod tests {
 
     const QUIET: OtherWork = OtherWork {
         busy_cpus: 0.0,
-        was_busy_before: false,
+        uses_idle_time: false,
         programs: None,
     };
 

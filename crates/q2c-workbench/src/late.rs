@@ -41,7 +41,8 @@ pub fn late_time(
     }
 }
 
-/// Captures all I/Os of the target's disks, as [`begin_late_capture`] does.
+/// Captures the I/Os of the target's disks for which `keep` returns something. The reader runs on
+/// `cpu`.
 pub(crate) fn begin_capture<T: Send + 'static>(
     site: &Site,
     cpu: Option<CpuId>,

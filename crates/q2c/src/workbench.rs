@@ -91,8 +91,9 @@ pub(crate) fn machine_for_target(
     simulated_machine(real_reason, args)
 }
 
-/// The simulated machine that the options name; `None` for this machine, on which a run is measured
-/// if there is a `real_reason`. That text continues the words "use --machine with".
+/// The simulated machine that the options name, else q2c's own; `None` for the real machine, as
+/// with `--real-time`. A `real_reason` says why only the real one will do; that text continues the
+/// words "use --machine with".
 pub(crate) fn simulated_machine(
     real_reason: Option<String>,
     args: &MachineArgs,
@@ -101,7 +102,7 @@ pub(crate) fn simulated_machine(
         (Some(_), Some(reason)) => {
             return Err(Fault::usage(format!("use --machine with {reason}")));
         }
-        (Some(MachineName::Here), None) => Some(this_machine()?),
+        (Some(MachineName::Here), None) => Some(copy_of_this_machine()?),
         (Some(MachineName::File(path)), None) => {
             let text = whole_file::read_named_text(path, whole_file::MAX_TEXT)
                 .map_err(|e| format!("read the simulated machine {}: {e}", path.display()));
@@ -111,8 +112,8 @@ pub(crate) fn simulated_machine(
     })
 }
 
-/// This machine with the costs of its newest calibration.
-fn this_machine() -> Result<SimMachine, Fault> {
+/// A simulated copy of this machine, with the costs of its newest calibration.
+fn copy_of_this_machine() -> Result<SimMachine, Fault> {
     const NO_STORE: &str =
         "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
     let store = calibration_store().ok_or_else(|| Fault::environment(NO_STORE))?;
@@ -139,7 +140,7 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     )))
 }
 
-/// Opens the workbench like [`open_without_baseline`], for a command without a scratch file.
+/// Opens the workbench for a command without a scratch file, whose engine is checked elsewhere.
 pub(crate) fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
     announce(open_target(request, None, stop)?)
 }
@@ -196,6 +197,7 @@ fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Measures the idle baseline. Before that it tells if a device that polls is not polled.
 fn add_idle_baseline(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let device = bench.target.device.as_ref();
     let is_pollable = device.and_then(|device| device.io_poll) == Some(true);

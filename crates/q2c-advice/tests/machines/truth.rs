@@ -18,8 +18,9 @@ pub(crate) struct MachineTruth {
     cost: CostModel,
     poll: SimOutcome,
     pub floor: f64,
-    /// Best KIOPS/core over polling's of all that keep the floor; then that method's name and IOPS.
+    /// Best KIOPS/core over polling's of all methods that keep the floor, polling included.
     pub best: f64,
+    /// The name and the IOPS of that method.
     pub best_is: (String, f64),
     pub room: bool,
 }

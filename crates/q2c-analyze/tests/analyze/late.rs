@@ -180,7 +180,7 @@ fn sums_by_hand() {
     assert_eq!((numbers.matched, numbers.overslept), (4, 2));
     assert_eq!((numbers.misses, numbers.misses_in_time), (3, 1));
     let mean = numbers.parts.expect("matched");
-    // Two sleeps were 100 ns and 200 ns too long, and the second thread woke 100 ns late.
+    // Two sleeps were 100 ns and 200 ns too long, and after the second the thread woke 100 ns late.
     assert_eq!(mean.in_order(), [100.0, 500.0, 0.0, 75.0, 25.0, 300.0]);
     assert_eq!(numbers.miss_late_ns, Some(400.0 / 3.0));
     let beside = DeviceLoad {
@@ -203,6 +203,7 @@ fn sums_by_hand() {
     let kept = kept.map(|m| (m.oversleep_ns, m.wakeup_ns, m.others));
     let kept: Vec<_> = kept.collect();
     assert_eq!(kept, [(100, 0, 1), (200, 100, 2), (0, 0, 1)]);
+    // At most two of the three misses are kept: every other one.
     let every_other = tally.misses_kept(2);
     let every_other: Vec<u64> = every_other.iter().map(|m| m.oversleep_ns).collect();
     assert_eq!(every_other, [100, 0]);
@@ -212,6 +213,7 @@ fn sums_by_hand() {
 /// Of 200 I/Os two are slow, one by the device and one by its sleep: the slowest hundredth.
 #[test]
 fn the_slowest_by_hand() {
+    // I/Os behind the one interval of 1 ns count in the totals.
     let mut tally = LateTally::new(0, 1, 1);
     for n in 0..200_u64 {
         let (device, oversleep) = match n {
@@ -241,7 +243,8 @@ fn the_slowest_by_hand() {
 struct GeneratedLateIo {
     pause: u64,
     parts: [u64; 6],
-    /// Where in the device time a sleep without oversleep ended; `None` without a sleep.
+    /// Thousandths of the device time after which a sleep without oversleep ended; `None` without a
+    /// sleep.
     early: Option<u64>,
     requests: u64,
     missed: bool,
@@ -268,15 +271,15 @@ fn generated_io() -> impl Strategy<Value = GeneratedLateIo> {
 fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
     let [submission, device, back, oversleep, wakeup, reap] = made.parts;
     let (issue, end) = (from + submission, from + submission + device);
-    let early = |early| issue + device * early / 1_000;
+    let within_device_time = |thousandths| issue + device * thousandths / 1_000;
     let times = match oversleep + wakeup {
-        0 => made.early.map(early).map(|woke| (woke, woke)),
+        0 => made.early.map(within_device_time).map(|woke| (woke, woke)),
         late => Some((end + back + oversleep, end + back + late)),
     };
     let sleep = times.map(|(due_ns, woke_ns)| Sleep { due_ns, woke_ns });
     // A call that outlasts the device returns after the completion; any other call before it.
     let submit_end_ns = match back {
-        0 => early(made.early.unwrap_or(0)),
+        0 => within_device_time(made.early.unwrap_or(0)),
         back => end + back,
     };
     let io = UserIo {

@@ -74,7 +74,7 @@ fn a_program_is_run_watched_and_read() {
     assert_eq!(setups.len(), 1, "{reasons:?}");
     assert!(reasons[0].contains("no other method"), "{reasons:?}");
     assert!(reasons[2].contains("one thread on each CPU"), "{reasons:?}");
-    let site = Site::without_disk(stand.roots, Clock::BOOT);
+    let site = Site::without_disk(stand.roots, Clock::MONOTONIC);
     let place = TrialPlace {
         media: &media,
         span: Bytes(0),

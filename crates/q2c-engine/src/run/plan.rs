@@ -195,8 +195,8 @@ fn check_job(job: &JobPlan, phases: usize) -> Result<(), RunError> {
             "think time needs a closed loop with one request in flight: no rate, depth 1",
         );
     }
-    let no_polling = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
-    if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(no_polling) {
+    let may_sleep = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
+    if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(may_sleep) {
         return refuse(
             "an open loop with several in flight has to see completions and due times at once: use poll, or depth 1 and more jobs",
         );

@@ -12,6 +12,7 @@ use q2c_policy::{Decision, Io, LaneMethod, Outcome, Token};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// The delays contain the interrupt or the timer, and the switch.
 fn machine() -> SimMachine {
     SimMachine {
         name: "test".to_owned(),
@@ -202,9 +203,10 @@ fn a_run_is_a_function_of_its_seed() {
     assert_ne!(once(7).0, once(8).0);
 }
 
-/// A polled I/O takes 80,600 ns and an interrupt-driven one 83,600 ns. A slice ends with the first
-/// I/O that ends after its cut, and the listener hears of it then. The listener gives an order when
-/// slice 5 has begun, so the order holds from slice 6.
+/// A polled I/O takes 80,600 ns and an interrupt-driven one 83,600 ns. A slice of the live run is
+/// what a lane did between two cuts. It ends with the first I/O that ends after its cut, and the
+/// listener hears of it then. The listener gives an order when slice 5 has begun, so the order
+/// holds from slice 6.
 #[test]
 fn slices_of_a_live_run_are_heard_when_they_end() {
     let world = World::new(machine());
@@ -234,7 +236,7 @@ fn slices_of_a_live_run_are_heard_when_they_end() {
         (live_run.start_ns(), slices)
     };
     let ((start, slices), _) = live(plan, &AtomicBool::new(false), listen).unwrap();
-    let mut begin = start + 2_500;
+    let mut begin = start + machine().wake_delay_ns;
     for (number, slice) in (0..).zip(slices) {
         let (order, cycle) = if number < 6 { (0, 80_600) } else { (1, 83_600) };
         let ios = (start + (number + 1) * 10_000_000 - begin).div_ceil(cycle);
@@ -245,7 +247,7 @@ fn slices_of_a_live_run_are_heard_when_they_end() {
     }
 }
 
-/// The clock and the counters continue from run to run.
+/// The clock and the counters continue from run to run. A run starts after 3 ms, and takes 10 ms.
 #[test]
 fn a_world_outlives_its_runs() {
     let world = World::new(machine());
@@ -253,7 +255,7 @@ fn a_world_outlives_its_runs() {
     go(&world, 10, vec![job("sim:80us", &devices, 0, "poll")]).unwrap();
     let first = world.now();
     let data = go(&world, 10, vec![job("sim:80us", &devices, 0, "poll")]).unwrap();
-    assert!(data.start_ns > first && world.now() >= first + 13_000_000);
+    assert!(data.start_ns > first && world.now() >= first + 3_000_000 + 10_000_000);
     assert!(world.counters().cpus[0].threads_ns >= 20_000_000);
 }
 
@@ -276,8 +278,8 @@ fn what_cannot_be_simulated_is_refused_by_name() {
 }
 
 /// Steps that cost nothing are no problem if the device takes time: a lane here does more I/Os than
-/// the steps that a run may do without progress. If the device takes no time either, the run ends,
-/// even if a look takes the minimum.
+/// the steps that a run may do without progress. If the device takes no time either, the run is
+/// refused as stuck, even if a look takes 1 ns, the least allowed.
 #[test]
 fn a_machine_without_costs_is_stuck_where_nothing_else_takes_time() {
     let free = SimMachine {

@@ -62,7 +62,7 @@ impl RamdiskService<'_> {
         };
         let bytes = request.bytes;
         let time = self.draws.next(Io { direction, bytes });
-        Some(self.servers.serve(Nanos(monotonic_ns()), time).0)
+        Some(self.servers.enqueue(Nanos(monotonic_ns()), time).0)
     }
 }
 

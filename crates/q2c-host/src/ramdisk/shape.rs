@@ -48,6 +48,7 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
     if !(1..=MAX_DEPTH).contains(&depth) {
         return wrong(format!("a depth from 1 to {MAX_DEPTH}, found {depth}"));
     }
+    // The limit holds for each kind by itself.
     let max_queues = wanted.queues.max(wanted.poll_queues);
     if max_queues > cpus {
         let reason = format!(

@@ -144,8 +144,9 @@ impl AllowedCpus {
     }
 
     /// At most `max_count` CPUs worth a short trial. `interrupted` take a device's interrupts, the
-    /// busiest first. After `preferred` and the first allowed one of these come three CPUs, which
-    /// share a core, a socket and nothing with the busiest, then the other allowed CPUs.
+    /// busiest first. After `preferred` and the first allowed one of these come up to three CPUs,
+    /// one each that shares a core, a socket or nothing with the busiest, then the other allowed
+    /// CPUs.
     pub fn candidates(
         &self,
         topology: &Topology,

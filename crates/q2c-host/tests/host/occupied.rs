@@ -257,8 +257,8 @@ fn a_real_device_mounted_and_free() {
     assert!(matches!(second, TargetError::Occupied { .. }), "{second}");
     drop(target);
     let backing = dir.path().join("backing");
-    let leave_for_file = WritePermission::for_paths(std::slice::from_ref(&backing)).unwrap();
-    let file = open(&roots, &write_requirements(&backing), &leave_for_file).unwrap_err();
+    let permission_for_file = WritePermission::for_paths(std::slice::from_ref(&backing)).unwrap();
+    let file = open(&roots, &write_requirements(&backing), &permission_for_file).unwrap_err();
     assert!(file.to_string().contains(&device.name), "{file}");
     let mount = dir.path().join("mount");
     std::fs::create_dir(&mount).unwrap();

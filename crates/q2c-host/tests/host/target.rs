@@ -186,7 +186,7 @@ fn sizes_and_alignment() {
 }
 
 #[test]
-fn files_are_written_only_with_leave() {
+fn files_are_written_only_with_permission() {
     let dir = folder();
     let made = scratch(dir.path());
     let other = dir.path().join("other");

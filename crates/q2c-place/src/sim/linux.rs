@@ -22,7 +22,7 @@ pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: boo
     map.cpus_within(cpu, level) as f64 * 1e-3 * if busy { BUSY_FACTOR } else { 1.0 }
 }
 
-pub(super) fn cpu_for_new_task(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
+pub(super) fn first_cpu(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let map = tally.map;
     let per_cpu =
         |core: usize| (tally.load_of_core[core] as usize * 1024) / map.cpus_of(core).len();

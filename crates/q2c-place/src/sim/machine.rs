@@ -124,7 +124,7 @@ impl<'a> PlaceSimMachine<'a> {
         for task in order {
             let cpu = match &sim.policy {
                 Policy::Fixed(cpus) => cpus[task],
-                _ => linux::cpu_for_new_task(&queues.truth, &mut queues.rng),
+                Policy::Free | Policy::Rules(_) => linux::first_cpu(&queues.truth, &mut queues.rng),
             };
             queues.enter(task, cpu);
         }

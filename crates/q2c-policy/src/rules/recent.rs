@@ -100,7 +100,8 @@ impl LastIos {
         time as f64
     }
 
-    /// How far times lie on average below the mean of the I/Os before the window, ns, or 0.
+    /// How far times lie on average below the mean of the I/Os before the window, ns; 0 with too
+    /// few.
     fn lmd(&self) -> u64 {
         if self.history.len() < 2 * self.window_len {
             return 0;

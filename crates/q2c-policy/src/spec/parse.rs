@@ -53,7 +53,7 @@ fn linux_spec(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     Err(SpecError::new(text, offset, reason))
 }
 
-/// Returns the parameters before the formula, and the comma, if there is one, with the formula.
+/// Splits `params` before the comma that precedes the formula, with which the second part begins.
 /// Returns `None` without a formula.
 pub(super) fn split_off_formula<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
@@ -83,7 +83,8 @@ fn split_formula<'a>(params: &'a str, formula_name: &str) -> (&'a str, Option<(u
     (params, None)
 }
 
-/// Returns the name of `name=value` and the byte offset of the value; `==` compares.
+/// Returns the name of `name=value` and the byte offset of the value. In `a == b` nothing is
+/// assigned, so it is `None`.
 fn split_assignment(part: &str) -> Option<(&str, usize)> {
     let (name, value) = part.split_once('=')?;
     let is_word = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);

@@ -13,14 +13,14 @@ fn lanes_with_log(lanes: usize) -> (WindowLog, Vec<Box<dyn Lane>>) {
     let notes = Arc::clone(&windows);
     let rule = move |window: &BucketWindow<'_>| {
         let mut notes = notes.lock().expect("no test panics in here");
-        notes.push(without_times(window));
+        notes.push(no_times(window));
         window.mean()
     };
     let lanes = WindowRule::new(rule, Gather::Totals, PERIOD).build(lanes);
     (windows, lanes)
 }
 
-fn without_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
+fn no_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
     BucketWindow {
         times: None,
         bucket: window.bucket,

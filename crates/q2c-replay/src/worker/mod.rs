@@ -36,8 +36,8 @@ const POLLING_NS: u64 = 1_000_000;
 ///   anything else happens. So every request that has left is in flight when the next round begins.
 /// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
 ///   looks for further work.
-/// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
-///   completion is seen.
+/// - `shared.device_in_flight` and `shared.in_flight` go up when a request joins the batch and down
+///   when its completion is seen.
 pub(crate) struct ReplayWorker<'a, T> {
     pub schedule: Schedule<'a>,
     pub submitter: EngineSubmitter,

@@ -35,7 +35,7 @@ pub(crate) enum Precedence {
 /// Invariants:
 /// - A stream belongs to one thread, and its requests are submitted in the order in which they
 ///   came.
-/// - `ready` holds a stream at most once ([`RequestStream::lined_up`]), and only while its first
+/// - `ready` holds a stream at most once ([`RequestStream::is_in_ready`]), and only while its first
 ///   request need not wait for a completion.
 /// - `queued` is the number of requests in the queues of all streams.
 /// - A stream's counter in `progress` goes up when its submission has returned, not before. A

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) type NamedFacts = BTreeMap<String, String>;
 
 /// Paths of the parts of a result that hold settings and facts. Runs within a result differ only in
-/// their jobs.
+/// the number of jobs, so the facts of run 0 stand for all.
 const FACT_PARTS: [&str; 11] = [
     "job",
     "jobs",

@@ -4,7 +4,8 @@ use q2c_result::Machine;
 use q2c_result::mode::{ModeKind, WaitMode};
 use serde_json::json;
 
-/// A result with one claim, judged from the first, second and fifth of five trials.
+/// A result with one claim, judged from the first, second and fifth of five trials. Trials count
+/// from 0 in results, and from 1 in text.
 fn partly_judged() -> ReproduceResult {
     let failed = |trial: u32| json!({"trial": trial, "why": {"told": "the disk was gone"}});
     let trials = json!({"judged": 3, "asked": 5, "left_out": [failed(2), failed(3)]});
@@ -84,6 +85,7 @@ fn whole_phases_are_weighted_by_hand() {
         ..JobSeries::default()
     };
     let mut figures = JobPhaseFigures::default();
+    // Two equal trials: thousand IOPS, misses, CPU, mean latency and method.
     figures.add(&job);
     figures.add(&job);
     assert_eq!(

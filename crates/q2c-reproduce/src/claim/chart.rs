@@ -63,10 +63,10 @@ fn values_over_time(
                 samples.extend(value);
             }
         }
-        let point =
+        let to_point =
             |(at, values): (f64, Vec<f64>)| (format!("{at:.3}"), Interval::from_samples(&values));
         let measured = ticks.into_values().filter(|(_, values)| !values.is_empty());
-        curve.extend(measured.map(point));
+        curve.extend(measured.map(to_point));
     }
     curve
 }

@@ -30,7 +30,7 @@ pub(crate) enum Expr {
     /// A number; times are in ns, shares in 0..1.
     Number(f64),
     Figure(FigureReference),
-    /// The value of a figure's highest or lowest interval within its window.
+    /// The highest or lowest of a figure's values by time interval, within its window.
     OverTime(Extreme, FigureReference),
     Minus(Box<Expr>),
     Join(Join, Box<Expr>, Box<Expr>),
@@ -58,6 +58,7 @@ pub(crate) enum Join {
     Minus,
     Times,
     Div,
+    /// The greater of the two.
     Greater,
 }
 
@@ -114,7 +115,8 @@ impl Expr {
         }
     }
 
-    /// `None` for plain numbers, for quotients, and for figures that only one kind of study has.
+    /// The quantity of the value, by which units are checked. `None` where it is not known: for
+    /// plain numbers, products, quotients, and figures that only one kind of study has.
     pub(crate) fn quantity(&self) -> Option<ExprQuantity> {
         use Aggregate::{ArgMax, ArgMin, Spread};
         match self {

@@ -25,7 +25,8 @@ const READ: Io = Io {
 };
 const IOS: u64 = 2_000;
 
-/// A pattern with a source of its own, in which every request takes `us` microseconds.
+/// A pattern in which every request takes `us` microseconds. No fact names its source, so that its
+/// name is the source.
 fn pattern(name: &str, us: f64) -> SimTrace {
     let mut lane = LaneRecording::default();
     (0..IOS).for_each(|_| lane.push(READ, 0.0, us as f32 * 1e3, 0.0));
@@ -44,7 +45,8 @@ fn pattern(name: &str, us: f64) -> SimTrace {
     }
 }
 
-/// `named` replaces `min` with 70 to 90 %, and `other` replaces `min` with other ratios.
+/// The study's file with other rules: `named` stands for the group of `min` of 70 to 90 %, `other`
+/// for the group of `min` with other ratios. Only these groups compete.
 fn with_rules(named: &str, other: &str) -> Experiment {
     let periods = "1ms|2ms|5ms|10ms|20ms|50ms|100ms|200ms";
     let family = |text: &str| format!("{text},period={periods}");

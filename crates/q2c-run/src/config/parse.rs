@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The table that names the targets.
 pub(crate) const TARGETS: &str = "targets";
-/// The table of the settings that apply to every command with such an option.
+/// The table of the settings that apply to every command that has an option of the key's name.
 pub const DEFAULTS: &str = "defaults";
 
 /// Keys whose values are paths, which are relative to the file's folder.
@@ -105,6 +105,7 @@ impl ConfigReader<'_> {
         }
     }
 
+    /// A target begins neither with `@`, as a target's name on the command line does, nor with `-`.
     fn read_targets(&mut self, content: &DeTable<'_>) {
         for (name, value) in content {
             let target = value.get_ref().as_str().unwrap_or_default();

@@ -81,7 +81,7 @@ pub(super) fn corrupt(path: &Path, line: usize, reason: &impl ToString) -> RunDi
     }
 }
 
-pub(super) fn encode(path: &Path, reason: &impl ToString) -> RunDirError {
+pub(super) fn encode_error(path: &Path, reason: &impl ToString) -> RunDirError {
     RunDirError::Encode(path.to_path_buf(), reason.to_string())
 }
 
@@ -150,7 +150,7 @@ fn bad_name(name: &str, reserved: bool) -> RunDirError {
 }
 
 /// Refuses a final file whose name [`check_name`] refuses, or is one of the folder's own files.
-pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
+pub(super) fn check_new_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
     let free = !OWN_FILES.contains(&name);
     free.then_some(()).ok_or_else(|| bad_name(name, true))
@@ -219,7 +219,7 @@ pub(super) fn publish_json(
     value: &impl Serialize,
 ) -> Result<(), RunDirError> {
     let json = serde_json::to_string_pretty(value);
-    let json = json.map_err(|e| encode(&folder.join(name), &e))?;
+    let json = json.map_err(|e| encode_error(&folder.join(name), &e))?;
     publish(folder, name, |out| writeln!(out, "{json}"))
 }
 
@@ -280,7 +280,7 @@ mod tests {
         for bad in ["", ".", "..", "a/b", ".hidden", "a b", "a\n", &long] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
-        assert!(check_final_name("cells.jsonl").is_err());
-        assert!(check_final_name("report.html").is_ok());
+        assert!(check_new_name("cells.jsonl").is_err());
+        assert!(check_new_name("report.html").is_ok());
     }
 }

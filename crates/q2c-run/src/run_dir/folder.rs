@@ -1,6 +1,6 @@
 use super::error::RunDirError;
 use super::files::{
-    JOURNAL, STATE, check_final_name, corrupt, encode, publish, publish_json, read,
+    JOURNAL, STATE, check_new_name, corrupt, encode_error, publish, publish_json, read,
 };
 use super::journal::{RunJournal, split_lines};
 use super::record::{self, RunLog, RunRecord, RunState};
@@ -55,7 +55,7 @@ impl RunDir {
     /// the journal is as before; if that cannot be restored, it takes no more entries.
     pub fn append(&mut self, entry: &impl Serialize) -> Result<(), RunDirError> {
         let json = serde_json::to_string(entry);
-        let json = json.map_err(|e| encode(&self.path.join(JOURNAL), &e))?;
+        let json = json.map_err(|e| encode_error(&self.path.join(JOURNAL), &e))?;
         self.journal.append(&json)
     }
 
@@ -98,13 +98,13 @@ impl RunDir {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), RunDirError> {
-        check_final_name(name)?;
+        check_new_name(name)?;
         publish(&self.path, name, write)
     }
 
     /// Writes `value` as indented JSON, as [`RunDir::publish`] does.
     pub fn publish_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
-        check_final_name(name)?;
+        check_new_name(name)?;
         publish_json(&self.path, name, value)
     }
 

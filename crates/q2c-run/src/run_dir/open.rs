@@ -1,6 +1,6 @@
 use super::error::RunDirError;
 use super::files::{
-    JOURNAL, LOG, LockedFile, PLAN, STATE, check_final_name, check_name, encode, is_locked,
+    JOURNAL, LOG, LockedFile, PLAN, STATE, check_name, check_new_name, encode_error, is_locked,
     missing_or_io, publish, read, read_record, remove_temporary_files, sync_folder, without_links,
 };
 use super::folder::RunDir;
@@ -38,7 +38,7 @@ impl RunDir {
         plan: &impl Serialize,
         identity: &Identity,
     ) -> Result<RunDir, RunDirError> {
-        check_final_name(name)?;
+        check_new_name(name)?;
         let path = self.part_path(name);
         let plan = encode_plan(plan, &path)?;
         remove_unfinished(&path)?;
@@ -154,7 +154,7 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
 }
 
 fn encode_plan(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> {
-    toml::to_string_pretty(plan).map_err(|e| encode(&folder.join(PLAN), &e))
+    toml::to_string_pretty(plan).map_err(|e| encode_error(&folder.join(PLAN), &e))
 }
 
 /// Removes the folder of a part if a crash interrupted its creation: it then has no state file, and

@@ -17,7 +17,7 @@ pub enum UblkOp {
     Write,
     /// Makes sure that all data written before are stored.
     Flush,
-    /// Clears its place: to zeros, or to anything (discard).
+    /// Discards its place or writes zeros to it; this server makes zeros for both.
     Clear,
     /// An operation that this server does not know.
     Other,
@@ -89,7 +89,8 @@ impl Queue {
     }
 
     /// Waits until a request comes, or until `timeout` is over. New requests are put into `new`.
-    /// Returns false when the kernel has ended the queue and no command is left.
+    /// Returns false when the kernel holds no command and no request is new: the queue has ended
+    /// once the caller has committed all requests that it holds.
     pub fn wait(
         &mut self,
         timeout: Option<Duration>,
@@ -103,6 +104,7 @@ impl Queue {
             }
             None => self.ring.submit_and_wait(1),
         };
+        // The time is over, a signal came, or completions fill the ring: they are read below.
         match waited.map_err(|e| (e.raw_os_error(), e)) {
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY), _)) => {}
             Err((_, e)) => return Err(e),
@@ -124,6 +126,7 @@ impl Queue {
         let address = self.descriptors.as_ptr().wrapping_add(usize::from(tag));
         // SAFETY: the mapping has a descriptor for each tag, and tags are those that were fetched.
         let descriptor = unsafe { address.read_volatile() };
+        // The low byte is one of UBLK_IO_OP_READ, WRITE, FLUSH, DISCARD and WRITE_ZEROES (5).
         let op = match descriptor.op_flags & 0xff {
             0 => UblkOp::Read,
             1 => UblkOp::Write,
@@ -139,8 +142,9 @@ impl Queue {
         }
     }
 
-    /// Carries the request out on `memory`. Returns the result to commit: its bytes, or a negative
-    /// errno.
+    /// Carries the request out on `memory`. The data of a read are written to the device's file, at
+    /// the offset of the tag, from which the kernel copies them; those of a write are read there.
+    /// Returns the result to commit: the request's bytes, or a negative errno.
     #[must_use]
     pub fn serve(&self, request: &UblkRequest, memory: &UblkMemory) -> i32 {
         let (offset, len) = (request.offset, request.bytes as usize);

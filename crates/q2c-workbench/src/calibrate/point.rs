@@ -277,7 +277,7 @@ fn gap(watched: &WorkloadRun, stage: StageId) -> f64 {
 
 /// Busy CPU beyond the threads', ns per I/O; `None` if unread, or if other work takes idle time.
 fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: OtherWork) -> Option<f64> {
-    let busy = busy_cpus.filter(|_| !others.was_busy_before)? - others.busy_cpus;
+    let busy = busy_cpus.filter(|_| !others.uses_idle_time)? - others.busy_cpus;
     let busy = busy * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
 }

@@ -194,7 +194,7 @@ impl Unfit {
 
     fn from_others(others: OtherWork) -> Option<Self> {
         let cpus = others.busy_cpus;
-        others.was_busy_before.then_some(Unfit::Busy { cpus })
+        others.uses_idle_time.then_some(Unfit::Busy { cpus })
     }
 }
 

@@ -104,7 +104,7 @@ impl Workload {
     pub fn others(&self) -> OtherWork {
         let others = OtherWork::from_idle_cpus(self.site.idle_busy_cpus);
         OtherWork {
-            was_busy_before: others.was_busy_before && self.background.is_empty(),
+            uses_idle_time: others.uses_idle_time && self.background.is_empty(),
             ..others
         }
     }

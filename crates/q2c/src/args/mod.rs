@@ -197,8 +197,8 @@ fn first_clause(text: &str) -> String {
         return text.to_owned();
     };
     let with_default = format!("{first}{default}");
-    let both = with_default.chars().count() <= MAX_HELP_CHARS;
-    if both { with_default } else { first.to_owned() }
+    let fits = with_default.chars().count() <= MAX_HELP_CHARS;
+    if fits { with_default } else { first.to_owned() }
 }
 
 /// A clause with fewer characters than this does not describe an option.

@@ -220,7 +220,7 @@ impl CompareArgs {
         let request = |(_, &mode): (usize, &ModeName)| {
             let mut request = self.how.request(mode);
             if !self.no_capture && !self.how.replay.capture {
-                request.capture_by = CaptureRequest::WherePermitted;
+                request.capture_request = CaptureRequest::WherePermitted;
             }
             request
         };
@@ -309,9 +309,9 @@ mod tests {
     fn what_is_not_typed_is_left_to_the_library() {
         let bare = asked("t d");
         assert!(bare.writes.is_none() && bare.discards.is_none() && bare.cpus.is_none());
-        assert_eq!(bare.capture_by, CaptureRequest::Off);
+        assert_eq!(bare.capture_request, CaptureRequest::Off);
         let typed = asked("t d --capture --cpus 3,1 --part 1s..2s --process fio");
-        assert_eq!(typed.capture_by, CaptureRequest::By(None));
+        assert_eq!(typed.capture_request, CaptureRequest::By(None));
         assert_eq!(typed.cpus, Some(vec![CpuId(3), CpuId(1)]));
         assert!(typed.selection.range.is_some() && typed.selection.process.is_some());
     }
@@ -328,7 +328,8 @@ mod tests {
 
     #[test]
     fn a_comparison_captures_where_permitted_unless_it_is_told_otherwise() {
-        let wish = |options: &str| compare(&format!("t a b {options}")).requests()[0].capture_by;
+        let wish =
+            |options: &str| compare(&format!("t a b {options}")).requests()[0].capture_request;
         assert_eq!(wish(""), CaptureRequest::WherePermitted);
         assert_eq!(wish("--capture"), CaptureRequest::By(None));
         assert_eq!(wish("--no-capture"), CaptureRequest::Off);

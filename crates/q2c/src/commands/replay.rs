@@ -45,7 +45,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let target_site = open_site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&target_site);
-    let capture = match capture_for(&roots, request.capture_by, sites)? {
+    let capture = match capture_for(&roots, request.capture_request, sites)? {
         Capture::By(by) => Some(by),
         Capture::Not(_) => None,
     };
@@ -229,15 +229,15 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let sites = open_targets(&requests[0], targets, &sources[0])?;
-    let (capture, refusal) = match capture_for(&Roots::live(), requests[0].capture_by, &sites)? {
+    let roots = Roots::live();
+    let (capture, refusal) = match capture_for(&roots, requests[0].capture_request, &sites)? {
         Capture::By(by) => (Some(by), None),
         Capture::Not(reason) => (None, Some(reason)),
     };
-    match &refusal {
-        None | Some(NotCaptured::NotAsked) => {}
-        Some(reason) => say(&q2c_report::not_captured(reason)),
+    if let Some(reason) = refusal.as_ref().filter(|r| **r != NotCaptured::NotAsked) {
+        say(&q2c_report::not_captured(reason));
     }
-    let begin = CommandStart::measure(begun, &Roots::live());
+    let begin = CommandStart::measure(begun, &roots);
     let profiles = make_profiles(&sources, &requests, &sites[0], &begin, stop)?;
     let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {

@@ -65,7 +65,7 @@ fn a_controller_that_is_not_there() {
 
 /// Writing with SPDK overwrites the device, so `--allow-write` must repeat its address.
 #[test]
-fn a_controller_is_written_with_leave_alone() {
+fn a_controller_is_written_with_permission_alone() {
     let bench = FaultBench::new();
     let write = ["--rw", "randwrite", "--method", "poll"];
     let refused = short(&bench, &[&[NOWHERE][..], &write].concat());

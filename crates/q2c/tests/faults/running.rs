@@ -87,8 +87,8 @@ const OWNER: &str = "Q2C_FAULTS_OWNER";
 
 #[test]
 fn settings_left_by_a_killed_run() {
-    if let Some(owner) = std::env::var_os(OWNER) {
-        return own_setting(owner.to_str().unwrap());
+    if let Some(owned) = std::env::var_os(OWNER) {
+        return own_setting(owned.to_str().unwrap());
     }
     let bench = FaultBench::new();
     let journal = bench.path("journal").display().to_string();
@@ -139,10 +139,10 @@ fn left_alone(bench: &FaultBench, journal: &str, setting: &Path) {
 }
 
 fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
-    let owner = format!("{journal}|{}|{value}", setting.display());
+    let owned = format!("{journal}|{}|{value}", setting.display());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "running::settings_left_by_a_killed_run"])
-        .env(OWNER, owner)
+        .env(OWNER, owned)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -161,9 +161,9 @@ fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str)
     assert_eq!(read(setting), value);
 }
 
-fn own_setting(owner: &str) {
+fn own_setting(owned: &str) {
     let [journal, setting, value]: [&str; 3] =
-        owner.split('|').collect::<Vec<_>>().try_into().unwrap();
+        owned.split('|').collect::<Vec<_>>().try_into().unwrap();
     let mut guard = Guard::new(&Roots::live(), Path::new(journal)).unwrap();
     guard.set(Path::new(setting), value).unwrap();
     std::thread::sleep(Duration::from_secs(60));

@@ -49,7 +49,7 @@ impl<T: Time> Sim<T> {
             direction: [Direction::Read, Direction::Write][usize::from(is_write)],
             bytes: request.length,
         });
-        let end = self.device.servers.serve(Nanos(now), service);
+        let end = self.device.servers.enqueue(Nanos(now), service);
         let done = RingCompletion {
             slot: request.slot,
             result: request.length as i32,

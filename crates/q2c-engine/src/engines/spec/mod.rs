@@ -101,7 +101,7 @@ impl EngineSpec {
         memory: Memory,
         seed: u64,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        self.open_at(Real(Clock::BOOT), medium, memory, seed)
+        self.open_at(Real(Clock::MONOTONIC), medium, memory, seed)
     }
 
     /// As [`EngineSpec::open_in`], in a run whose clock is `time`.

@@ -37,7 +37,7 @@ fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
 }
 
 /// The same plan on this machine, with its lanes on CPUs that exist.
-fn here(plan: RunPlan) -> RunPlan {
+fn on_this_machine(plan: RunPlan) -> RunPlan {
     let mut jobs = plan.jobs;
     // A CPU that no machine has is not changed.
     let exists = |job: &&mut JobPlan| job.cpu.0 < 1_000;

@@ -1,7 +1,7 @@
 //! Tests of how runs with threads begin and end: they begin together, end when another thread asks
 //! for it, and leave no thread behind.
 
-use super::{clock, cpu, here, job};
+use super::{clock, cpu, job, on_this_machine};
 use crate::ends::{bad_jobs, break_on_purpose, minute_plan, polling, with_bad};
 use crate::plan::{plan, run, run_watched};
 use q2c_engine::engine::EngineError;
@@ -20,7 +20,7 @@ fn no_lane_begins_before_the_common_start() {
         capacity: if n == 2 { 1_000_000 } else { 1_000 },
         ..job("sim:200us", vec![Activity::Start(Wait::Interrupt)])
     });
-    let data = run(here(plan(&[30], jobs.collect()))).unwrap();
+    let data = run(on_this_machine(plan(&[30], jobs.collect()))).unwrap();
     for lane in &data.lanes {
         assert!(lane.samples[0].submit_ns >= data.start_ns);
     }
@@ -33,7 +33,7 @@ fn another_thread_stops_a_run() {
         let stop = AtomicBool::new(false);
         let plan = q2c_engine::RunPlan {
             interval,
-            ..here(minute_plan())
+            ..on_this_machine(minute_plan())
         };
         let data = thread::scope(|scope| {
             let run = scope.spawn(|| q2c_engine::run(plan, &mut |_| {}, &stop));
@@ -50,7 +50,7 @@ fn another_thread_stops_a_run() {
 /// The error of a run in which the second of three lanes is `bad`. Panics if the run hangs or
 /// leaves a thread behind.
 fn refused(bad: JobPlan) -> RunError {
-    let plan = here(with_bad(bad));
+    let plan = on_this_machine(with_bad(bad));
     let (sender, receiver) = mpsc::channel();
     // Threads inherit the name of the thread that starts them.
     let named = thread::Builder::new().name("q2c-refused".to_owned());
@@ -105,13 +105,13 @@ fn a_lane_that_cannot_be_set_up_or_breaks_leaves_no_thread() {
 
 #[test]
 fn an_observer_that_panics_ends_the_threads() {
-    let plan = here(plan(&[60_000], vec![polling("sim:100us")]));
+    let plan = on_this_machine(plan(&[60_000], vec![polling("sim:100us")]));
     let error = run_watched(plan, &mut break_on_purpose).unwrap_err();
     assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 
-/// The lane's own readings and the sampler's are of one counter, so a sampler's reading between two
-/// of the lane's lies between them. A resting lane takes hardly any CPU.
+/// The lane's own readings and the sampler's are of one counter, so a sampler's reading that was
+/// taken between two of the lane's lies between them in value. A resting lane takes hardly any CPU.
 #[test]
 fn the_sampler_reads_the_cpu_time_of_the_lanes() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle];
@@ -125,7 +125,8 @@ fn the_sampler_reads_the_cpu_time_of_the_lanes() {
         let (begin, end) = (phase.begin, phase.end);
         let within = |&&(t, _): &&(u64, u64)| (begin.t_ns..=end.t_ns).contains(&t);
         let readings: Vec<_> = lane.cpu_readings.iter().filter(within).collect();
-        // At a phase's edges, the sampler may be kept from its CPU between its two clocks.
+        // The sampler may lose its CPU between reading the time and reading the CPU time, which
+        // matters at a phase's edges.
         for &&(_, cpu_ns) in readings.iter().skip(1).rev().skip(1) {
             assert!((begin.cpu_ns..=end.cpu_ns).contains(&cpu_ns), "{phase:?}");
             compared += 1;

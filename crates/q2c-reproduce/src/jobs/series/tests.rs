@@ -41,7 +41,7 @@ fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
         trial_job("other", vec![job_on("poll", &[1]), job_on("poll", &[1])]),
     ];
     let workers = workers(&jobs);
-    let site = Site::without_disk(Roots::live(), Clock::BOOT);
+    let site = Site::without_disk(Roots::live(), Clock::MONOTONIC);
     let mut log = SliceLog::new(workers.len(), SLICE, 10);
     slices.iter().for_each(|slice| log.take(slice));
     let run = JobTrial {

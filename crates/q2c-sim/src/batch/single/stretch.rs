@@ -303,10 +303,10 @@ fn run_part<S: Simd>(
     let (start, ios_before) = (lane.start, lane.ios);
     let mut last = (0, 0);
     let mut chunks = 0;
-    let mut has_paused = false;
+    let mut was_cut = false;
     while lane.index + SIMD_LANES < trace.len() && lane.start < limit {
         if lane.start - start >= MAX_OPEN_NS / 2 || chunks == max_chunks {
-            has_paused = true;
+            was_cut = true;
             break;
         }
         if let IoBuckets::PerIo(rows) = &trace.rows {
@@ -349,7 +349,7 @@ fn run_part<S: Simd>(
     if let (true, Some(row)) = (learns, only_row) {
         window.flush(windows, row, ios, last);
     }
-    has_paused
+    was_cut
 }
 
 /// Completion and observed time of the last of `n` I/Os, ns; `end` is its think time's end.

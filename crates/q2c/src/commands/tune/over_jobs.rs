@@ -87,7 +87,8 @@ impl TuneOverJobs<'_> {
     }
 
     /// Runs the numbers of jobs that are not complete, and adds the results of all numbers to
-    /// `runs`. Ends at the first stopped or failed number. Returns a number without a result.
+    /// `runs`. Ends at the first stopped or failed number. Returns the number that failed, and its
+    /// fault.
     fn run_job_counts(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
             if self.stop.load(Ordering::Relaxed) || runs.last().is_some_and(|run| !run.complete) {
