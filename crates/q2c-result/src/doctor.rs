@@ -80,7 +80,7 @@ pub enum Use {
     Placement,
 }
 
-/// Whether the machine is ready for a use.
+/// The machine's readiness for a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
@@ -100,7 +100,7 @@ pub struct UseState {
     /// The use.
     #[serde(rename = "use")]
     pub of: Use,
-    /// Whether the machine is ready for the use.
+    /// The machine's readiness for the use.
     pub ready: Ready,
     /// Names of the checks that decided `ready`; empty when the machine is ready.
     pub by: Vec<String>,

@@ -61,7 +61,7 @@ pub struct WatchJob {
 pub struct WatchMethod {
     /// The method that was asked for.
     pub method: Method,
-    /// Whether the background was on.
+    /// True if the background was on.
     pub background: bool,
     /// The mode that really ran in most intervals; `None` when no interval counts.
     pub was: Option<WaitMode>,
@@ -96,7 +96,7 @@ pub struct WatchInterval {
     pub length_s: f64,
     /// Index of the method in the result's `methods`; `None` if threads had different methods.
     pub method: Option<usize>,
-    /// Whether the method had settled: it started at least 250 ms and two window periods ago.
+    /// True if the method had settled: it started at least 250 ms and two window periods ago.
     pub settled: bool,
     /// The mode that really ran.
     pub was: Option<WaitMode>,
@@ -115,7 +115,7 @@ pub struct WatchInterval {
 pub struct WatchLine {
     /// The method in force; `None` if threads had different methods.
     pub method_name: Option<Method>,
-    /// Whether the background should run; `None` also without background jobs.
+    /// True if the background should run. `None` without background jobs, or if threads differ.
     pub background: Option<bool>,
     /// The counts from which the figures are computed.
     pub counts: WatchCounts,

@@ -107,8 +107,8 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
             // If neither a time nor a command limits the capture, a signal is its normal end.
-            let is_limited = self.length.is_some() || self.child.exists();
-            let end = [Exit::Done, Exit::Interrupted][usize::from(is_limited)];
+            let bound = self.length.is_some() || self.child.exists();
+            let end = if bound { Exit::Interrupted } else { Exit::Done };
             return Ok(ControlFlow::Break(end));
         }
         if self.child.is_over()? {
