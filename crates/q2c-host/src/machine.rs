@@ -49,7 +49,8 @@ pub fn read(roots: &Roots) -> Machine {
 pub fn simulated(machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
     Machine {
         kernel: "simulated".to_owned(),
-        threads_per_core: Some(1),
+        threads_per_core: Some(machine.threads),
+        numa_nodes: Some(machine.nodes),
         cpus_online: cpus,
         simulated: Some(machine.clone()),
         ..Machine::default()

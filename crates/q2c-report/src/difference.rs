@@ -164,7 +164,7 @@ mod tests {
         let mut result: Value = serde_json::from_str(text).unwrap();
         if let Some(look_ns) = look_ns {
             result["machine"]["simulated"] = serde_json::json!({
-                "name": "mine", "cpus": 8, "speed": 1.0, "slice_ns": 3_000_000, "submission_ns": 500,
+                "name": "mine", "cores": 8, "speed": 1.0, "slice_ns": 3_000_000, "submission_ns": 500,
                 "turnaround_ns": 100, "look_ns": look_ns, "switch_ns": 1_487, "timer_ns": 500,
                 "wake_delay_ns": 2_500, "interrupt_ns": 1_076, "interrupt_delay_ns": 3_000
             });

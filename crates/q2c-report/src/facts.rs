@@ -137,8 +137,8 @@ pub(crate) fn checks(report: &DoctorReport) -> Vec<Note> {
 /// The first line of the report of a simulated run: `8 CPUs of q2c's own machine, in simulated
 /// time`. `None` for a real machine.
 pub(crate) fn headline(machine: &Machine) -> Option<String> {
-    let SimMachine { cpus, name, .. } = machine.simulated.as_ref()?;
-    let cpus = counted(*cpus, "CPU");
+    let SimMachine { name, .. } = machine.simulated.as_ref()?;
+    let cpus = counted(machine.simulated.as_ref()?.cpus(), "CPU");
     Some(format!("{cpus} of {name}, in simulated time"))
 }
 

@@ -16,8 +16,14 @@ pub struct SimMachine {
     /// A short name of the machine, or of the real one that it stands for.
     #[serde(default)]
     pub name: String,
-    /// Number of CPUs, each a core of its own.
-    pub cpus: u32,
+    /// Number of cores.
+    pub cores: u32,
+    /// Number of threads (CPUs) of each core.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Number of NUMA nodes, each an equal block of successive cores.
+    #[serde(default = "one")]
+    pub nodes: u32,
     /// Speed of the CPUs: all costs are divided by it.
     #[serde(default = "normal_speed")]
     pub speed: f64,
@@ -46,6 +52,10 @@ const fn normal_speed() -> f64 {
     1.0
 }
 
+const fn one() -> u32 {
+    1
+}
+
 /// Most CPUs of a simulated machine.
 pub(crate) const MOST_CPUS: u32 = 4096;
 /// The slowest and the fastest speed.
@@ -54,13 +64,15 @@ const SPEEDS: (f64, f64) = (0.01, 100.0);
 const MOST_NS: u64 = 1_000_000_000;
 
 impl Default for SimMachine {
-    /// The program's own machine, on which `sim:` targets are measured: eight CPUs with costs near
+    /// The program's own machine, on which `sim:` targets are measured: eight cores with costs near
     /// those of a server of 2020. A switch and an interrupt cost what EHP was calibrated on
     /// (1.487 us and 1.076 us).
     fn default() -> Self {
         SimMachine {
             name: "q2c's own machine".to_owned(),
-            cpus: 8,
+            cores: 8,
+            threads: 1,
+            nodes: 1,
             speed: 1.0,
             slice_ns: 3_000_000,
             submission_ns: 500,
@@ -87,10 +99,35 @@ impl SimMachine {
         machine.check().map(|()| machine)
     }
 
-    /// A machine of `cpus` CPUs with the costs that a calibration measured. Where a cost
+    /// q2c's own machine with other values: the keys of a file in one line, as
+    /// `cores=120,threads=2,nodes=4`.
+    pub fn from_list(list: &str) -> Result<Self, Fault> {
+        let tried = format_args!("understand the simulated machine {list}");
+        let mut values =
+            toml::Table::try_from(SimMachine::default()).or_fault(Exit::Input, tried)?;
+        let mut named_keys = Vec::new();
+        for part in list.split(',') {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if named_keys.contains(&key) {
+                return Err(Fault::input(format!(
+                    "{tried}: expected {key} once, found it twice"
+                )));
+            }
+            named_keys.push(key);
+            values.insert(key.to_owned(), list_value(value));
+        }
+        let machine = values.try_into();
+        let mut machine: SimMachine = machine.or_fault(Exit::Input, tried)?;
+        if !named_keys.contains(&"name") {
+            machine.name += &format!(" with {list}");
+        }
+        machine.check().map(|()| machine)
+    }
+
+    /// A machine of `cores` cores with the costs that a calibration measured. Where a cost
     /// depends on the length of the sleep, that of the middle one of the measured sleeps is taken.
     #[must_use]
-    pub fn with_costs(name: String, cpus: u32, cost: &CostModel) -> Self {
+    pub fn with_costs(name: String, cores: u32, cost: &CostModel) -> Self {
         let ns = |value: f64| value.max(0.0).round() as u64;
         let sleeps = &cost.wake_clear.base_ns.x;
         let middle_sleep = sleeps.get(sleeps.len() / 2).copied().unwrap_or(0.0);
@@ -104,7 +141,7 @@ impl SimMachine {
         let interrupt_ns = beyond_polling(cost.other_cpu_interrupt_ns);
         SimMachine {
             name,
-            cpus,
+            cores,
             submission_ns: ns(cost.submit_ns),
             turnaround_ns: ns(cost.turnaround_ns),
             look_ns: ns(cost.reap_hit_ns).max(1),
@@ -117,6 +154,21 @@ impl SimMachine {
         }
     }
 
+    /// Number of CPUs. As on x86, the first threads of all cores come first, then the second ones.
+    pub fn cpus(&self) -> u32 {
+        self.cores * self.threads
+    }
+
+    /// The core of a CPU.
+    pub fn core_of(&self, cpu: u32) -> u32 {
+        cpu % self.cores
+    }
+
+    /// The NUMA node of a CPU.
+    pub fn node_of(&self, cpu: u32) -> u32 {
+        self.core_of(cpu) / (self.cores / self.nodes)
+    }
+
     /// Checks that every value is in its range.
     pub fn check(&self) -> Result<(), Fault> {
         let range = |name, value: f64, least: f64, most: f64| {
@@ -127,7 +179,20 @@ impl SimMachine {
                 format!("simulate a machine with {name} = {value}: expected {least} to {most}");
             Err(Fault::new(Exit::Input, text))
         };
-        range("cpus", self.cpus.into(), 1.0, MOST_CPUS.into())?;
+        range("cores", self.cores.into(), 1.0, MOST_CPUS.into())?;
+        range(
+            "threads",
+            self.threads.into(),
+            1.0,
+            (MOST_CPUS / self.cores).into(),
+        )?;
+        range("nodes", self.nodes.into(), 1.0, self.cores.into())?;
+        if !self.cores.is_multiple_of(self.nodes) {
+            let (cores, nodes) = (self.cores, self.nodes);
+            return Err(Fault::input(format!(
+                "simulate a machine with cores = {cores} and nodes = {nodes}: expected nodes of equal size"
+            )));
+        }
         range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;
         for (name, ns, least) in self.times_with_minimum() {
             range(name, ns as f64, least as f64, MOST_NS as f64)?;
@@ -158,10 +223,7 @@ impl SimMachine {
     pub fn at_speed(&self) -> Self {
         let cost = |ns: u64| (ns as f64 / self.speed).round() as u64;
         SimMachine {
-            name: self.name.clone(),
-            cpus: self.cpus,
             speed: 1.0,
-            slice_ns: self.slice_ns,
             submission_ns: cost(self.submission_ns),
             turnaround_ns: cost(self.turnaround_ns),
             look_ns: cost(self.look_ns).max(1),
@@ -170,8 +232,16 @@ impl SimMachine {
             wake_delay_ns: cost(self.wake_delay_ns),
             interrupt_ns: cost(self.interrupt_ns),
             interrupt_delay_ns: cost(self.interrupt_delay_ns),
+            ..self.clone()
         }
     }
+}
+
+/// A value of a list: a number if it is one, else a text.
+fn list_value(text: &str) -> toml::Value {
+    let whole = text.parse().map(toml::Value::Integer);
+    let number = whole.or_else(|_| text.parse().map(toml::Value::Float));
+    number.unwrap_or_else(|_| toml::Value::String(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -185,7 +255,13 @@ mod tests {
             |text: String| SimMachine::parse(&text, Path::new("m.toml")).map_err(|e| e.to_string());
         assert_eq!(read(text.clone()), Ok(SimMachine::default()));
         for (from, to, message) in [
-            ("cpus = 8", "cpus = 0", "cpus = 0: expected 1 to 4096"),
+            ("cores = 8", "cores = 0", "cores = 0: expected 1 to 4096"),
+            (
+                "threads = 1",
+                "threads = 600",
+                "threads = 600: expected 1 to 512",
+            ),
+            ("nodes = 1", "nodes = 3", "nodes of equal size"),
             ("speed = 1.0", "speed = 0.0", "speed = 0: expected 0.01"),
             ("look_ns = 50", "look_ns = 0", "look_ns = 0: expected 1"),
             ("look_ns = 50", "look = 50", "unknown field `look`"),
@@ -202,6 +278,41 @@ mod tests {
         ] {
             let error = read(text.replace(from, to)).unwrap_err();
             assert!(error.contains(message), "{error}");
+        }
+    }
+
+    /// Two threads on each of six cores, three cores on each of two nodes.
+    #[test]
+    fn cpus_are_numbered_as_on_x86() {
+        let machine = SimMachine::from_list("cores=6,threads=2,nodes=2").unwrap();
+        let cpus: Vec<u32> = (0..machine.cpus()).collect();
+        let cores: Vec<u32> = cpus.iter().map(|&cpu| machine.core_of(cpu)).collect();
+        assert_eq!(cores, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+        let nodes: Vec<u32> = cpus.iter().map(|&cpu| machine.node_of(cpu)).collect();
+        assert_eq!(nodes, [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_list_changes_the_keys_that_it_names() {
+        let list = |text| SimMachine::from_list(text).map_err(|e| e.to_string());
+        let named = list("cores=120,speed=1.5,name=server").unwrap();
+        let by_hand = SimMachine {
+            cores: 120,
+            speed: 1.5,
+            name: "server".to_owned(),
+            ..SimMachine::default()
+        };
+        assert_eq!(named, by_hand);
+        for (text, message) in [
+            ("cores=120,core=3", "unknown field `core`"),
+            ("cores=1,cores=2", "cores once"),
+            ("cores=many", "invalid type"),
+            ("cores", "invalid type"),
+            ("cores=0", "cores = 0"),
+            ("cores=2,nodes=4", "nodes = 4: expected 1 to 2"),
+        ] {
+            let error = list(text).unwrap_err();
+            assert!(error.contains(message), "{text}: {error}");
         }
     }
 

@@ -82,8 +82,8 @@ pub struct JobsArg {
 /// The machine of a simulated target.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct MachineArgs {
-    /// Machine of a simulated target: here (as calibrated), or a TOML file of CPUs and costs
-    /// [default: q2c's own, with 8 CPUs]
+    /// Machine of a simulated target: here (as calibrated), keys such as
+    /// cores=120,threads=2,nodes=4, or a TOML file of all keys [default: q2c's own, with 8 CPUs]
     #[arg(long, conflicts_with = "real_time", hide_short_help = true)]
     pub machine: Option<MachineName>,
     /// Measure a simulated target in real time, on the CPUs of this machine
@@ -96,6 +96,8 @@ pub struct MachineArgs {
 pub enum MachineName {
     /// This machine, with the costs of its newest calibration.
     Here,
+    /// q2c's own machine with the values of these keys.
+    Keys(String),
     /// A machine that a file describes.
     File(PathBuf),
 }
@@ -106,9 +108,16 @@ impl FromStr for MachineName {
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(match text {
             "here" => MachineName::Here,
+            keys if has_keys(keys) => MachineName::Keys(keys.to_owned()),
             path => MachineName::File(path.into()),
         })
     }
+}
+
+/// True for `cores=120`, but not for `./a=b.toml`.
+fn has_keys(text: &str) -> bool {
+    let key = text.split_once('=').map(|(key, _)| key);
+    key.is_some_and(|key| key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
 }
 
 /// Formulas and their windows.

@@ -254,7 +254,7 @@ impl Workbench {
             None => pci_node(roots, &self.target.path),
         };
         let topology = match time.world() {
-            Some(world) => Topology::from_cores(&world.cpus()),
+            Some(world) => Topology::simulated(world.machine()),
             None => Topology::read(roots),
         };
         let order = UnnamedCpus::ByTopology {

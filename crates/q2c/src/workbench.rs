@@ -103,6 +103,7 @@ pub(crate) fn simulated_machine(
             return Err(Fault::usage(format!("use --machine with {reason}")));
         }
         (Some(MachineName::Here), None) => Some(copy_of_this_machine()?),
+        (Some(MachineName::Keys(keys)), None) => Some(SimMachine::from_list(keys)?),
         (Some(MachineName::File(path)), None) => {
             let text = whole_file::read_named_text(path, whole_file::MAX_TEXT)
                 .map_err(|e| format!("read the simulated machine {}: {e}", path.display()));
@@ -121,7 +122,16 @@ fn copy_of_this_machine() -> Result<SimMachine, Fault> {
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
     let cpus = machine.cpus_online.len() as u32;
     let name = format!("this machine, as calibrated with {target}");
-    let simulated = SimMachine::with_costs(name, cpus, &calibration.cost);
+    let threads = machine.threads_per_core.unwrap_or(1).max(1);
+    let nodes = machine.numa_nodes.unwrap_or(1).max(1);
+    // CPUs that are offline leave cores without a sibling, or nodes of unequal size.
+    let is_regular = cpus.is_multiple_of(threads * nodes);
+    let (threads, nodes) = if is_regular { (threads, nodes) } else { (1, 1) };
+    let simulated = SimMachine {
+        threads,
+        nodes,
+        ..SimMachine::with_costs(name, cpus / threads, &calibration.cost)
+    };
     simulated.check().map(|()| simulated).or_exit(Exit::Input)
 }
 
@@ -176,7 +186,7 @@ fn announce(bench: Workbench) -> Result<Workbench, Fault> {
 /// CPUs that were tried for that job.
 pub(crate) fn tell_place(bench: &Workbench) {
     if let Some(world) = bench.workload.site.time.world() {
-        let SimMachine { name, cpus, .. } = world.machine();
+        let (cpus, name) = (world.machine().cpus(), &world.machine().name);
         say(&format!(
             "simulated, on {cpus} CPUs of {name}: no time below is one of this machine"
         ));
@@ -255,8 +265,11 @@ pub(crate) fn cpus_without_target(
     world: Option<&World>,
     named: Option<&[CpuId]>,
 ) -> Result<ChosenCpus, Fault> {
-    let (topology, allowed) = match world.map(World::cpus) {
-        Some(cpus) => (Topology::from_cores(&cpus), AllowedCpus::from_sorted(cpus)),
+    let (topology, allowed) = match world {
+        Some(world) => (
+            Topology::simulated(world.machine()),
+            AllowedCpus::from_sorted(world.cpus()),
+        ),
         None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
     };
     let order = UnnamedCpus::ByTopology {

@@ -153,7 +153,7 @@ impl Time for SimulatedThread<'_> {
         if self.shared.schedule.borrow_mut().place(self.thread, cpu) {
             return Ok(());
         }
-        let cpus = self.shared.world.machine().cpus;
+        let cpus = self.shared.world.machine().cpus();
         let text = format!("the simulated machine has CPUs 0 to {}", cpus - 1);
         Err(io::Error::other(text))
     }

@@ -52,7 +52,7 @@ pub struct SimCpuCounters {
 impl World {
     /// A world on this machine, whose values must be in range ([`SimMachine::check`]).
     pub fn new(machine: SimMachine) -> Self {
-        let cpus = vec![SimCpuCounters::default(); machine.cpus as usize];
+        let cpus = vec![SimCpuCounters::default(); machine.cpus() as usize];
         World {
             machine: Arc::new(machine),
             counters: Arc::new(Mutex::new(Counters { now_ns: 0, cpus })),
@@ -66,7 +66,7 @@ impl World {
 
     /// All CPUs of the machine.
     pub fn cpus(&self) -> Vec<CpuId> {
-        (0..self.machine.cpus).map(CpuId).collect()
+        (0..self.machine.cpus()).map(CpuId).collect()
     }
 
     /// Time since the world was made, ns. During a run, only the work next to its lanes may ask.

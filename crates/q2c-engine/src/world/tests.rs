@@ -16,7 +16,7 @@ use std::time::Duration;
 fn machine() -> SimMachine {
     SimMachine {
         name: "test".to_owned(),
-        cpus: 4,
+        cores: 4,
         speed: 1.0,
         slice_ns: 3_000_000,
         submission_ns: 500,
@@ -27,6 +27,7 @@ fn machine() -> SimMachine {
         wake_delay_ns: 2_500,
         interrupt_ns: 1_000,
         interrupt_delay_ns: 3_000,
+        ..SimMachine::default()
     }
 }
 

@@ -3,6 +3,7 @@ use crate::block::TargetDisk;
 use crate::{Roots, attr, cpu_list, machine};
 use itertools::Itertools;
 use q2c_model::CpuId;
+use q2c_service::SimMachine;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -65,17 +66,33 @@ impl Topology {
         }
     }
 
-    /// A topology of one socket in which each of these CPUs is a core.
-    pub fn from_cores(cpus: &[CpuId]) -> Topology {
-        let core = |&id: &CpuId| TopologyCpu {
+    /// The topology of a simulated machine, each of whose nodes is a socket.
+    pub fn simulated(machine: &SimMachine) -> Topology {
+        let all_cpus = || (0..machine.cpus()).map(CpuId);
+        let cpu = |id: CpuId| TopologyCpu {
             id,
-            siblings: vec![id],
-            core: Some(id.0),
-            package: Some(0),
-            ..TopologyCpu::default()
+            siblings: all_cpus()
+                .skip(machine.core_of(id.0) as usize)
+                .step_by(machine.cores as usize)
+                .collect(),
+            core: Some(machine.core_of(id.0)),
+            package: Some(machine.node_of(id.0)),
+            node: Some(machine.node_of(id.0)),
+            cache: None,
+        };
+        let node = |number: u32| NumaNode {
+            cpus: all_cpus()
+                .filter(|cpu| machine.node_of(cpu.0) == number)
+                .collect(),
+            distances: (0..machine.nodes)
+                .map(|other| if other == number { 10 } else { 20 })
+                .collect(),
         };
         Topology {
-            cpus: cpus.iter().map(core).collect(),
+            cpus: all_cpus().map(cpu).collect(),
+            nodes: (0..machine.nodes)
+                .map(|number| (number, node(number)))
+                .collect(),
             ..Topology::default()
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn without_needs(experiment: &Experiment) -> Experiment {
 /// Runs an experiment on the simulated target `target` of a simulated machine with `cpus` CPUs.
 pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> ReproduceResult {
     let world = World::new(SimMachine {
-        cpus,
+        cores: cpus,
         ..SimMachine::default()
     });
     let (cpus, folder) = (world.cpus(), tempfile::tempdir().unwrap());

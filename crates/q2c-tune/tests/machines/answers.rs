@@ -36,7 +36,7 @@ fn machine(rng: &mut Rng) -> SimMachine {
     let switch_ns = over_decades(rng, 500.0, 4e3);
     let (timer_ns, interrupt_ns) = (over_decades(rng, 200.0, 1e3), over_decades(rng, 500.0, 3e3));
     SimMachine {
-        cpus: 2,
+        cores: 2,
         submission_ns: over_decades(rng, 500.0, 10e3),
         turnaround_ns: over_decades(rng, 50.0, 500.0),
         look_ns: over_decades(rng, 30.0, 300.0),

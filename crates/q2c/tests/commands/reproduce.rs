@@ -129,7 +129,7 @@ fn the_list_has_every_file_and_its_needs() {
 }
 
 /// A machine with two CPUs on which a submission takes 1 ms.
-const SLOW: &str = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 1000000\nturnaround_ns = 100\nlook_ns = 50\n\
+const SLOW: &str = "cores = 2\nslice_ns = 3000000\nsubmission_ns = 1000000\nturnaround_ns = 100\nlook_ns = 50\n\
                     switch_ns = 1500\ntimer_ns = 500\nwake_delay_ns = 2500\ninterrupt_ns = 1000\ninterrupt_delay_ns = 3000\n";
 
 /// A run that was cut off after its second trial, as by SIGKILL, ends like the complete run, on the

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// Steps of an I/O on q2c's default machine, s: turnaround and submission.
 const STEPS_S: f64 = 0.6e-6;
 /// The file of a machine, in which tests change single values.
-pub(crate) const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
+pub(crate) const MACHINE: &str = "name = \"mine\"\ncores = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
     turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1487\ntimer_ns = 500\nwake_delay_ns = 2500\n\
     interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
 
@@ -145,7 +145,7 @@ fn what_is_wrong_with_a_machine_is_named() {
         folder.put("m.toml", text);
     };
     for case in [
-        "cpus = 2 | cpus = 0 | cpus = 0: expected 1 to 4096",
+        "cores = 2 | cores = 0 | cores = 0: expected 1 to 4096",
         "speed = 1.0 | speed = 0 | speed = 0: expected 0.01 to 100",
         "timer_ns = 500 | timer_ns = 1000000001 | timer_ns = 1000000001",
         "look_ns = 50 | look = 50 | unknown field `look`",
@@ -167,7 +167,7 @@ fn what_is_wrong_with_a_machine_is_named() {
 #[test]
 fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
     let folder = Place::new();
-    let free = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
+    let free = "cores = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
         timer_ns = 0\nwake_delay_ns = 0\ninterrupt_ns = 0\ninterrupt_delay_ns = 0\n";
     folder.put("free.toml", free);
     let cases = [
