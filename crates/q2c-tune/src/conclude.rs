@@ -10,8 +10,8 @@ use q2c_model::stats::{Interval, median, sorted};
 use q2c_model::{Exit, Fault, Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{
-    Calibration, Cell, Job, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation,
-    Relative, SCHEMA, Series, TuneResult, Unavailable,
+    Calibration, Cell, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation, Relative,
+    SCHEMA, Series, TuneResult, Unavailable,
 };
 use q2c_result::{Provenance, Warning};
 use q2c_run::runner::End;
@@ -58,7 +58,7 @@ pub(super) fn conclude(tune: &Tune<'_>, mut data: TuneData) -> Result<TuneResult
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provenance: data.provenance,
         complete: matches!(data.rounds.end, End::Complete),
-        job: job(tune),
+        job: tune.spec.job(tune.workload),
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
@@ -110,24 +110,6 @@ fn lesson((search, calibration): (&SizeSearch, &Calibration)) -> Lesson {
         latency_per_sleep: correction.relief,
         wake_ns: correction.wake * delay_ns,
         sleep_cpu: 1.0 + correction.sleep_cpu,
-    }
-}
-
-fn job(tune: &Tune<'_>) -> Job {
-    let spec = tune.spec;
-    Job {
-        engine: tune.workload.engine.to_string(),
-        rw: spec.workload.rw.to_string(),
-        think_ns: spec.think.map(|think| think.0 as f64),
-        block_sizes: spec.workload.bs.clone(),
-        jobs: tune.workload.cpus.len() as u32,
-        cpus: tune.workload.cpus.clone(),
-        background: spec.background(),
-        trial_seconds: spec.seconds,
-        trials: spec.trials,
-        objective: spec.goal.objective.to_string(),
-        limits: spec.goal.limits().in_words(),
-        seed: spec.workload.run.seed,
     }
 }
 

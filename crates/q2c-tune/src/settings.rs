@@ -11,12 +11,13 @@ use q2c_model::{
 };
 use q2c_policy::PolicySpec;
 use q2c_result::program::CopiedWorkload;
+use q2c_result::tune::Job;
 use q2c_run::arguments::LimitArgs;
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
 use q2c_workbench::check_machine;
 use q2c_workbench::settings::{GoalArgs, MachineArgs, RuleArgs, WorkloadArgs};
 use q2c_workbench::workbench::WorkloadRequest;
-use q2c_workbench::workload::{Background, BackgroundSpec};
+use q2c_workbench::workload::{Background, BackgroundSpec, Workload};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -170,6 +171,24 @@ impl TuneSettings {
     pub(crate) fn background(&self) -> Vec<String> {
         let jobs = self.workload.background_jobs();
         jobs.iter().map(ToString::to_string).collect()
+    }
+
+    /// The settings as the result has them, with the interface and the CPUs that were chosen.
+    pub(crate) fn job(&self, workload: &Workload) -> Job {
+        Job {
+            engine: workload.engine.to_string(),
+            rw: self.workload.rw.to_string(),
+            think_ns: self.think.map(|think| think.0 as f64),
+            block_sizes: self.workload.bs.clone(),
+            jobs: workload.cpus.len() as u32,
+            cpus: workload.cpus.clone(),
+            background: self.background(),
+            trial_seconds: self.seconds,
+            trials: self.trials,
+            objective: self.goal.objective.to_string(),
+            limits: self.goal.limits().in_words(),
+            seed: self.workload.run.seed,
+        }
     }
 
     /// The plan of one number of jobs out of several. It uses the first CPUs, so that more jobs
