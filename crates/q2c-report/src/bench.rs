@@ -11,6 +11,7 @@ use crate::quantity::{self, DASH, count, duration, number, range, seconds};
 use crate::{facts, label, stages, validity};
 use q2c_policy::Method;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
+use q2c_result::figures::{Figure, FigureRow, FigureTable, FigureUnit, Measures};
 use q2c_result::tune::PerCore;
 use std::collections::BTreeSet;
 
@@ -38,14 +39,14 @@ impl Reported for BenchResult {
         }
         let sections = sections(self);
         let sections = sections.iter().enumerate();
-        let grids = grids(self).into_iter();
+        let (grids, figures) = (grids(self).into_iter(), self.figures());
         let harness = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
         );
         let measured = Section::new("How it was measured").notes([Note::plain("harness", harness)]);
         document
-            .sections(sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]))
+            .sections(sections.flat_map(|(id, s)| [points(self, &figures, s, id), stages_of(self, s, id)]))
             .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
             .section(scaling_section(self))
             .section(Section::new("Phases").plots(|| over_time::phase_plots(self)))
@@ -70,8 +71,15 @@ fn cautions(result: &BenchResult) -> Vec<Note> {
     notes
 }
 
-fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
-    let cells: Vec<&BenchCell> = section.cells(result).collect();
+fn points<'a>(
+    result: &'a BenchResult,
+    figures: &FigureTable,
+    section: &BenchSection,
+    id: usize,
+) -> Section<'a> {
+    let covered = result.cells.iter().zip(&figures.rows);
+    let covered = covered.filter(|(cell, _)| section.covers(&cell.point));
+    let (cells, values): (Vec<&BenchCell>, Vec<&FigureRow>) = covered.unzip();
     let differs = |cell: &BenchCell| mode::mode_match(&cell.effective_mode) == ModeMatch::Differs;
     let weight = |cell: &&BenchCell| {
         if cell.iops.trials == 0 || cell.too_good.is_some() {
@@ -79,12 +87,17 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
         }
         Weight::Caution.only_if(differs(cell))
     };
-    let head = COLUMNS.map(|(head, measure)| {
-        let is_invalid = result.doctor.checks.iter().any(|c| c.invalidates(measure));
+    let shown = shown_figures(figures).map(|(_, figure)| (figure.head, &*figure.name));
+    let columns = COLUMNS.into_iter().chain(shown).chain([MODE_COLUMN]);
+    let head = columns.map(|(head, measure)| {
+        // The doctor's checks write the names of measures with hyphens.
+        let measure = measure.replace('_', "-");
+        let is_invalid = result.doctor.checks.iter().any(|c| c.invalidates(&measure));
         format!("{head}{}", when(is_invalid, validity::MARK))
     });
-    let table =
-        ReportTable::from_rows(head, cells.iter().map(|cell| point_row(cell))).legend(LEGEND);
+    let rows = cells.iter().zip(values);
+    let rows = rows.map(|(cell, values)| point_row(cell, shown_figures(figures), values));
+    let table = ReportTable::from_rows(head, rows).legend(LEGEND);
     let too_good = |cell: &&BenchCell| Some(Note::bad(&name(&cell.point), cell.too_good.as_ref()?));
     let fallbacks = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
     let fallbacks =
@@ -150,7 +163,7 @@ fn count_points(result: &BenchResult, fulfils: fn(&BenchCell) -> bool) -> Option
 
 /// The column heads in the order of [`point_row`], each with the name that the doctor's checks have
 /// for its measure. That name is empty if no check can invalidate the column.
-const COLUMNS: [(&str, &str); 10] = [
+const COLUMNS: [(&str, &str); 8] = [
     ("interface, method", ""),
     ("jobs", ""),
     ("KIOPS", "iops"),
@@ -159,9 +172,16 @@ const COLUMNS: [(&str, &str); 10] = [
     ("p50 / p99", "latency"),
     ("CPU\njobs+helpers", "cpu"),
     ("busy", "cpu"),
-    ("KIOPS/core", "kiops-per-core"),
-    ("what it was", "effective-mode"),
 ];
+
+/// The last column, after those of the figures that the result's table shows.
+const MODE_COLUMN: (&str, &str) = ("what it was", "effective-mode");
+
+/// The figures with a column of their own, with their places in a row.
+fn shown_figures(figures: &FigureTable) -> impl Iterator<Item = (usize, &Figure)> {
+    let figures = figures.figures.iter().enumerate();
+    figures.filter(|(_, figure)| !figure.head.is_empty())
+}
 
 const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
      CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
@@ -265,15 +285,27 @@ fn two_durations(a: f64, b: f64) -> String {
 }
 
 /// The row of a cell. [`untried_text`] says why a cell has no trials.
-fn point_row(cell: &BenchCell) -> [String; 10] {
+fn point_row<'a>(
+    cell: &BenchCell,
+    shown: impl Iterator<Item = (usize, &'a Figure)>,
+    values: &FigureRow,
+) -> Vec<String> {
     let (name, jobs) = (name(&cell.point), cell.point.jobs);
     if cell.iops.trials == 0 {
-        let mut row: [String; 10] = std::array::from_fn(|_| DASH.to_owned());
-        (row[0], row[1], row[9]) = (name, jobs.to_string(), "no trial".to_owned());
+        let mut row = vec![name, jobs.to_string()];
+        row.resize(COLUMNS.len() + shown.count(), DASH.to_owned());
+        row.push("no trial".to_owned());
         return row;
     }
+    let shown = shown.map(|(at, figure)| match figure.unit {
+        FigureUnit::Nanoseconds => {
+            let value = values.values[at];
+            quantity::or_dash((value.trials > 0).then(|| duration(value.median)))
+        }
+        _ => quantity::median(&values.values[at], 1.0),
+    });
     let (cpu, lat) = (&cell.cpu, &cell.lat_ns);
-    [
+    let own = [
         name,
         format!("{jobs}{}", when(cell.oversubscribed, "*")),
         number(cell.iops.median / 1e3),
@@ -282,9 +314,9 @@ fn point_row(cell: &BenchCell) -> [String; 10] {
         two_durations(lat.p50.median, lat.p99.median),
         format!("{:.2}", cpu.job_s.median + cpu.helper_s.median),
         quantity::or_dash((cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median))),
-        quantity::median(&cell.kiops_per_core, 1.0),
-        mode::label(&cell.effective_mode.mode),
-    ]
+    ];
+    let mode = mode::label(&cell.effective_mode.mode);
+    own.into_iter().chain(shown).chain([mode]).collect()
 }
 
 fn curve_text(curve: &ThroughputCurve) -> String {

@@ -110,6 +110,7 @@ pub(crate) mod tests {
                     better: *better,
                     over_trials: true,
                     compared: true,
+                    head: "",
                 },
                 value: Interval::from_samples(trials),
             };

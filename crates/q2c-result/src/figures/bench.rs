@@ -53,6 +53,7 @@ fn with_job_figures(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .figure("iops", PerSecond, More, |cell| cell.iops)
         .figure("kiops_per_core", Kilo, More, |c| c.kiops_per_core)
+        .shown("KIOPS/core")
         .figure("busy", Cpus, Less, |cell| cell.cpu.busy_s)
         .figure("mean", Ns, Less, |cell| cell.lat_ns.mean)
         .figure("p50", Ns, Less, |cell| cell.lat_ns.p50)

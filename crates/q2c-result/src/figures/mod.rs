@@ -95,6 +95,8 @@ pub struct Figure {
     pub over_trials: bool,
     /// Whether `q2c diff` compares two results by this figure. Limits may name any figure.
     pub compared: bool,
+    /// Head of the figure's column in the report's table; empty for a figure that it lacks.
+    pub head: &'static str,
 }
 
 impl Figure {
@@ -219,9 +221,18 @@ impl<T> Columns<T> {
             better,
             over_trials: V::OVER_TRIALS,
             compared: self.compared,
+            head: "",
         };
         let value = Box::new(move |row: &T| value(row).into_interval());
         self.figures.push((figure, value));
+        self
+    }
+
+    /// Gives the figure that was added last a column in the report's table.
+    fn shown(mut self, head: &'static str) -> Self {
+        if let Some((figure, _)) = self.figures.last_mut() {
+            figure.head = head;
+        }
         self
     }
 
