@@ -46,7 +46,10 @@ impl Reported for BenchResult {
         );
         let measured = Section::new("How it was measured").notes([Note::plain("harness", harness)]);
         document
-            .sections(sections.flat_map(|(id, s)| [points(self, &figures, s, id), stages_of(self, s, id)]))
+            .sections(
+                sections
+                    .flat_map(|(id, s)| [points(self, &figures, s, id), stages_of(self, s, id)]),
+            )
             .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
             .section(scaling_section(self))
             .section(Section::new("Phases").plots(|| over_time::phase_plots(self)))
