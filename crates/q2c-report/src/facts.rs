@@ -11,6 +11,7 @@ use q2c_model::{Bytes, Direction};
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, CheckVerdict, Device, DoctorReport, Machine, Target};
 use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
+use std::collections::BTreeMap;
 
 pub(crate) fn fact(name: &str, value: impl Into<String>) -> Note {
     Note::plain(name, value)
@@ -180,7 +181,18 @@ pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
         Note::plain("CPU costs at speed 1", listed_times(&costs)),
         Note::plain("Delays at speed 1", listed_times(&delays)),
         Note::plain("Slice of a thread", duration(sim.slice_ns as f64)),
+        Note::plain("Sources of these values", sources(sim)),
     ])
+}
+
+fn sources(sim: &SimMachine) -> String {
+    let mut keys_by_source: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (key, source) in &sim.sources {
+        keys_by_source.entry(source).or_default().push(key);
+    }
+    let sources = keys_by_source.into_iter();
+    let sources = sources.map(|(source, keys)| format!("{source}: {}; ", keys.join(", ")));
+    format!("{}others: stated", String::from_iter(sources))
 }
 
 /// Describes a simulated device's recorded service times: the number of I/Os by direction and size,

@@ -2,6 +2,7 @@
 
 use q2c_model::{CostModel, Exit, Fault, OrFault};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The machine that simulated lanes run on. Times are in nanoseconds on a CPU of speed 1; they do
@@ -46,6 +47,10 @@ pub struct SimMachine {
     /// Time from the device's completion until the waiting thread has reaped it, interrupt and
     /// switch included.
     pub interrupt_delay_ns: u64,
+    /// Sources of values by their keys: `calibrated with ...`, `fitted to ...`. A value whose key is
+    /// not here was stated.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
 }
 
 const fn normal_speed() -> f64 {
@@ -83,6 +88,7 @@ impl Default for SimMachine {
             wake_delay_ns: 2_500,
             interrupt_ns: 1_076,
             interrupt_delay_ns: 3_000,
+            sources: BTreeMap::new(),
         }
     }
 }
@@ -97,6 +103,12 @@ impl SimMachine {
             machine.name = path.display().to_string();
         }
         machine.check().map(|()| machine)
+    }
+
+    /// The text that [`SimMachine::parse`] reads.
+    pub fn to_toml(&self) -> Result<String, Fault> {
+        let tried = format_args!("write the simulated machine {}", self.name);
+        toml::to_string(self).or_fault(Exit::Internal, tried)
     }
 
     /// q2c's own machine with other values: the keys of a file in one line, as
@@ -124,10 +136,10 @@ impl SimMachine {
         machine.check().map(|()| machine)
     }
 
-    /// A machine of `cores` cores with the costs that a calibration measured. Where a cost
+    /// q2c's own machine with the costs that a calibration measured. Where a cost
     /// depends on the length of the sleep, that of the middle one of the measured sleeps is taken.
     #[must_use]
-    pub fn with_costs(name: String, cores: u32, cost: &CostModel) -> Self {
+    pub fn with_costs(name: String, cost: &CostModel) -> Self {
         let ns = |value: f64| value.max(0.0).round() as u64;
         let sleeps = &cost.wake_clear.base_ns.x;
         let middle_sleep = sleeps.get(sleeps.len() / 2).copied().unwrap_or(0.0);
@@ -139,19 +151,53 @@ impl SimMachine {
         let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
         let timer_ns = beyond_polling(cost.other_cpu_sleep_ns);
         let interrupt_ns = beyond_polling(cost.other_cpu_interrupt_ns);
-        SimMachine {
+        let costs = [
+            ("submission_ns", ns(cost.submit_ns)),
+            ("turnaround_ns", ns(cost.turnaround_ns)),
+            ("look_ns", ns(cost.reap_hit_ns).max(1)),
+            ("switch_ns", switch_ns),
+            ("timer_ns", timer_ns.min(wake_delay_ns - switch_ns)),
+            ("wake_delay_ns", wake_delay_ns),
+            (
+                "interrupt_ns",
+                interrupt_ns.min(interrupt_delay_ns - switch_ns),
+            ),
+            ("interrupt_delay_ns", interrupt_delay_ns),
+        ];
+        let machine = SimMachine {
             name,
-            cores,
-            submission_ns: ns(cost.submit_ns),
-            turnaround_ns: ns(cost.turnaround_ns),
-            look_ns: ns(cost.reap_hit_ns).max(1),
-            switch_ns,
-            timer_ns: timer_ns.min(wake_delay_ns - switch_ns),
-            wake_delay_ns,
-            interrupt_ns: interrupt_ns.min(interrupt_delay_ns - switch_ns),
-            interrupt_delay_ns,
             ..SimMachine::default()
+        };
+        machine.with_measured(&costs, "calibrated")
+    }
+
+    /// The machine with measured costs, by their keys in ns, and their source. A switch and a
+    /// timer's interrupt that are not measured take no longer than the wake-up that contains them.
+    #[must_use]
+    pub fn with_measured(mut self, costs: &[(&str, u64)], source: &str) -> Self {
+        for &(key, ns) in costs {
+            if let Some(cost) = self.cost_mut(key) {
+                *cost = ns;
+                self.sources.insert(key.to_owned(), source.to_owned());
+            }
         }
+        self.switch_ns = self.switch_ns.min(self.wake_delay_ns);
+        self.timer_ns = self.timer_ns.min(self.wake_delay_ns - self.switch_ns);
+        self
+    }
+
+    fn cost_mut(&mut self, key: &str) -> Option<&mut u64> {
+        Some(match key {
+            "submission_ns" => &mut self.submission_ns,
+            "turnaround_ns" => &mut self.turnaround_ns,
+            "look_ns" => &mut self.look_ns,
+            "switch_ns" => &mut self.switch_ns,
+            "timer_ns" => &mut self.timer_ns,
+            "wake_delay_ns" => &mut self.wake_delay_ns,
+            "interrupt_ns" => &mut self.interrupt_ns,
+            "interrupt_delay_ns" => &mut self.interrupt_delay_ns,
+            _ => return None,
+        })
     }
 
     /// Number of CPUs. As on x86, the first threads of all cores come first, then the second ones.
@@ -314,6 +360,23 @@ mod tests {
             let error = list(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");
         }
+    }
+
+    /// A wake-up of 1 us leaves no room for the stated switch of 1,487 ns and timer of 500 ns.
+    #[test]
+    fn measured_costs_have_their_source_and_go_through_a_file() {
+        let costs = [("submission_ns", 742), ("wake_delay_ns", 1_000)];
+        let machine = SimMachine::default().with_measured(&costs, "fitted to t.parquet");
+        let times = [machine.submission_ns, machine.wake_delay_ns];
+        assert_eq!(times, [742, 1_000]);
+        assert_eq!([machine.switch_ns, machine.timer_ns], [1_000, 0]);
+        assert_eq!(machine.sources["wake_delay_ns"], "fitted to t.parquet");
+        assert_eq!(machine.sources.len(), 2);
+        let text = machine.to_toml().unwrap();
+        assert_eq!(
+            SimMachine::parse(&text, Path::new("m.toml")).unwrap(),
+            machine
+        );
     }
 
     #[test]

@@ -55,6 +55,7 @@ fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
         Command::Diff(args) => commands::diff::run(&args, &stop),
         Command::Fs(args) => commands::fs::run(&args, &stop),
         Command::Scale(args) => commands::scale::run(&args),
+        Command::Machine(args) => commands::machine::run(&args, &stop),
         Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::runs::report(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),

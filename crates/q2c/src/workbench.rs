@@ -9,7 +9,8 @@ use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_host::topology::{AllowedCpus, ChosenCpus, Topology, UnnamedCpus};
 use q2c_model::{Bytes, CpuId, Fault, OrFault};
-use q2c_result::Exit;
+use q2c_result::tune::Calibration;
+use q2c_result::{Exit, Machine};
 use q2c_run::arguments::RunArgs;
 use q2c_run::whole_file;
 use q2c_workbench::settings::{MachineArgs, MachineName, WorkloadArgs};
@@ -120,19 +121,30 @@ fn copy_of_this_machine() -> Result<SimMachine, Fault> {
     let store = calibration_store().ok_or_else(|| Fault::environment(NO_STORE))?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
-    let cpus = machine.cpus_online.len() as u32;
     let name = format!("this machine, as calibrated with {target}");
+    let simulated = machine_with_costs(name, &machine, &calibration);
+    simulated.check().map(|()| simulated).or_exit(Exit::Input)
+}
+
+/// A simulated machine with the cores of `machine`, and the costs that were calibrated on it.
+pub(crate) fn machine_with_costs(
+    name: String,
+    machine: &Machine,
+    calibration: &Calibration,
+) -> SimMachine {
+    let mut simulated = SimMachine::with_costs(name, &calibration.cost);
+    let cpus = machine.cpus_online.len() as u32;
     let threads = machine.threads_per_core.unwrap_or(1).max(1);
     let nodes = machine.numa_nodes.unwrap_or(1).max(1);
     // CPUs that are offline leave cores without a sibling, or nodes of unequal size.
     let is_regular = cpus.is_multiple_of(threads * nodes);
     let (threads, nodes) = if is_regular { (threads, nodes) } else { (1, 1) };
-    let simulated = SimMachine {
-        threads,
-        nodes,
-        ..SimMachine::with_costs(name, cpus / threads, &calibration.cost)
-    };
-    simulated.check().map(|()| simulated).or_exit(Exit::Input)
+    if cpus > 0 {
+        (simulated.cores, simulated.threads, simulated.nodes) = (cpus / threads, threads, nodes);
+        let keys = ["cores", "threads", "nodes"].map(|key| (key.to_owned(), "counted".to_owned()));
+        simulated.sources.extend(keys);
+    }
+    simulated
 }
 
 /// Refuses an engine that needs a file if the target is a simulated device.

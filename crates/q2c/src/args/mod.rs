@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Predict throughput at more cores than were measured
     #[command(subcommand)]
     Scale(commands::scale::ScaleCommand),
+    /// Make a simulated machine of what was measured on a real one
+    #[command(subcommand)]
+    Machine(commands::machine::MachineCommand),
     /// Place polling tasks beside computing tasks on SMT cores
     #[command(subcommand)]
     Place(commands::place::PlaceCommand),

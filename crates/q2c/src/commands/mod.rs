@@ -7,6 +7,7 @@ pub mod capture;
 pub mod diff;
 pub mod doctor;
 pub mod fs;
+pub mod machine;
 pub mod place;
 pub mod poll;
 pub mod ramdisk;

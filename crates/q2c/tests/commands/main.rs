@@ -22,6 +22,7 @@ mod errors;
 mod fs;
 mod limits;
 mod live;
+mod machine_fit;
 mod place;
 mod poll;
 mod poll_block;

@@ -1,0 +1,114 @@
+//! The command `q2c machine`.
+
+use crate::commands::run_folder;
+use crate::output::{NewFile, read_fault, show_as};
+use crate::workbench::machine_with_costs;
+use clap::{Args, Subcommand};
+use q2c_engine::SimMachine;
+use q2c_model::Fault;
+use q2c_result::tune::{self, Calibration, TuneResult};
+use q2c_result::{Exit, Machine};
+use q2c_run::whole_file;
+use q2c_study::{RecordedCost, recorded_costs};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// The commands of `q2c machine`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum MachineCommand {
+    /// Make a simulated machine of what was measured on a real one
+    Fit(FitArgs),
+}
+
+/// From what, and where to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Run folder of q2c tune or its result.json, what q2c calibrate --json printed, or a recording
+    /// with times of the user layer
+    pub from: PathBuf,
+    /// Write the machine here, as TOML; a name that is not taken yet
+    #[arg(short, long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Print the machine as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(crate) fn run(command: &MachineCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let MachineCommand::Fit(args) = command;
+    let out = NewFile::create(&args.out)?;
+    let machine = if is_json(&args.from)? {
+        from_calibration(&args.from)?
+    } else {
+        from_recording(&args.from, &recorded_costs(&args.from, stop)?)
+    };
+    machine.check()?;
+    let text = machine.to_toml()?;
+    out.write_and_say("machine:", text.as_bytes())?;
+    show_as(&machine, args.json, |_| summary(&machine, &text))
+}
+
+/// True for a run folder, and for a file that begins as results and calibrations do.
+fn is_json(from: &Path) -> Result<bool, Fault> {
+    if from.is_dir() {
+        return Ok(true);
+    }
+    let mut first = [0];
+    let read = File::open(from).and_then(|mut file| file.read(&mut first));
+    read.map_err(|error| read_fault(from, error))?;
+    Ok(matches!(first, [b'{' | b'[']))
+}
+
+fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
+    let (machine, calibrations) = match read_calibrations(from) {
+        Some(calibrations) => (Machine::default(), calibrations),
+        None => {
+            let run: TuneResult = run_folder::read_result(from, "q2c tune", tune::SCHEMA)?;
+            (run.machine, run.calibration)
+        }
+    };
+    let none = || {
+        let reason = "expected a calibration, found none; run q2c calibrate TARGET --json";
+        read_fault(from, reason)
+    };
+    let calibration = calibrations.first().ok_or_else(none)?;
+    let name = format!("a machine as calibrated in {}", from.display());
+    Ok(machine_with_costs(name, &machine, calibration))
+}
+
+/// The calibrations that `q2c calibrate --json` printed; `None` for another file.
+fn read_calibrations(from: &Path) -> Option<Vec<Calibration>> {
+    let text = whole_file::read_named_text(from, whole_file::MAX_SMALL).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn from_recording(from: &Path, costs: &[RecordedCost]) -> SimMachine {
+    let source = format!("fitted to {}", from.display());
+    let machine = SimMachine {
+        name: format!("a machine as recorded in {}", from.display()),
+        ..SimMachine::default()
+    };
+    let costs: Vec<_> = costs.iter().map(|cost| (cost.key, cost.ns)).collect();
+    machine.with_measured(&costs, &source)
+}
+
+/// Each value with its source, and the values that were not measured.
+fn summary(machine: &SimMachine, toml: &str) -> String {
+    let values = toml.lines().take_while(|line| !line.starts_with('['));
+    let (mut lines, mut stated) = (Vec::new(), Vec::new());
+    for line in values {
+        let key = line.split(' ').next().unwrap_or_default();
+        match machine.sources.get(key) {
+            Some(source) => lines.push(format!("{line:<28} {source}")),
+            None if key != "name" && !key.is_empty() => stated.push(line),
+            None => {}
+        }
+    }
+    lines.push(format!(
+        "not measured, left as stated: {}",
+        stated.join(", ")
+    ));
+    lines.join("\n")
+}
