@@ -5,11 +5,12 @@ use q2c_model::CpuId;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{
-    ContextSwitches, cpu_ns_of, id, minimize_timer_slack, pin, sleep_until, switches,
+    ContextSwitches, cpu_ns_of, current_cpu, id, minimize_timer_slack, pin, sleep_until, switches,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::thread::{Thread, park, park_timeout};
 use std::time::Duration;
 
 /// A step of a lane that a simulated machine charges for. On a real machine the step takes its time
@@ -38,6 +39,14 @@ pub(crate) trait Time: Copy {
     /// has passed.
     fn wait_for_completion(self, at_ns: u64);
 
+    /// Leaves the CPU until another thread calls [`Time::unpark`], or until `at_ns` if that is
+    /// known. It may return earlier.
+    fn park(self, at_ns: Option<u64>);
+
+    /// Lets a thread that is in [`Time::park`] continue at `at_ns`, or at once. Its id is
+    /// `thread_id`, and `handle` is that of the system's thread that runs it.
+    fn unpark(self, thread_id: u32, handle: &Thread, at_ns: u64);
+
     /// Goes from one look to the next. `next_find` turns the present time into the earliest time at
     /// which a look can find something. Simulated time skips the looks before that time. Returns
     /// the time of the last skipped look, or 0 if none was skipped.
@@ -53,6 +62,9 @@ pub(crate) trait Time: Copy {
     fn pin(self, cpu: CpuId) -> io::Result<()>;
 
     fn thread_id(self) -> u32;
+
+    /// The CPU of the calling thread.
+    fn cpu(self) -> CpuId;
 
     /// CPU time of the calling thread, ns.
     fn cpu_ns(self) -> u64;
@@ -89,6 +101,19 @@ impl Time for Real {
         self.sleep(at_ns.saturating_sub(self.now()));
     }
 
+    fn park(self, at_ns: Option<u64>) {
+        match at_ns {
+            Some(at_ns) => {
+                park_timeout(Duration::from_nanos(at_ns.saturating_sub(self.now())));
+            }
+            None => park(),
+        }
+    }
+
+    fn unpark(self, _thread_id: u32, handle: &Thread, _at_ns: u64) {
+        handle.unpark();
+    }
+
     #[inline(always)]
     fn look_again(self, _next_find: impl FnOnce(u64) -> u64) -> u64 {
         std::hint::spin_loop();
@@ -109,6 +134,10 @@ impl Time for Real {
 
     fn thread_id(self) -> u32 {
         id()
+    }
+
+    fn cpu(self) -> CpuId {
+        current_cpu()
     }
 
     fn cpu_ns(self) -> u64 {

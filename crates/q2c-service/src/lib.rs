@@ -4,7 +4,8 @@
 //!
 //! [`ServiceTimes`] says how long a server works on a request, by its direction and length.
 //! [`Draws`] are the times of one submitter's requests. [`Servers`] is the queue: it makes a
-//! completion out of an arrival and a service time, and submitting threads share it.
+//! completion out of an arrival and a service time, and submitting threads share it. A
+//! [`RequestQueue`] in front of it limits the requests in flight, as the kernel does.
 //!
 //! # Example
 //! Two requests reach a device with one server, 10 us apart. The second one waits for 40 us.
@@ -23,6 +24,7 @@
 
 mod empirical;
 mod machine;
+mod requests;
 mod servers;
 
 pub use empirical::{
@@ -30,4 +32,5 @@ pub use empirical::{
     RecordedFacts, RecordedTimes,
 };
 pub use machine::SimMachine;
+pub use requests::RequestQueue;
 pub use servers::{Draws, Servers, ServiceTimes};

@@ -34,6 +34,11 @@ fn allow_thread(pid: Option<Pid>, cpus: &[CpuId]) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(pid, &set)?)
 }
 
+/// The CPU that the calling thread runs on now.
+pub fn current_cpu() -> CpuId {
+    CpuId(rustix::thread::sched_getcpu() as u32)
+}
+
 /// The CPUs that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
     cpus_of(None)

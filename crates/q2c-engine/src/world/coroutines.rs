@@ -13,6 +13,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::thread::Thread;
 
 /// The state that all threads of a run share.
 struct CoroutineState<'a> {
@@ -110,6 +111,15 @@ impl Time for SimulatedThread<'_> {
         }
     }
 
+    fn park(self, at_ns: Option<u64>) {
+        self.sleep_until(at_ns.unwrap_or(u64::MAX), Wake::Request);
+    }
+
+    fn unpark(self, thread_id: u32, _handle: &Thread, at_ns: u64) {
+        let mut schedule = self.shared.schedule.borrow_mut();
+        schedule.wake_at(thread_id as usize - 1, at_ns);
+    }
+
     fn look_again(self, next_find: impl FnOnce(u64) -> u64) -> u64 {
         let mut last_skipped_ns = 0;
         self.plan(|schedule, thread| {
@@ -160,6 +170,10 @@ impl Time for SimulatedThread<'_> {
 
     fn thread_id(self) -> u32 {
         self.thread as u32 + 1
+    }
+
+    fn cpu(self) -> CpuId {
+        self.shared.schedule.borrow().cpu_of(self.thread)
     }
 
     fn cpu_ns(self) -> u64 {

@@ -20,6 +20,9 @@ pub(super) enum Wake {
     Begin,
     Timer,
     Interrupt,
+    /// A request of the hardware queue is free. The interrupt that frees it belongs to another
+    /// thread's I/O, so its handler is not counted here.
+    Request,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +132,11 @@ impl WorldSchedule {
         exists
     }
 
+    /// The CPU of a lane; that of the thread next to the lanes is 0.
+    pub(crate) fn cpu_of(&self, thread: usize) -> CpuId {
+        CpuId(self.threads[thread].cpu.unwrap_or(0) as u32)
+    }
+
     pub(crate) fn begin_all(&mut self) {
         for thread in 0..self.threads.len() {
             self.push(thread, self.now);
@@ -183,9 +191,17 @@ impl WorldSchedule {
         let delay = match wake {
             Wake::Begin => 0,
             Wake::Timer => self.costs.wake_delay_ns - self.costs.switch_ns,
-            Wake::Interrupt => self.costs.interrupt_delay_ns - self.costs.switch_ns,
+            Wake::Interrupt | Wake::Request => self.costs.interrupt_delay_ns - self.costs.switch_ns,
         };
         self.push(thread, at.max(self.now).saturating_add(delay));
+    }
+
+    /// Moves the end of a thread's wait for a request to `at`.
+    pub(crate) fn wake_at(&mut self, thread: usize, at: u64) {
+        if self.threads[thread].state == ThreadState::Asleep(Wake::Request) {
+            let delay = self.costs.interrupt_delay_ns - self.costs.switch_ns;
+            self.push(thread, at.max(self.now).saturating_add(delay));
+        }
     }
 
     /// Ends the sleep of the thread next to the lanes now.
@@ -224,6 +240,7 @@ impl WorldSchedule {
             Wake::Begin => (0, 0),
             Wake::Timer => (self.costs.timer_ns, self.costs.switch_ns),
             Wake::Interrupt => (self.costs.interrupt_ns, self.costs.switch_ns),
+            Wake::Request => (0, self.costs.switch_ns),
         };
         let counters = &mut self.cpus[cpu].counters;
         counters.interrupts_ns += handler_ns;

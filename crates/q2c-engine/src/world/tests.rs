@@ -152,6 +152,54 @@ fn lanes_share_the_servers_of_a_device() {
     assert!(ios.abs_diff(100_000_000 / 80_000) <= 4, "{ios}");
 }
 
+/// A request that is free at the completion of its I/O is used by a waiting lane after its wake-up:
+/// once in 80 + 3 us. Two lanes at one queue of one request take turns; CPUs are dealt to queues in
+/// turn, so CPUs 0 and 2 share a queue, and 0 and 1 do not.
+#[test]
+fn a_lane_without_a_free_request_sleeps_until_one_is_free() {
+    let cycles = |device: &str, cpus: &[u32]| -> Vec<u64> {
+        let (world, devices) = (World::new(machine()), SimDevices::default());
+        let target = format!("sim:80us,servers=9,{device}");
+        let jobs = cpus.iter().map(|&cpu| job(&target, &devices, cpu, "poll"));
+        let data = go(&world, 20, jobs.collect()).unwrap();
+        let settled = |lane: &LaneData| LaneData {
+            samples: lane.samples[3..].to_vec(),
+            ..LaneData::default()
+        };
+        data.lanes
+            .iter()
+            .map(|lane| cycle(&settled(lane)))
+            .collect()
+    };
+    assert_eq!(cycles("queues=1,nr_requests=1", &[0, 1]), [2 * 83_000; 2]);
+    assert_eq!(cycles("queues=2,nr_requests=1", &[0, 2]), [2 * 83_000; 2]);
+    assert_eq!(cycles("queues=2,nr_requests=1", &[0, 1]), [80_600; 2]);
+    assert_eq!(cycles("queues=1,nr_requests=2", &[0, 1]), [80_600; 2]);
+    assert_eq!(
+        cycles("queues=1,nr_requests=2", &[0, 1, 2, 3]),
+        [2 * 83_000; 4]
+    );
+}
+
+/// The wait for a request is part of the submission, and the lane sleeps through it.
+#[test]
+fn a_sample_has_the_wait_for_a_request() {
+    let (world, devices) = (World::new(machine()), SimDevices::default());
+    let target = "sim:80us,servers=2,nr_requests=1";
+    let jobs = [0, 1].map(|cpu| job(target, &devices, cpu, "poll"));
+    let lane = go(&world, 20, jobs.into()).unwrap().lanes.remove(0);
+    // The lane reaps 3 us before the other one gets the request, and spends 100 + 500 ns.
+    let sample = &lane.samples[5];
+    assert_eq!(u64::from(sample.submit_len_ns), 2 * 83_000 - 80_000 - 100);
+    assert_eq!(u64::from(sample.wait_ns), 80_000);
+    let phase = &lane.phases[0];
+    let cpu_ns = phase.end.cpu_ns - phase.begin.cpu_ns;
+    let ios = phase.ios;
+    let expected = ios * (100 + 500 + 1_500 + 80_000);
+    assert!(cpu_ns.abs_diff(expected) < 83_000, "{cpu_ns} {expected}");
+    assert!(phase.end.switches.voluntary >= ios - 1);
+}
+
 /// Two polling lanes take turns of 3 ms on one CPU; a third lane has a CPU to itself. Each of the
 /// two has half of their CPU; while the other one runs, it sees no completion.
 #[test]

@@ -18,10 +18,8 @@ fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
 /// A lane of this depth, on a device with as many servers that takes these times in turn.
 fn on_times(ms: &[u64], depth: u16, wait: Wait) -> JobPlan {
     let times = ms.iter().map(|&ms| Nanos::from_millis(ms)).collect();
-    let engine = EngineSpec::Sim(SimSpec {
-        service: Service::Model(ServiceTimes::Sequence(times)),
-        servers: depth.into(),
-    });
+    let service = Service::Model(ServiceTimes::Sequence(times));
+    let engine = EngineSpec::Sim(SimSpec::new(service, depth.into()));
     let medium = SimDevices::default().medium(&engine);
     JobPlan {
         medium: medium.expect("its device"),

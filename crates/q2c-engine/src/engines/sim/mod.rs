@@ -18,14 +18,20 @@ use crate::{
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
 use q2c_policy::method::Means;
-use q2c_service::{Draws, Empirical, RecordedFacts, RecordedTimes, Servers, ServiceTimes};
+use q2c_service::{
+    Draws, Empirical, RecordedFacts, RecordedTimes, RequestQueue, Servers, ServiceTimes,
+};
 use std::error::Error;
+use std::iter::repeat_n;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Thread, current};
 
 /// The engine: one submitter of a simulated device.
 pub(crate) struct Sim<T> {
     time: T,
     device: Arc<SimDevice>,
+    /// Number of the hardware queue of the submitter's CPU.
+    queue: usize,
     draws: Draws,
     /// The submitter's own requests, each with its completion time, ns on the run's clock.
     in_flight: Vec<(u64, RingCompletion)>,
@@ -37,19 +43,44 @@ impl<T: Time> Sim<T> {
         *lock(&device.open_engines) += 1;
         Sim {
             time,
+            queue: time.cpu().0 as usize % device.queues,
             draws: Draws::new(device.times.clone(), seed),
             device,
             in_flight: Vec::with_capacity(slots),
         }
     }
 
-    fn start(&mut self, request: &Request, now: u64) {
+    /// Sleeps until the hardware queue has a free request.
+    fn take_request(&self) {
+        let Some(queue) = self.device.requests.get(self.queue) else {
+            return;
+        };
+        let submitter = Submitter {
+            thread_id: self.time.thread_id(),
+            handle: current(),
+        };
+        loop {
+            let taken = lock(queue).take(Nanos(self.time.now()), submitter.clone());
+            let Err(free_at) = taken else { return };
+            self.time.park(free_at.map(|at| at.0));
+        }
+    }
+
+    fn start(&mut self, request: &Request) {
+        let now = self.time.now();
         let is_write = request.operation != Operation::Read;
         let service = self.draws.next(Io {
             direction: [Direction::Read, Direction::Write][usize::from(is_write)],
             bytes: request.length,
         });
         let end = self.device.servers.enqueue(Nanos(now), service);
+        if let Some(queue) = self.device.requests.get(self.queue) {
+            let wake = |submitter: &Submitter, at: Nanos| {
+                let Submitter { thread_id, handle } = submitter;
+                self.time.unpark(*thread_id, handle, at.0);
+            };
+            lock(queue).give_back(end, wake);
+        }
         let done = RingCompletion {
             slot: request.slot,
             result: request.length as i32,
@@ -73,6 +104,9 @@ impl<T> Drop for Sim<T> {
         *open_engines -= 1;
         if *open_engines == 0 {
             self.device.servers.clear();
+            for queue in &self.device.requests {
+                *lock(queue) = RequestQueue::new(self.device.nr_requests);
+            }
         }
     }
 }
@@ -82,8 +116,10 @@ impl<T: Time> Engine for Sim<T> {
         requests
             .iter()
             .for_each(|_| self.time.spend(LaneStep::Submission));
-        let now = self.time.now();
-        requests.iter().for_each(|request| self.start(request, now));
+        for request in requests {
+            self.take_request();
+            self.start(request);
+        }
         Ok(())
     }
 
@@ -137,6 +173,36 @@ pub struct SimSpec {
     pub service: Service,
     /// Number of requests served at the same time. Others queue: first come, first served.
     pub servers: usize,
+    /// Number of hardware queues. CPUs are dealt to them in turn.
+    pub queues: usize,
+    /// Number of requests of each hardware queue; `None` for any number. A submitter that finds
+    /// none free sleeps: first come, first served.
+    pub nr_requests: Option<usize>,
+}
+
+impl SimSpec {
+    /// A device with one hardware queue of any number of requests.
+    pub fn new(service: Service, servers: usize) -> Self {
+        SimSpec {
+            service,
+            servers,
+            queues: 1,
+            nr_requests: None,
+        }
+    }
+}
+
+/// A thread that waits for a request.
+#[derive(Clone, Debug)]
+struct Submitter {
+    thread_id: u32,
+    handle: Thread,
+}
+
+impl PartialEq for Submitter {
+    fn eq(&self, other: &Self) -> bool {
+        self.thread_id == other.thread_id
+    }
 }
 
 /// A function that reads the service times of a recording. This crate cannot read traces, so its
@@ -148,6 +214,10 @@ pub type ReadTimes = fn(&RecordedTimes) -> Result<Empirical, Box<dyn Error + Sen
 pub struct SimDevice {
     times: ServiceTimes,
     servers: Servers,
+    queues: usize,
+    nr_requests: usize,
+    /// The requests of each hardware queue; empty if there are any number.
+    requests: Vec<Mutex<RequestQueue<Submitter>>>,
     open_engines: Mutex<usize>,
 }
 
@@ -199,9 +269,15 @@ impl SimDevices {
                 ServiceTimes::Empirical(Arc::new(times))
             }
         };
+        let request_queue = |requests| Mutex::new(RequestQueue::new(requests));
+        let queues = spec.nr_requests.into_iter();
+        let queues = queues.flat_map(|requests| repeat_n(requests, spec.queues));
         let device = Arc::new(SimDevice {
             times,
             servers: Servers::new(spec.servers),
+            queues: spec.queues,
+            nr_requests: spec.nr_requests.unwrap_or_default(),
+            requests: queues.map(request_queue).collect(),
             open_engines: Mutex::default(),
         });
         devices.push((spec.clone(), Arc::clone(&device)));

@@ -89,6 +89,23 @@ fn a_device_that_nobody_has_open_is_idle() {
     assert!(later < monotonic_ns() + 101 * SECOND);
 }
 
+/// A batch of three requests at a queue of one: each follows the completion of the one before.
+#[test]
+fn each_request_of_a_batch_takes_a_free_one_of_its_queue() {
+    let mut sim = open(
+        &SimDevices::default(),
+        "sim:10us,servers=3,nr_requests=1",
+        3,
+        1,
+    );
+    sim.submit(&[0, 1, 2].map(request)).unwrap();
+    let dues: Vec<u64> = sim.in_flight.iter().map(|(due, _)| *due).collect();
+    assert!(
+        dues[1] >= dues[0] + 10_000 && dues[2] >= dues[1] + 10_000,
+        "{dues:?}"
+    );
+}
+
 #[test]
 fn recorded_times_are_read_once_and_drawn() {
     fn read(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn std::error::Error + Send + Sync>> {

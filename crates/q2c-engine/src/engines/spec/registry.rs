@@ -41,7 +41,7 @@ pub const ENGINES: &[EngineKind] = &[
     },
     EngineKind {
         name: "sim",
-        help: "a device of known truth: sim:50us, sim:exp(80us), sim:lognormal(50us,0.3), sim:trace=FILE, with ,servers=N",
+        help: "a device of known truth: sim:50us, sim:exp(80us), sim:lognormal(50us,0.3), sim:trace=FILE, with ,servers=N ,queues=N ,nr_requests=N",
         parse: sim::parse,
     },
     EngineKind {

@@ -1,4 +1,4 @@
-//! The text of simulated devices: `50us`, `exp(80us)`, `lognormal(50us,0.3),servers=4`,
+//! The text of simulated devices: `50us,queues=4,nr_requests=8`, `lognormal(50us,0.3),servers=4`,
 //! `trace=FILE.parquet,time=d2c,servers=8`.
 
 use super::super::sim::{Service, SimSpec};
@@ -12,17 +12,17 @@ use std::fmt::{self, Formatter};
 const MAX_SERVERS: usize = 65_536;
 /// The forms that service times may have, for messages.
 const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA) or trace=FILE";
-/// The options that may follow service times of a model.
-const MODEL_OPTIONS: [&str; 1] = ["servers"];
-/// The options that may follow a recording.
-const RECORDING_OPTIONS: [&str; 3] = ["servers", "time", "unit"];
+/// The most hardware queues, as many as a simulated machine has CPUs, and the most requests of each
+/// (`BLK_MQ_MAX_DEPTH` of Linux).
+const MAX_QUEUES: usize = 4096;
+const MAX_REQUESTS: usize = 10_240;
+/// The options that may follow a recording. Those after the first three belong to it alone.
+const OPTIONS: [&str; 5] = ["servers", "queues", "nr_requests", "time", "unit"];
+const MODEL_OPTIONS: usize = 3;
 
 pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
     let (service, options) = split(text);
-    let mut spec = SimSpec {
-        service: parse_service(service)?,
-        servers: 1,
-    };
+    let mut spec = SimSpec::new(parse_service(service)?, 1);
     let mut options = options.split(',').filter(|_| !options.is_empty());
     options.try_for_each(|option| set_option(&mut spec, option))?;
     Ok(EngineSpec::Sim(spec))
@@ -91,12 +91,9 @@ fn recorded(path: &str) -> Result<Service, String> {
 fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     match (name, &mut spec.service) {
-        ("servers", _) => {
-            let servers = value.parse().ok();
-            let servers = servers.filter(|n| (1..=MAX_SERVERS).contains(n));
-            spec.servers = servers
-                .ok_or_else(|| format!("servers must be a whole number from 1 to {MAX_SERVERS}"))?;
-        }
+        ("servers", _) => spec.servers = count(name, value, MAX_SERVERS)?,
+        ("queues", _) => spec.queues = count(name, value, MAX_QUEUES)?,
+        ("nr_requests", _) => spec.nr_requests = Some(count(name, value, MAX_REQUESTS)?),
         ("time", Service::Recorded(times)) => {
             let known = Measure::ALL.into_iter().find(|known| known.name() == value);
             times.measure = Some(known.ok_or("time must be d2c or u2c")?);
@@ -110,8 +107,8 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
         }
         (_, service) => {
             let known: &[&str] = match service {
-                Service::Recorded(_) => &RECORDING_OPTIONS,
-                Service::Model(_) => &MODEL_OPTIONS,
+                Service::Recorded(_) => &OPTIONS,
+                Service::Model(_) => &OPTIONS[..MODEL_OPTIONS],
             };
             let (options, nearest) = (known.join(", "), nearest(name, known));
             return Err(format!(
@@ -122,14 +119,19 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn count(name: &str, text: &str, max: usize) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|n| (1..=max).contains(n));
+    count.ok_or_else(|| format!("{name} must be a whole number from 1 to {max}"))
+}
+
 /// The name with the smallest edit distance to `text`.
 fn nearest<'a>(text: &str, names: &[&'a str]) -> &'a str {
     let distance = |name: &&&str| strsim::levenshtein(name, text);
     names.iter().min_by_key(distance).expect("a name")
 }
 
-pub(super) fn write(f: &mut Formatter<'_>, SimSpec { service, servers }: &SimSpec) -> fmt::Result {
-    match service {
+pub(super) fn write(f: &mut Formatter<'_>, spec: &SimSpec) -> fmt::Result {
+    match &spec.service {
         Service::Recorded(times) => write!(f, "sim:{times}")?,
         Service::Model(ServiceTimes::Constant(time)) => write!(f, "sim:{}ns", time.0)?,
         Service::Model(ServiceTimes::Exponential(mean)) => write!(f, "sim:exp={}ns", mean.0)?,
@@ -139,5 +141,10 @@ pub(super) fn write(f: &mut Formatter<'_>, SimSpec { service, servers }: &SimSpe
         Service::Model(ServiceTimes::Sequence(times)) => write!(f, "sim:list of {}", times.len())?,
         Service::Model(ServiceTimes::Empirical(_)) => f.write_str("sim:recorded times")?,
     }
-    write!(f, ",servers={servers}")
+    write!(f, ",servers={}", spec.servers)?;
+    if spec.queues > 1 {
+        write!(f, ",queues={}", spec.queues)?;
+    }
+    let requests = spec.nr_requests.map(|n| format!(",nr_requests={n}"));
+    f.write_str(&requests.unwrap_or_default())
 }
