@@ -21,15 +21,15 @@ pub use engines::{EngineSpec, Medium};
 pub use pattern::Pattern;
 pub use q2c_policy::Wait;
 pub use q2c_service::SimMachine;
+pub use run::thread::Meeting;
 pub use run::{
     Activity, JobPlan, LaneData, Live, LiveAnswer, LivePlan, LiveSlice, Mark, PhaseData, RunData,
     RunError, RunPlan, live, run,
 };
 pub use sample::{FailedIo, Sample};
 pub use tally::{IoTally, SleepCounts};
-pub use time::TimeSource;
-pub use world::{Counters, SimCpuCounters, World};
+pub use time::{LaneStep, Real, Time, TimeSource};
+pub use world::{Counters, SimCpuCounters, SimulatedThread, ThreadBody, World, run_in_world};
 
 use engine::{Engine, EngineError, EngineFacts, Operation, Request, RingCompletion, Waits};
 use lane::EngineLane;
-use time::{LaneStep, Real, Time};

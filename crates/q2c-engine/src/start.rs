@@ -10,6 +10,7 @@
 //! - A starter that is dropped before it has set the start announces that there is none.
 //! - A member that panics raises the halt flag, so that the others end too.
 
+use crate::Meeting;
 use q2c_sys::thread::id;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,6 +88,12 @@ impl<'a> Member<'a> {
     /// Raises the halt flag if the work of this thread has failed, and returns the result.
     pub fn checked<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
         result.inspect_err(|_| self.halt.0.store(true, Ordering::Relaxed))
+    }
+}
+
+impl Meeting for Member<'_> {
+    fn ready(&self, is_set_up: bool) -> Option<u64> {
+        Member::ready(self, is_set_up)
     }
 }
 

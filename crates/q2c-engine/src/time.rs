@@ -16,16 +16,18 @@ use std::time::Duration;
 /// A step of a lane that a simulated machine charges for. On a real machine the step takes its time
 /// by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LaneStep {
+pub enum LaneStep {
     /// The step from the reaping of a completion to the next submission.
     Turnaround,
+    /// The submission of one request.
     Submission,
+    /// One look for completions.
     Look,
 }
 
 /// The clock, the sleeps and the CPU time of a thread. The lane's loop is compiled once for each
 /// implementation, so that real time costs no branch.
-pub(crate) trait Time: Copy {
+pub trait Time: Copy {
     /// True if time is simulated, so that no engine that needs the kernel can be used.
     const SIMULATED: bool;
 
@@ -61,6 +63,7 @@ pub(crate) trait Time: Copy {
     /// Puts the calling thread on `cpu`, with the smallest timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
 
+    /// Number of the calling thread.
     fn thread_id(self) -> u32;
 
     /// The CPU of the calling thread.
@@ -72,6 +75,7 @@ pub(crate) trait Time: Copy {
     /// CPU time of another thread, ns; `None` if it has ended.
     fn cpu_ns_of(self, thread: u32) -> Option<u64>;
 
+    /// How often the calling thread left its CPU.
     fn switches(self) -> ContextSwitches;
 
     /// Sends a message to the thread next to the lanes. The channel has room for it.
@@ -83,7 +87,7 @@ pub(crate) trait Time: Copy {
 
 /// The time of the machine that q2c runs on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Real(pub Clock);
+pub struct Real(pub Clock);
 
 impl Time for Real {
     const SIMULATED: bool = false;

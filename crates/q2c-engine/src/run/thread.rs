@@ -17,13 +17,15 @@ const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 pub(crate) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
 pub(crate) type LaneResult = Result<LaneData, EngineError>;
 
-/// The points at which the lanes of a run wait for each other: before the start and before the end.
-pub(crate) trait Meeting {
-    /// Reports whether this lane is set up, waits for the others, and returns the common start, ns;
-    /// `None` if there is no start.
+/// The points at which the threads of a run wait for each other: before the start and before the
+/// end.
+pub trait Meeting {
+    /// Reports whether this thread is set up, waits for the others, and returns the common start,
+    /// ns on the run's clock; `None` if there is no start.
     fn ready(&self, is_set_up: bool) -> Option<u64>;
+
     /// Waits until the work next to the lanes is over.
-    fn wait_for_end(&self);
+    fn wait_for_end(&self) {}
 }
 
 /// Sets the lane up, reports, waits for the common start and does `work` with the lane, its job and

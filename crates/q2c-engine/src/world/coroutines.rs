@@ -1,9 +1,9 @@
-//! The threads of a run as coroutines on one thread.
+//! The threads of a world as coroutines on one thread: the lanes of a run with the work next to
+//! them, or the submitting threads of a replay.
 
 use super::schedule::{Wake, WorldSchedule};
-use crate::run::crew::{CrewJob, CrewResults, LaneWork, START_DELAY_NS, SideWork};
-use crate::run::thread::{LaneResult, Meeting, lane_thread};
-use crate::{LaneData, LaneStep, RunError, Time, World};
+use crate::run::crew::START_DELAY_NS;
+use crate::{LaneStep, Meeting, Time, World};
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 use q2c_model::CpuId;
@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::thread::Thread;
 
+/// A thread of a world, from its set-up to its end.
+pub type ThreadBody<'a> = Box<dyn FnOnce(SimulatedThread<'_>) + 'a>;
+
 /// The state that all threads of a run share.
 struct CoroutineState<'a> {
     schedule: RefCell<WorldSchedule>,
@@ -22,14 +25,16 @@ struct CoroutineState<'a> {
     next: Cell<Option<usize>>,
     /// The common start, ns; `None` before it is known, and if there is none.
     start_ns: Cell<Option<u64>>,
-    /// True while the thread beside the lanes waits for a message.
-    listens: Cell<bool>,
+    /// The sleeping threads that another thread may wake, see [`SimulatedThread::wake_listeners`].
+    listeners: RefCell<Vec<usize>>,
     world: &'a World,
     halt: &'a AtomicBool,
 }
 
+/// The time of one thread of a world. A thread that is not pinned to a CPU takes no time for its
+/// steps: for it time passes only in sleeps.
 #[derive(Clone, Copy)]
-struct SimulatedThread<'a> {
+pub struct SimulatedThread<'a> {
     shared: &'a CoroutineState<'a>,
     yielder: &'a Yielder<(), ()>,
     thread: usize,
@@ -64,6 +69,35 @@ impl SimulatedThread<'_> {
         if is_side_thread {
             self.shared.publish();
         }
+    }
+}
+
+impl SimulatedThread<'_> {
+    /// Lets [`SimulatedThread::wake_listeners`] end the next sleep of this thread early. The thread
+    /// MUST NOT be pinned.
+    pub fn listen(self) {
+        self.shared.listeners.borrow_mut().push(self.thread);
+    }
+
+    /// Ends the present sleep of all threads that listen.
+    #[inline]
+    pub fn wake_listeners(self) {
+        let listeners = &mut *self.shared.listeners.borrow_mut();
+        for thread in listeners.drain(..) {
+            self.shared.schedule.borrow_mut().wake_now(thread);
+        }
+    }
+
+    /// Shows the world's users the present time and counters, and returns the common start, ns.
+    pub(super) fn publish_start(self) -> u64 {
+        self.shared.publish();
+        self.shared.start_ns.get().unwrap_or_default()
+    }
+
+    /// No other thread wakes this one any more.
+    pub fn stop_listening(self) {
+        let listeners = &mut *self.shared.listeners.borrow_mut();
+        listeners.retain(|thread| *thread != self.thread);
     }
 }
 
@@ -190,9 +224,7 @@ impl Time for SimulatedThread<'_> {
 
     fn send<M>(self, to: &SyncSender<M>, message: M) {
         to.send(message).ok();
-        if self.shared.listens.get() {
-            self.shared.schedule.borrow_mut().wake_side_thread();
-        }
+        self.wake_listeners();
     }
 
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {
@@ -205,9 +237,9 @@ impl Time for SimulatedThread<'_> {
                     return Err(RecvTimeoutError::Timeout);
                 }
                 Err(TryRecvError::Empty) => {
-                    self.shared.listens.set(true);
+                    self.listen();
                     self.sleep(end - self.now());
-                    self.shared.listens.set(false);
+                    self.stop_listening();
                 }
             }
         }
@@ -225,69 +257,66 @@ impl Meeting for SimulatedThread<'_> {
         self.yielder.suspend(());
         self.shared.start_ns.get()
     }
-
-    fn wait_for_end(&self) {}
 }
 
-/// Runs every job's `work` as a lane of `world`, and `side_work` next to them, as
-/// [`run_crew`](crate::run::crew::run_crew) does with threads.
-pub(crate) fn run_crew<W: LaneWork, B: SideWork>(
-    jobs: Vec<CrewJob<W>>,
+/// The end of a run in a world.
+pub(crate) struct WorldRunEnd {
+    /// The common start, ns; `None` if a thread could not be set up.
+    pub start_ns: Option<u64>,
+    /// The time of the end, ns.
+    pub at_ns: u64,
+    /// True if the run ended because its lanes made no progress.
+    pub is_stuck: bool,
+}
+
+/// Runs `bodies` as threads of `world`, and `side` next to them. Each of the bodies sets itself up,
+/// calls [`Meeting::ready`] and continues when all have done so; then `side` begins, which costs no
+/// time. `halt` is raised if the run is stuck. The error is the index of a thread that panicked.
+pub(crate) fn run_threads<'a>(
     world: &World,
     halt: &AtomicBool,
-    side_name: &str,
-    side_work: B,
-) -> Result<CrewResults<B::Out>, RunError> {
-    let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
-    let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
+    mut bodies: Vec<ThreadBody<'a>>,
+    side: ThreadBody<'a>,
+) -> Result<WorldRunEnd, usize> {
+    let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), bodies.len());
     let shared = &CoroutineState {
         schedule: RefCell::new(schedule),
         next: Cell::new(None),
         start_ns: Cell::new(None),
-        listens: Cell::new(false),
+        listeners: RefCell::default(),
         world,
         halt,
     };
-    let results: Vec<Cell<Option<LaneResult>>> = names.iter().map(|_| Cell::new(None)).collect();
-    let side_result = &Cell::new(None);
-    let mut routines: Vec<Routine<'_>> = Vec::with_capacity(jobs.len() + 1);
-    for (thread, ((job, work), result)) in jobs.into_iter().zip(&results).enumerate() {
-        routines.push(Routine::new(move |yielder, ()| {
-            let time = shared.time(yielder, thread);
-            result.set(Some(lane_thread(job, time, halt, &time, work)));
-        }));
-    }
-    let lanes = names.len() as u32;
-    routines.push(Routine::new(move |yielder, ()| {
-        let time = shared.time(yielder, lanes as usize);
-        let threads: Vec<u32> = (1..=lanes).collect();
-        shared.publish();
-        let start_ns = shared.start_ns.get().unwrap_or_default();
-        side_result.set(Some(side_work.run(time, start_ns, &threads)));
-    }));
+    bodies.push(side);
+    let routine = |(thread, body): (usize, ThreadBody<'a>)| {
+        Routine::new(move |yielder, ()| body(shared.time(yielder, thread)))
+    };
+    let routines = bodies.into_iter().enumerate().map(routine).collect();
     let mut outcome = Ok(());
     open_all(routines, Vec::new(), &mut |open| {
         outcome = conduct(shared, open)
     });
     shared.publish();
-    let name_of = |thread: usize| names.get(thread).map_or(side_name, String::as_str);
-    outcome.map_err(|thread| RunError::Panic(name_of(thread).to_owned()))?;
-    let lane_data = |(lane, result): (String, Cell<Option<LaneResult>>)| match result.into_inner() {
-        Some(result) => result.map_err(|source| RunError::Lane { lane, source }),
-        None => Ok(LaneData::default()),
-    };
-    let lanes = names.into_iter().zip(results).map(lane_data);
-    let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
     let schedule = shared.schedule.borrow();
-    let at_ns = schedule.now;
-    match (side_result.take(), shared.start_ns.get()) {
-        (Some(side), Some(start_ns)) if !schedule.is_stuck() => Ok(CrewResults {
-            lanes,
-            side,
-            start_ns,
-        }),
-        _ => Err(RunError::Stuck { at_ns }),
-    }
+    outcome.map(|()| WorldRunEnd {
+        start_ns: shared.start_ns.get(),
+        at_ns: schedule.now,
+        is_stuck: schedule.is_stuck(),
+    })
+}
+
+/// Runs `bodies` as threads of `world` that have nothing next to them, such as the submitting
+/// threads of a replay. Each sets itself up, calls [`Meeting::ready`] and continues when all have
+/// done so. Returns when all have ended.
+///
+/// # Errors
+/// The index of a thread that panicked; its panic ends the others.
+pub fn run_in_world(world: &World, bodies: Vec<ThreadBody<'_>>) -> Result<(), usize> {
+    let (halt, side) = (
+        AtomicBool::new(false),
+        Box::new(|_: SimulatedThread<'_>| ()),
+    );
+    run_threads(world, &halt, bodies, side).map(|_end| ())
 }
 
 /// Opens the scope of every coroutine, each within the previous one, and calls `then` with all of

@@ -11,11 +11,13 @@
 //! thread's CPU.
 
 mod coroutines;
+mod crew;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use coroutines::run_crew;
+pub use coroutines::{SimulatedThread, ThreadBody, run_in_world};
+pub(crate) use crew::run_crew;
 
 use q2c_model::CpuId;
 use q2c_service::SimMachine;

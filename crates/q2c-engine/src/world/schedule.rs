@@ -204,9 +204,9 @@ impl WorldSchedule {
         }
     }
 
-    /// Ends the sleep of the thread next to the lanes now.
-    pub(crate) fn wake_side_thread(&mut self) {
-        self.push(self.threads.len() - 1, self.now);
+    /// Ends the sleep of a thread without a CPU now.
+    pub(crate) fn wake_now(&mut self, thread: usize) {
+        self.push(thread, self.now);
     }
 
     pub(crate) fn end(&mut self, thread: usize) {

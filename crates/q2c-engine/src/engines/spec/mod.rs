@@ -105,7 +105,7 @@ impl EngineSpec {
     }
 
     /// As [`EngineSpec::open_in`], in a run whose clock is `time`.
-    pub(crate) fn open_at<'a, T: Time + 'a>(
+    pub fn open_at<'a, T: Time + 'a>(
         &self,
         time: T,
         medium: &Medium,
