@@ -9,14 +9,56 @@ use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Span, TraceReader};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// The most records between two deliveries, so that a thread does not wait long for the next one.
 pub(crate) const BATCH_RECORDS: usize = 64;
 /// Most deliveries in a channel; the reader waits if it is full.
 pub(crate) const MAX_QUEUED_BATCHES: usize = 1024;
+/// Most requests that wait in [`Deliveries`]. Simulated threads that need others then wait.
+const MAX_UNDELIVERED: usize = 1 << 18;
+
+/// The next requests for a submitting thread, or why there are none now.
+pub(crate) type Delivery = Result<Vec<ScheduledIo>, TryRecvError>;
+
+/// The reader's deliveries to threads of a world. These are one thread of the system, so they share
+/// one channel: a thread that needs requests takes those of the others from it, too.
+pub(crate) struct Deliveries {
+    from: Receiver<(usize, Vec<ScheduledIo>)>,
+    /// By thread, what has come for it.
+    waiting: Vec<VecDeque<Vec<ScheduledIo>>>,
+    undelivered: usize,
+}
+
+impl Deliveries {
+    pub(crate) fn new(from: Receiver<(usize, Vec<ScheduledIo>)>, threads: usize) -> Self {
+        Deliveries {
+            from,
+            waiting: vec![VecDeque::new(); threads],
+            undelivered: 0,
+        }
+    }
+
+    /// Waits for requests of this thread. That takes no simulated time, so the result does not
+    /// depend on the reader's speed. [`TryRecvError::Empty`] if too many of other threads wait.
+    pub(crate) fn next(&mut self, thread: usize) -> Delivery {
+        loop {
+            if let Some(requests) = self.waiting[thread].pop_front() {
+                self.undelivered -= requests.len();
+                return Ok(requests);
+            }
+            if self.undelivered >= MAX_UNDELIVERED {
+                return Err(TryRecvError::Empty);
+            }
+            let delivery = self.from.recv();
+            let (receiver, requests) = delivery.map_err(|_| TryRecvError::Disconnected)?;
+            self.undelivered += requests.len();
+            self.waiting[receiver].push_back(requests);
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct FeedResult {
@@ -26,17 +68,20 @@ pub(crate) struct FeedResult {
     pub cpu_ns: u64,
 }
 
+/// Hands requests to a submitting thread, by its number. False if that thread takes no more.
+pub(crate) type SendRequests<'a> = dyn FnMut(usize, Vec<ScheduledIo>) -> bool + 'a;
+
 /// Reads until the trace ends, a flag is raised, or no thread takes more. Counts records in `read`.
 pub(crate) fn feed(
     plan: &ReplayPlan,
     facts: &ReplayFacts,
     trace: &TraceReader,
     windows: Option<WindowSeries>,
-    workers: &[SyncSender<Vec<ScheduledIo>>],
+    send: &mut SendRequests<'_>,
     [stop, failed]: [&AtomicBool; 2],
     read: &AtomicU64,
 ) -> Result<FeedResult, ReplayError> {
-    let mut reader = FeedReader::new(plan, facts, windows, workers)?;
+    let mut reader = FeedReader::new(plan, facts, windows)?;
     let mut filter = plan.selection.filter();
     'trace: for records in trace.records(&plan.selection.scan())? {
         for batch in records?.chunks(BATCH_RECORDS) {
@@ -44,12 +89,12 @@ pub(crate) fn feed(
             spans.for_each(|span| reader.take(&span));
             read.fetch_add(batch.len() as u64, Ordering::Relaxed);
             let is_over = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            if is_over || !reader.deliver() {
+            if is_over || !reader.deliver(send) {
                 break 'trace;
             }
         }
     }
-    reader.deliver();
+    reader.deliver(send);
     Ok(FeedResult {
         changed: reader.mapper.changed,
         recorded: reader.windows,
@@ -60,7 +105,6 @@ pub(crate) fn feed(
 struct FeedReader<'a> {
     plan: &'a ReplayPlan,
     facts: &'a ReplayFacts,
-    workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ready: Vec<Vec<ScheduledIo>>,
     mapper: Mapper,
     /// One index for each target that is written to; `None` if the order needs no check.
@@ -81,7 +125,6 @@ impl<'a> FeedReader<'a> {
         plan: &'a ReplayPlan,
         facts: &'a ReplayFacts,
         windows: Option<WindowSeries>,
-        workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits all requests in the order of the trace.
         let in_order = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
@@ -89,12 +132,11 @@ impl<'a> FeedReader<'a> {
         let orders = plan.targets.iter();
         let orders = orders.map(|_| keep_order.then(ConflictIndex::default));
         let profiles = facts.devices.iter().map(|_| InFlightProfile::default());
-        let ready = workers.iter().map(|_| Vec::with_capacity(BATCH_RECORDS));
+        let ready = (0..plan.threads()).map(|_| Vec::with_capacity(BATCH_RECORDS));
         Ok(FeedReader {
             mapper: Mapper::new(plan, facts)?,
             plan,
             facts,
-            workers,
             ready: ready.collect(),
             orders: orders.collect(),
             profiles: profiles.collect(),
@@ -107,12 +149,12 @@ impl<'a> FeedReader<'a> {
         })
     }
 
-    fn deliver(&mut self) -> bool {
+    fn deliver(&mut self, send: &mut SendRequests<'_>) -> bool {
         let mut has_receiver = false;
-        for (items, worker) in self.ready.iter_mut().zip(self.workers) {
+        for (worker, items) in self.ready.iter_mut().enumerate() {
             has_receiver |= items.is_empty() || {
                 let batch = std::mem::replace(items, Vec::with_capacity(BATCH_RECORDS));
-                worker.send(batch).is_ok()
+                send(worker, batch)
             };
         }
         has_receiver

@@ -36,7 +36,8 @@ pub struct ReplayPlan {
     pub submitters: usize,
     /// How the submitting threads of a target share its requests in timed mode.
     pub share: ShareBy,
-    /// CPUs of the submitting threads, used in turn. Empty: the kernel chooses.
+    /// CPUs of the submitting threads, used in turn. Empty: the kernel chooses; in a world the
+    /// threads' steps take no time.
     pub cpus: Vec<CpuId>,
     /// Number of CPUs for all threads. If it is at most [`ReplayPlan::threads`], no thread polls.
     pub room: usize,

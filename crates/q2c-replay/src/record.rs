@@ -9,7 +9,7 @@ use q2c_trace::import::RecordSink;
 use q2c_trace::recording::{RecordedIo, RecordingSorter};
 use q2c_trace::span::NONE;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Number of rows in a group, which a submitting thread sends at once.
 const GROUP_ROWS: usize = 4096;
@@ -31,6 +31,8 @@ pub(crate) struct ReplayRow {
 pub(crate) struct RowSender {
     to: SyncSender<Vec<ReplayRow>>,
     rows: Vec<ReplayRow>,
+    /// True in simulated time, which stands still while the thread waits for the recorder.
+    waits: bool,
     pub lost: u64,
 }
 
@@ -46,17 +48,24 @@ impl RowSender {
     pub(crate) fn flush(&mut self) {
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP_ROWS));
         let count = rows.len() as u64;
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.to.try_send(rows) {
+        let sent = if self.waits {
+            self.to.send(rows).is_ok()
+        } else {
+            self.to.try_send(rows).is_ok()
+        };
+        if !sent {
             self.lost += count;
         }
     }
 }
 
-pub(crate) fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<ReplayRow>>) {
+/// With `waits`, the senders wait for the recorder and lose no row.
+pub(crate) fn channel(threads: usize, waits: bool) -> (Vec<RowSender>, Receiver<Vec<ReplayRow>>) {
     let (sender, receiver) = sync_channel(MAX_QUEUED_GROUPS);
     let senders = (0..threads).map(|_| RowSender {
         to: sender.clone(),
         rows: Vec::with_capacity(GROUP_ROWS),
+        waits,
         lost: 0,
     });
     (senders.collect(), receiver)

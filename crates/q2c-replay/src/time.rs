@@ -1,9 +1,7 @@
 //! The clock of a submitting thread, and how the thread waits.
 
 use q2c_engine::engine::{Engine, EngineError, RingCompletion};
-use q2c_sys::Clock;
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
+use q2c_engine::{SimulatedThread, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitSpec {
@@ -13,6 +11,8 @@ pub(crate) struct WaitSpec {
     pub limit_ns: u64,
     /// True if a completion must be seen at once, so that the thread looks and does not sleep.
     pub polls: bool,
+    /// True if the due request waits until another thread has submitted one that it overlaps.
+    pub for_others: bool,
 }
 
 /// Time as a submitting thread sees it, ns from the start. In tests a device drives it.
@@ -32,11 +32,17 @@ pub trait ThreadClock {
     fn wait_before_start(&mut self) -> bool {
         false
     }
+
+    /// This thread has submitted requests, for which other threads may wait.
+    #[inline]
+    fn note_progress(&self) {}
 }
 
 /// The run's clock. It sleeps until a margin before the due time, learned from late wake-ups.
-pub(crate) struct RealClock {
-    clock: Clock,
+pub(crate) struct RunClock<T> {
+    time: T,
+    /// The clock of [`Engine::wait_until`].
+    engine_time: T,
     start_ns: u64,
     spin: bool,
     margin_ns: u64,
@@ -44,7 +50,7 @@ pub(crate) struct RealClock {
     last_due_ns: u64,
 }
 
-impl RealClock {
+impl<T: Time> RunClock<T> {
     /// The initial, smallest and largest margin, ns.
     const INITIAL_MARGIN_NS: u64 = 60_000;
     const MIN_MARGIN_NS: u64 = 25_000;
@@ -54,10 +60,11 @@ impl RealClock {
     /// The shortest sleep that is worth its cost, ns.
     const MIN_SLEEP_NS: u64 = 10_000;
 
-    /// Time 0 is `start_ns` on the clock. With `spin` the thread never sleeps.
-    pub(crate) fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
-        RealClock {
-            clock,
+    /// Time 0 is `start_ns` of `time`. With `spin` the thread never sleeps.
+    pub(crate) fn new(time: T, engine_time: T, start_ns: u64, spin: bool) -> Self {
+        RunClock {
+            time,
+            engine_time,
             start_ns,
             spin,
             margin_ns: Self::INITIAL_MARGIN_NS,
@@ -79,12 +86,29 @@ impl RealClock {
         };
         self.margin_ns = margin_ns.clamp(Self::MIN_MARGIN_NS, Self::MAX_MARGIN_NS);
     }
+
+    /// Looks once. Simulated time skips the looks that can find neither a completion nor a due
+    /// request.
+    fn look(
+        &self,
+        engine: &mut dyn Engine,
+        wait: WaitSpec,
+    ) -> Result<Option<RingCompletion>, EngineError> {
+        self.time.look_again(|now_ns| {
+            let until_ns = wait.limit_ns.min(wait.due_ns.unwrap_or(u64::MAX));
+            let next_ns = until_ns.saturating_add(self.start_ns);
+            next_ns
+                .min(engine.next_due().unwrap_or(u64::MAX))
+                .max(now_ns)
+        });
+        engine.poll()
+    }
 }
 
-impl ThreadClock for RealClock {
+impl<T: Time> ThreadClock for RunClock<T> {
     #[inline]
     fn now_ns(&self) -> u64 {
-        self.clock.now().saturating_sub(self.start_ns)
+        self.time.now().saturating_sub(self.start_ns)
     }
 
     fn wait(
@@ -93,8 +117,7 @@ impl ThreadClock for RealClock {
         wait: WaitSpec,
     ) -> Result<Option<RingCompletion>, EngineError> {
         if wait.polls || self.spin {
-            std::hint::spin_loop();
-            return engine.poll();
+            return self.look(engine, wait);
         }
         let now_ns = self.now_ns();
         let due_ns = wait.due_ns.unwrap_or(u64::MAX);
@@ -105,13 +128,12 @@ impl ThreadClock for RealClock {
                 self.last_due_ns = due_ns;
                 self.adapt_margin(None);
             }
-            std::hint::spin_loop();
-            return engine.poll();
+            return self.look(engine, wait);
         }
         self.last_due_ns = due_ns;
         let until_ns = wait.limit_ns.min(due_ns - self.margin_ns);
         let sleep_ns = until_ns.saturating_sub(now_ns);
-        let done = engine.wait_until(monotonic_ns() + sleep_ns)?;
+        let done = engine.wait_until(self.engine_time.now() + sleep_ns)?;
         if done.is_none() {
             let late_ns = self.now_ns().saturating_sub(now_ns + sleep_ns);
             self.adapt_margin(Some(late_ns));
@@ -120,28 +142,80 @@ impl ThreadClock for RealClock {
     }
 
     fn wait_before_start(&mut self) -> bool {
-        let left_ns = self.start_ns.saturating_sub(self.clock.now());
+        let left_ns = self.start_ns.saturating_sub(self.time.now());
         if left_ns > Self::AWAKE_BEFORE_START_NS {
-            if !self.spin {
-                sleep_until(monotonic_ns() + Self::AWAKE_BEFORE_START_NS / 4);
+            if self.spin {
+                self.time.spin_until(self.start_ns);
+            } else {
+                self.time.sleep(Self::AWAKE_BEFORE_START_NS / 4);
             }
             return true;
         }
-        while self.clock.now() < self.start_ns {
-            std::hint::spin_loop();
+        while self.time.now() < self.start_ns {
+            self.time.spin_until(self.start_ns);
         }
         false
+    }
+}
+
+/// The clock of a thread in a world whose steps take no time. It sleeps until exactly the next
+/// event, so nothing is late.
+pub(crate) struct EventClock<'a> {
+    time: SimulatedThread<'a>,
+    start_ns: u64,
+}
+
+impl<'a> EventClock<'a> {
+    /// Time 0 is `start_ns` of `time`.
+    pub(crate) fn new(time: SimulatedThread<'a>, start_ns: u64) -> Self {
+        EventClock { time, start_ns }
+    }
+}
+
+impl ThreadClock for EventClock<'_> {
+    fn now_ns(&self) -> u64 {
+        self.time.now().saturating_sub(self.start_ns)
+    }
+
+    fn wait(
+        &mut self,
+        engine: &mut dyn Engine,
+        wait: WaitSpec,
+    ) -> Result<Option<RingCompletion>, EngineError> {
+        let due_ns = wait.due_ns.filter(|_| !wait.for_others);
+        let until_ns = wait.limit_ns.min(due_ns.unwrap_or(u64::MAX));
+        if wait.for_others {
+            self.time.listen();
+        }
+        let done = engine.wait_until(until_ns.saturating_add(self.start_ns));
+        if wait.for_others {
+            self.time.stop_listening();
+        }
+        done
+    }
+
+    fn wait_before_start(&mut self) -> bool {
+        let left_ns = self.start_ns.saturating_sub(self.time.now());
+        self.time.sleep(left_ns);
+        false
+    }
+
+    fn note_progress(&self) {
+        self.time.wake_listeners();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_engine::Real;
+    use q2c_sys::Clock;
 
     /// After one very late wake-up it sleeps again; wake-ups that are always late widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
-        let mut clock = RealClock::new(Clock::new(), 0, false);
+        let (time, engine_time) = (Real(Clock::new()), Real(Clock::MONOTONIC));
+        let mut clock = RunClock::new(time, engine_time, 0, false);
         clock.adapt_margin(Some(20_000_000));
         assert_eq!(clock.margin_ns, 90_000, "half wider at most");
         (0..30).for_each(|_| clock.adapt_margin(Some(150_000)));
@@ -150,8 +224,8 @@ mod tests {
         let margin_ns = clock.margin_ns;
         assert!((234_000..=235_000).contains(&margin_ns), "{margin_ns}");
         (0..30).for_each(|_| clock.adapt_margin(Some(20_000_000)));
-        assert_eq!(clock.margin_ns, RealClock::MAX_MARGIN_NS);
+        assert_eq!(clock.margin_ns, RunClock::<Real>::MAX_MARGIN_NS);
         (0..12_000).for_each(|_| clock.adapt_margin(None));
-        assert_eq!(clock.margin_ns, RealClock::MIN_MARGIN_NS);
+        assert_eq!(clock.margin_ns, RunClock::<Real>::MIN_MARGIN_NS);
     }
 }

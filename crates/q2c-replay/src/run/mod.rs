@@ -4,21 +4,24 @@ mod thread;
 
 pub use thread::{avoid_submitter_cpus, has_spare_cpus};
 
-use crate::feed::{self, FeedResult};
+use crate::feed::{self, Deliveries, FeedResult};
 use crate::outcome::join_windows;
-use crate::record;
-use crate::{ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSeries};
+use crate::record::{self, ReplayRow};
+use crate::{
+    ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, RowSender, ScheduledIo,
+    WindowSeries,
+};
+use q2c_engine::TimeSource;
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
 use q2c_model::replay::{Change, LaneBy, Mode};
-use q2c_sys::Clock;
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::thread::scope;
-use thread::{ThreadSetup, join_all, spawn_named, submit};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{Scope, ScopedJoinHandle, scope};
+use thread::{ThreadSetup, join_all, spawn_named, spawn_submitters, submit_in_world};
 
 /// Time from the moment when all threads are ready to the schedule's start, ns.
 const START_DELAY_NS: u64 = 20_000_000;
@@ -48,6 +51,10 @@ pub struct RecordTo<'a> {
 ///    submitted all that it got, and nothing is in flight.
 /// 4. When the last submitting thread has been joined, the recorder writes the rows to the sink.
 ///
+/// In a world the submitting threads are coroutines of the calling thread, and the start comes when
+/// all of them are set up. The reader and the recorder take no simulated time: submitting threads
+/// wait for them while time stands still.
+///
 /// A thread that fails or panics ends all others, because it raises `Shared::failed`
 /// ([`q2c_engine::start`] explains why no thread waits for ever).
 ///
@@ -57,71 +64,137 @@ pub struct RecordTo<'a> {
 pub fn replay(
     plan: &ReplayPlan,
     facts: &ReplayFacts,
-    clock: Clock,
+    time: &TimeSource,
     record_to: Option<RecordTo<'_>>,
     read: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<ReplayOutcome, ReplayError> {
     check(&plan.mode, facts)?;
-    let trace = TraceReader::open(&facts.path)?;
-    let threads = plan.threads();
-    let shared = Shared::new(plan, facts, threads, stop);
-    let channel = record_to.as_ref().map(|_| record::channel(threads));
+    let parts = ReplayParts {
+        plan,
+        facts,
+        trace: TraceReader::open(&facts.path)?,
+        shared: Shared::new(plan, facts, plan.threads(), stop),
+        read,
+        in_world: time.world().is_some(),
+    };
+    let channel = record_to
+        .as_ref()
+        .map(|_| record::channel(plan.threads(), parts.in_world));
     let (rows, recorder_rows) = channel.unzip();
-    let mut rows = rows.into_iter().flatten();
-    let start = Start::for_members(threads);
-    let window_ns = window_ns(plan, facts);
-    scope(|scope| {
-        let starter = Starter::new(&start);
-        let mut submitting = Vec::new();
-        let mut senders = Vec::new();
-        for number in 0..threads {
-            let (sender, deliveries) = sync_channel(feed::MAX_QUEUED_BATCHES);
-            senders.push(sender);
-            let setup = ThreadSetup {
-                number,
-                plan,
-                deliveries,
-                shared: &shared,
-                counts: ReplayCounts {
-                    windows: WindowSeries::new(window_ns),
-                    ..ReplayCounts::default()
-                },
-                rows: rows.next(),
-                clock,
-                start: &start,
-            };
-            submitting.push(spawn_named(scope, "submitter", move || submit(setup))?);
+    let recorder = record_to.zip(recorder_rows);
+    let setups = parts.setups(rows);
+    let start = Start::for_members(plan.threads());
+    scope(|scope| match time {
+        TimeSource::Real(clock) => {
+            let starter = Starter::new(&start);
+            let (submitting, senders) = spawn_submitters(scope, setups, *clock, &start)?;
+            let send = move |thread: usize, requests| senders[thread].send(requests).is_ok();
+            let others = parts.spawn_others(scope, send, recorder)?;
+            match starter.wait_for_all() {
+                Some(_) => starter.start_at(clock.now() + START_DELAY_NS),
+                None => drop(starter),
+            }
+            parts.conclude(join_all(submitting), others)
         }
-        let timed = matches!(plan.mode, Mode::Timed { .. });
-        let recorded_windows = timed.then(|| WindowSeries::new(window_ns));
-        let (trace, shared) = (&trace, &shared);
+        TimeSource::World(world) => {
+            let (sender, from) = sync_channel(feed::MAX_QUEUED_BATCHES);
+            let send = move |thread, requests| sender.send((thread, requests)).is_ok();
+            let others = parts.spawn_others(scope, send, recorder)?;
+            let deliveries = Deliveries::new(from, plan.threads());
+            parts.conclude(submit_in_world(world, setups, deliveries), others)
+        }
+    })
+}
+
+/// The parts of a replay that all its threads use.
+struct ReplayParts<'a> {
+    plan: &'a ReplayPlan,
+    facts: &'a ReplayFacts,
+    trace: TraceReader,
+    shared: Shared<'a>,
+    read: &'a AtomicU64,
+    /// True in simulated time.
+    in_world: bool,
+}
+
+/// The reader and the recorder.
+struct OtherThreads<'s> {
+    reading: ScopedJoinHandle<'s, Result<FeedResult, ReplayError>>,
+    recording: Option<ScopedJoinHandle<'s, Result<u64, ReplayError>>>,
+}
+
+impl<'a> ReplayParts<'a> {
+    fn setups(&'a self, rows: Option<Vec<RowSender>>) -> Vec<ThreadSetup<'a>> {
+        let window_ns = window_ns(self.plan, self.facts);
+        let mut rows = rows.into_iter().flatten();
+        let setup = |number| ThreadSetup {
+            number,
+            plan: self.plan,
+            shared: &self.shared,
+            counts: ReplayCounts {
+                windows: WindowSeries::new(window_ns),
+                ..ReplayCounts::default()
+            },
+            rows: rows.next(),
+        };
+        (0..self.plan.threads()).map(setup).collect()
+    }
+
+    /// Starts the reader and, if there is something to record to, the recorder.
+    fn spawn_others<'s, 'r: 's>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        mut send: impl FnMut(usize, Vec<ScheduledIo>) -> bool + Send + 's,
+        recorder: Option<(RecordTo<'r>, Receiver<Vec<ReplayRow>>)>,
+    ) -> Result<OtherThreads<'s>, ReplayError> {
+        let timed = matches!(self.plan.mode, Mode::Timed { .. });
+        let windows = timed.then(|| WindowSeries::new(window_ns(self.plan, self.facts)));
+        let (plan, facts, shared) = (self.plan, self.facts, &self.shared);
         let reading = spawn_named(scope, "reader", move || {
-            avoid_submitter_cpus(plan);
+            self.leave_submitter_cpus();
             let flags = [shared.stop, &shared.failed];
-            let fed = feed::feed(plan, facts, trace, recorded_windows, &senders, flags, read);
+            let (trace, read) = (&self.trace, self.read);
+            let fed = feed::feed(plan, facts, trace, windows, &mut send, flags, read);
             shared.note_failure(fed)
         })?;
-        let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
+        let recording = recorder.map(|(to, rows)| {
             spawn_named(scope, "recorder", move || {
-                avoid_submitter_cpus(plan);
+                self.leave_submitter_cpus();
                 shared.note_failure(record::record(facts, &rows, to.memory, to.folder, to.sink))
             })
         });
-        let recording = recording.transpose()?;
-        match starter.wait_for_all() {
-            Some(_) => starter.start_at(clock.now() + START_DELAY_NS),
-            None => drop(starter),
+        Ok(OtherThreads {
+            reading,
+            recording: recording.transpose()?,
+        })
+    }
+
+    fn leave_submitter_cpus(&self) {
+        if !self.in_world {
+            avoid_submitter_cpus(self.plan);
         }
-        let submitted = join_all(submitting);
-        let fed = reading.join().map_err(|_| ReplayError::Panic("reading"))?;
+    }
+
+    /// Waits for the other threads, and sums up. In simulated time these take no CPU time.
+    fn conclude(
+        &self,
+        submitted: Result<(ReplayCounts, u64), ReplayError>,
+        others: OtherThreads<'_>,
+    ) -> Result<ReplayOutcome, ReplayError> {
+        let fed = others.reading.join();
+        let fed = fed.map_err(|_| ReplayError::Panic("reading"))?;
         let mut recorder_cpu_ns = 0;
-        if let Some(recording) = recording {
+        if let Some(recording) = others.recording {
             let recorded = recording.join();
             recorder_cpu_ns = recorded.map_err(|_| ReplayError::Panic("recording"))??;
         }
-        Ok(conclude(submitted?, fed?, facts, shared, recorder_cpu_ns))
-    })
+        let (submitted, fed) = (submitted?, fed?);
+        let cpu_ns = fed.cpu_ns + recorder_cpu_ns;
+        let reader_cpu_ns = if self.in_world { 0 } else { cpu_ns };
+        let (facts, shared) = (self.facts, &self.shared);
+        Ok(conclude(submitted, fed, facts, shared, reader_cpu_ns))
+    }
 }
 
 /// Checks that the trace has what the mode needs.
@@ -215,7 +288,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Ends the submitting threads if the work of another thread has failed.
-    fn note_failure<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
+    fn note_failure<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
         result.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
 }
@@ -225,7 +298,7 @@ fn conclude(
     fed: FeedResult,
     facts: &ReplayFacts,
     shared: &Shared<'_>,
-    recorder_cpu_ns: u64,
+    reader_cpu_ns: u64,
 ) -> ReplayOutcome {
     let profiled = facts.has_completions();
     let replayed = std::mem::take(&mut counts.windows);
@@ -239,7 +312,7 @@ fn conclude(
         profiled,
         changed,
         idle_ns: shared.in_flight.idle_ns(),
-        reader_cpu_ns: fed.cpu_ns + recorder_cpu_ns,
+        reader_cpu_ns,
         rows_lost,
         windows: join_windows(replayed, fed.recorded, profiled),
     }

@@ -74,7 +74,9 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
     let (sender, deliveries) = sync_channel(feed::MAX_QUEUED_BATCHES);
     let (flags, read) = ([&stop; 2], AtomicU64::new(0));
-    feed::feed(&plan, &facts, &reader, None, &[sender], flags, &read).unwrap();
+    let mut send = |_, requests| sender.send(requests).is_ok();
+    feed::feed(&plan, &facts, &reader, None, &mut send, flags, &read).unwrap();
+    drop(sender);
     let clock = VirtualClock::default();
     let device = VirtualDevice::new(&clock, service_ns, servers);
     let shared = Shared {
@@ -84,19 +86,20 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
         stop: &stop,
         failed: AtomicBool::new(false),
     };
-    let (mut rows, receiver) = record::channel(1);
+    let (mut rows, receiver) = record::channel(1, false);
     let (rule, count) = GateRule::from_mode(&mode);
     let counts = ReplayCounts {
         windows: WindowSeries::new(1000),
         ..ReplayCounts::default()
     };
     let worker = ReplayWorker {
-        schedule: Schedule::new(rule, count, deliveries, &shared.progress),
+        schedule: Schedule::new(rule, count, || deliveries.try_recv(), &shared.progress),
         submitter: EngineSubmitter::new(Box::new(device), false, plan.in_flight),
         account: ThreadAccount::new(counts, rows.pop()),
         shared: &shared,
         on_error: OnError::Stop,
         may_poll: true,
+        waits_for_others: false,
         time: clock.clone(),
     };
     let (counts, rows) = worker.run().unwrap();
@@ -125,8 +128,8 @@ fn run(plan: &ReplayPlan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>)
         memory: Bytes(1 << 24),
         folder: &std::env::temp_dir(),
     };
-    let (clock, stop) = (q2c_sys::Clock::new(), AtomicBool::new(false));
+    let (clock, stop) = (q2c_sys::Clock::new().into(), AtomicBool::new(false));
     let read = AtomicU64::new(0);
-    let done = crate::replay(plan, facts, clock, Some(record_to), &read, &stop);
+    let done = crate::replay(plan, facts, &clock, Some(record_to), &read, &stop);
     (done.unwrap(), records)
 }

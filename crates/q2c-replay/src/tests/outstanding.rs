@@ -126,9 +126,9 @@ fn looking_ends_and_is_no_work() {
 #[test]
 fn a_trace_without_completions_says_how_to_get_them() {
     let facts = on_trace(&[queued(0, 1, Op::Read, Sectors(0), Bytes(512))], facts);
-    let (stop, clock) = (AtomicBool::new(false), q2c_sys::Clock::new());
+    let (stop, clock) = (AtomicBool::new(false), q2c_sys::Clock::new().into());
     let read = AtomicU64::new(0);
-    let refused = crate::replay(&plan(SQUEEZE), &facts, clock, None, &read, &stop);
+    let refused = crate::replay(&plan(SQUEEZE), &facts, &clock, None, &read, &stop);
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("found 0 of 1") && message.contains("--record"));
 }

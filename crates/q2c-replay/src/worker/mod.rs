@@ -9,6 +9,7 @@ pub(crate) use account::ThreadAccount;
 pub(crate) use schedule::Schedule;
 pub(crate) use submit::EngineSubmitter;
 
+use crate::feed::Delivery;
 use crate::time::WaitSpec;
 use crate::{ReplayCounts, RowSender, ScheduledIo, Shared, ThreadClock};
 use q2c_engine::engine::{EngineError, RingCompletion};
@@ -38,18 +39,20 @@ const POLLING_NS: u64 = 1_000_000;
 ///   looks for further work.
 /// - `shared.device_in_flight` and `shared.in_flight` go up when a request joins the batch and down
 ///   when its completion is seen.
-pub(crate) struct ReplayWorker<'a, T> {
-    pub schedule: Schedule<'a>,
-    pub submitter: EngineSubmitter,
+pub(crate) struct ReplayWorker<'a, D, T> {
+    pub schedule: Schedule<'a, D>,
+    pub submitter: EngineSubmitter<'a>,
     pub account: ThreadAccount,
     pub shared: &'a Shared<'a>,
     pub on_error: OnError,
     /// True if looking for completions takes no CPU from another thread.
     pub may_poll: bool,
+    /// True if the due request waits until another thread has submitted one that it overlaps.
+    pub waits_for_others: bool,
     pub time: T,
 }
 
-impl<T: ThreadClock> ReplayWorker<'_, T> {
+impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
     /// Replays until the trace has ended or the replay is to stop, and nothing is in flight.
     pub(crate) fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
@@ -82,6 +85,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     fn submit(&mut self) -> Result<bool, EngineError> {
         let now_ns = self.time.now_ns();
         self.submitter.begin_batch(now_ns);
+        self.waits_for_others = false;
         while self.submitter.has_room()
             && let Some(stream) = self.schedule.due_stream(now_ns)
         {
@@ -94,7 +98,10 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
             match self.schedule.precedence(stream) {
                 Precedence::Kept => {}
                 Precedence::Inverted => self.account.counts.inversions += 1,
-                Precedence::Waits => break,
+                Precedence::Waits => {
+                    self.waits_for_others = true;
+                    break;
+                }
             }
             if let Some((request, flight)) = self.schedule.depart(stream, now_ns) {
                 self.add_to_batch(&request, flight, now_ns);
@@ -123,6 +130,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
             self.account.count_issued(call, flight.intended_ns, held_up);
         }
         self.account.count_call(call);
+        self.time.note_progress();
         if call.slept {
             self.submitter.note_wake_up(call);
         }
@@ -164,6 +172,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
             due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
             limit_ns: now_ns + longest_ns,
             polls: self.may_poll && (polls_for_reader || self.expects_completion(now_ns)),
+            for_others: self.waits_for_others,
         };
         if let Some(done) = self.time.wait(self.submitter.engine.as_mut(), wait)? {
             self.complete(done);

@@ -1,12 +1,13 @@
 //! The requests that a submitting thread has yet to submit, and which of them may go.
 
 use super::submit::Flight;
+use crate::feed::Delivery;
 use crate::gate::{GateRule, RequestStream, ScheduledIo, StreamReadiness};
 use q2c_model::replay::Count;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::TryRecvError;
 
 /// In timed mode the thread takes deliveries, which costs time, only while fewer requests than this
 /// wait in its streams. That is enough for some time ahead.
@@ -40,10 +41,11 @@ pub(crate) enum Precedence {
 /// - `queued` is the number of requests in the queues of all streams.
 /// - A stream's counter in `progress` goes up when its submission has returned, not before. A
 ///   thread that waits for an overlapping request therefore submits after it.
-pub(crate) struct Schedule<'a> {
+pub(crate) struct Schedule<'a, D> {
     rule: GateRule,
     count: Count,
-    deliveries: Receiver<Vec<ScheduledIo>>,
+    /// Takes the next delivery, if there is one.
+    deliveries: D,
     /// True if the reader has closed the channel, so that no more deliveries come.
     ended: bool,
     streams: Vec<RequestStream>,
@@ -55,11 +57,11 @@ pub(crate) struct Schedule<'a> {
     progress: &'a [AtomicU64],
 }
 
-impl<'a> Schedule<'a> {
+impl<'a, D: FnMut() -> Delivery> Schedule<'a, D> {
     pub(crate) fn new(
         rule: GateRule,
         count: Count,
-        deliveries: Receiver<Vec<ScheduledIo>>,
+        deliveries: D,
         progress: &'a [AtomicU64],
     ) -> Self {
         Schedule {
@@ -95,7 +97,7 @@ impl<'a> Schedule<'a> {
         if self.ended || self.queued >= limit {
             return false;
         }
-        match self.deliveries.try_recv() {
+        match (self.deliveries)() {
             Ok(requests) => {
                 self.queued += requests.len();
                 requests.into_iter().for_each(|one| self.enqueue(one));

@@ -41,8 +41,8 @@ pub(crate) struct Call {
 ///   in flight exactly while `free` is shorter than `flights`.
 /// - `full` is set when a due request finds no free slot, and cleared by the next batch that finds
 ///   one.
-pub(crate) struct EngineSubmitter {
-    pub(super) engine: Box<dyn Engine>,
+pub(crate) struct EngineSubmitter<'a> {
+    pub(super) engine: Box<dyn Engine + 'a>,
     /// True if a submission to this engine may sleep in the kernel, as with libaio.
     may_sleep: bool,
     flights: Vec<Flight>,
@@ -56,8 +56,8 @@ pub(crate) struct EngineSubmitter {
     pub(super) last_ns: u64,
 }
 
-impl EngineSubmitter {
-    pub(crate) fn new(engine: Box<dyn Engine>, may_sleep: bool, slots: u16) -> Self {
+impl<'a> EngineSubmitter<'a> {
+    pub(crate) fn new(engine: Box<dyn Engine + 'a>, may_sleep: bool, slots: u16) -> Self {
         EngineSubmitter {
             engine,
             may_sleep,
