@@ -4,8 +4,10 @@
 mod device;
 mod outstanding;
 mod overlap;
+mod reference;
 mod timed;
 mod trace;
+mod world;
 
 use crate::run::InFlightCounter;
 use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
