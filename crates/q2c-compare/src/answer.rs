@@ -2,15 +2,16 @@
 
 use super::trial::median_trial;
 use super::{ReplayTrials, Variant};
+use q2c_engine::TimeSource;
 use q2c_host::target::never_written;
 use q2c_host::{Roots, cpu_time, machine};
 use q2c_model::Bytes;
 use q2c_model::lost::TAKE_TRACEFS;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
-use q2c_result::Warning;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use q2c_result::{Machine, Provenance, Warning};
+use std::time::{Duration, Instant};
 
 /// The start of a command that replays.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +23,27 @@ pub struct CommandStart {
 }
 
 impl CommandStart {
-    /// Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
-    pub fn measure(started: Instant, roots: &Roots) -> Self {
+    /// Measures the busy CPUs for 0.2 s, on a busy machine for 1 s. In simulated time other work
+    /// disturbs nothing, so nothing is measured.
+    pub fn measure(started: Instant, roots: &Roots, time: &TimeSource) -> Self {
+        let measured = || cpu_time::idle_busy_cpus(roots, Duration::from_millis(200));
         CommandStart {
             started,
-            busy_cpus: cpu_time::idle_busy_cpus(roots, Duration::from_millis(200)),
+            busy_cpus: time.real().and_then(|_| measured()),
         }
     }
 
     /// The busy CPUs, if they are more than on a quiet machine.
     pub fn disturbing_cpus(&self) -> Option<f64> {
         self.busy_cpus.filter(|cpus| *cpus > cpu_time::QUIET_CPUS)
+    }
+}
+
+/// The facts of the machine of `time`.
+pub fn read_machine(roots: &Roots, time: &TimeSource) -> Machine {
+    match time.world() {
+        Some(world) => machine::simulated(world.machine(), world.cpus()),
+        None => machine::read(roots),
     }
 }
 
@@ -46,14 +57,14 @@ pub struct RunStart {
     pub source: String,
     /// The start of the command.
     pub command: CommandStart,
-    /// The root paths below which the facts of the machine are read.
-    pub roots: Roots,
+    /// The facts of the machine, which may be simulated.
+    pub machine: Machine,
 }
 
 impl RunStart {
     /// Collects the facts of a run of a command that started with `command`.
     pub fn new(
-        roots: &Roots,
+        machine: Machine,
         job: ReplayJob,
         path: &str,
         source: &str,
@@ -64,18 +75,8 @@ impl RunStart {
             path: path.to_owned(),
             source: source.to_owned(),
             command,
-            roots: roots.clone(),
+            machine,
         }
-    }
-
-    pub(super) fn started_unix_s(&self) -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.unwrap_or_default();
-        now.saturating_sub(self.command.started.elapsed()).as_secs()
-    }
-
-    pub(super) fn elapsed_s(&self) -> f64 {
-        self.command.started.elapsed().as_secs_f64()
     }
 
     pub(super) fn trace(&self, facts: &ReplayFacts) -> TraceFacts {
@@ -102,7 +103,12 @@ impl RunStart {
 }
 
 /// The result of a variant on its first site, showing the median trial; `None` without a trial.
-pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Option<ReplayResult> {
+pub fn replay(
+    start: &RunStart,
+    variant: &Variant<'_>,
+    run: &ReplayTrials,
+    provenance: Provenance,
+) -> Option<ReplayResult> {
     let site = variant.sites.first()?;
     let facts = variant.facts;
     let (trials, failures) = run.cell_outcomes(&variant.key(site));
@@ -121,12 +127,11 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, run: &ReplayTrials) -> Op
     Some(ReplayResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: start.started_unix_s(),
-        seconds: start.elapsed_s(),
+        provenance,
         complete: trials.iter().all(|trial| trial.whole) && all_ran,
         job: start.job.clone(),
         trace: start.trace(facts),
-        machine: machine::read(&start.roots),
+        machine: start.machine.clone(),
         targets: site.facts.clone(),
         trial: shown,
         trials,

@@ -7,15 +7,14 @@ use super::verdict::{different_work, reads_only, verdict};
 use super::{ReplayTrials, TargetSet, Variant};
 use indexmap::IndexMap;
 use itertools::Itertools;
-use q2c_host::machine;
 use q2c_host::target::never_written;
 use q2c_model::stats::{Interval, Ratio, ratio_of_medians};
-use q2c_result::Warning;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, CompareResult, Comparison, DeviceRun, NotCaptured, Overall,
     Profile, SCHEMA, Separation,
 };
 use q2c_result::replay::ReplayTrial;
+use q2c_result::{Provenance, Warning};
 use q2c_run::runner::End;
 use std::cmp::Ordering;
 
@@ -37,6 +36,7 @@ pub fn compare(
     variants: &[ComparedVariant<'_>],
     run: &ReplayTrials,
     not_captured: Option<&NotCaptured>,
+    provenance: Provenance,
 ) -> CompareResult {
     let comparisons = variants.iter().map(|v| comparison(v, run, not_captured));
     let comparisons: Vec<Comparison> = comparisons.collect();
@@ -50,10 +50,9 @@ pub fn compare(
     CompareResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: start.map_or(0, RunStart::started_unix_s),
-        seconds: start.map_or(0.0, RunStart::elapsed_s),
+        provenance,
         complete: run.partial.is_none() && matches!(run.summary.end, End::Complete),
-        machine: start.map_or_else(Default::default, |start| machine::read(&start.roots)),
+        machine: start.map_or_else(Default::default, |start| start.machine.clone()),
         overall: overall(&comparisons),
         comparisons,
         warnings,

@@ -25,6 +25,14 @@ impl Variant<'_> {
 }
 
 impl ReplayRun<'_> {
+    /// Expected length of a trial, seconds; 0 in simulated time, where nothing waits.
+    pub(crate) fn expected_trial_s(&self, variant: &Variant<'_>) -> f64 {
+        if self.time.world().is_some() {
+            return 0.0;
+        }
+        variant.expected_s()
+    }
+
     /// Reasons why a run may be longer than the sum of its trials, in sentences: repeats, slower
     /// devices, and targets that are written before each trial.
     pub fn possible_delays(&self) -> Vec<String> {

@@ -19,7 +19,7 @@ mod trace_source;
 mod trial;
 mod verdict;
 
-pub use answer::{CommandStart, RunStart, replay};
+pub use answer::{CommandStart, RunStart, read_machine, replay};
 pub use capture::{Capture, capture_for};
 pub use compare::{ComparedVariant, compare};
 use itertools::Itertools;
@@ -28,6 +28,7 @@ pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
 pub use profile::{ProfiledTrace, Profiler};
 use q2c_capture::CapturedBy;
+use q2c_engine::TimeSource;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Fault, Nanos, TraceMeta};
@@ -39,7 +40,6 @@ use q2c_run::runner::{
     CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
     TRIALS_LEFT_OUT,
 };
-use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
 pub use request::{CaptureRequest, ModeName, ReplayRequest};
 use std::cell::OnceCell;
@@ -113,7 +113,7 @@ pub struct ReplayRun<'a> {
     /// Root paths below which the machine's files are read.
     pub roots: Roots,
     /// The clock of all times.
-    pub clock: Clock,
+    pub time: TimeSource,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
     /// The stopped trial with its cell's key; [`ReplayRun::run`] sets it, so it starts as `None`.
@@ -239,7 +239,7 @@ impl ReplayRun<'_> {
         plan: &q2c_replay::ReplayPlan,
     ) -> Result<q2c_replay::ReplayOutcome, CellError> {
         let read = AtomicU64::new(0);
-        let replay = |to| q2c_replay::replay(plan, variant.facts, self.clock, to, &read, self.stop);
+        let replay = |to| q2c_replay::replay(plan, variant.facts, &self.time, to, &read, self.stop);
         let Some(path) = self.record else {
             return replay(None).map_err(|e| self.cell_error(e));
         };
@@ -247,7 +247,7 @@ impl ReplayRun<'_> {
         let name = variant.facts.path.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let meta = TraceMeta {
-            clock: self.clock.source().to_owned(),
+            clock: self.time.name().to_owned(),
             source: "q2c replay".to_owned(),
             source_version: env!("CARGO_PKG_VERSION").to_owned(),
             file: Some(variant.sites.iter().map(|site| &site.name).join(", ")),
@@ -312,7 +312,7 @@ impl Plan for ReplayRun<'_> {
                     "" => format!("replay on {}", site.name),
                     _ => format!("replay of {key}"),
                 },
-                seconds: variant.expected_s(),
+                seconds: self.expected_trial_s(variant),
                 cell: key.clone(),
                 key,
             }

@@ -22,6 +22,10 @@ const MIN_BUFFERS: usize = 2;
 const MAX_BUFFERS: usize = 256;
 /// Number of windows that a timed replay is divided into in the result.
 const WINDOWS: usize = 240;
+const KEEPS_NO_DATA: &str = "write the targets before a replay in simulated time: a simulated device \
+    keeps no data; leave --precondition out, or say --real-time";
+const NO_CPUS: &str = "use --cpus in simulated time: expected a machine with costs, found none; \
+    name one with --machine, or leave --cpus out";
 
 /// A replay that is ready to run.
 #[derive(Clone, Debug)]
@@ -44,21 +48,46 @@ impl PreparedReplay {
         sites: &[OpenTargets],
         trials: u32,
     ) -> Result<Self, Fault> {
-        let allowed = AllowedCpus::read()?;
-        let disks = sites.iter().flat_map(|open| &open.target_disks);
-        let interrupted = interrupted_cpus(roots, disks);
-        let named = request.cpus.as_deref().filter(|cpus| !cpus.is_empty());
-        let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
+        if request.machine.is_some() && request.precondition.is_some() {
+            return Err(Fault::usage(KEEPS_NO_DATA));
+        }
+        let (cpus, room) = choose_cpus(roots, request, sites)?;
         let writes = writes(request, sites);
         let identity = sites.iter().fold(Identity::default(), |identity, open| {
             identity.with(&open.site.name, &open.id)
         });
         Ok(PreparedReplay {
-            job: job(request, sites, writes, &cpus.cpus, trials),
-            plan: plan(request, facts, writes, cpus.cpus, allowed.count()),
+            job: job(request, sites, writes, &cpus, trials),
+            plan: plan(request, facts, writes, cpus, room),
             identity,
         })
     }
+}
+
+/// The CPUs of the submitting threads, and how many there are for all threads. On a machine whose
+/// steps take no time, no thread has a CPU.
+fn choose_cpus(
+    roots: &Roots,
+    request: &ReplayRequest,
+    sites: &[OpenTargets],
+) -> Result<(Vec<CpuId>, usize), Fault> {
+    let named = request.cpus.as_deref().filter(|cpus| !cpus.is_empty());
+    let (allowed, interrupted) = match &request.machine {
+        None => {
+            let disks = sites.iter().flat_map(|open| &open.target_disks);
+            (AllowedCpus::read()?, interrupted_cpus(roots, disks))
+        }
+        Some(machine) if machine.is_free() => match named {
+            None => return Ok((Vec::new(), machine.cpus as usize)),
+            Some(_) => return Err(Fault::usage(NO_CPUS)),
+        },
+        Some(machine) => {
+            let cpus = (0..machine.cpus).map(CpuId).collect();
+            (AllowedCpus::from_sorted(cpus), Vec::new())
+        }
+    };
+    let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
+    Ok((cpus.cpus, allowed.count()))
 }
 
 /// A trace in one mode that is ready to run on its sites.

@@ -9,7 +9,6 @@ use q2c_model::{Bytes, Exit, Fault};
 use q2c_replay::ReplayError;
 use q2c_result::compare::Profile;
 use q2c_result::replay::ReplayTrial;
-use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -131,7 +130,7 @@ impl Profiler<'_> {
             memory: self.memory,
             spill: self.temporary.to_owned(),
             roots: Roots::live(),
-            clock: Clock::new(),
+            time: self.request.time_source(),
             stop: self.stop,
             partial: None,
             failed: OnceCell::new(),

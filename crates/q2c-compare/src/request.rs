@@ -4,12 +4,13 @@ use super::Precondition;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use q2c_capture::CapturedBy;
-use q2c_engine::EngineSpec;
+use q2c_engine::{EngineSpec, SimMachine, TimeSource, World};
 use q2c_model::replay::{
     Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ParseValueError, ShareBy, Writes,
 };
 use q2c_model::{CpuId, List, Nanos, parse_cpus, parse_duration};
 use q2c_replay::ReplaySelection;
+use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -119,6 +120,9 @@ pub struct ReplayRequest {
     /// Seed of simulated devices.
     #[arg(skip)]
     pub seed: u64,
+    /// The simulated machine of simulated targets; `None` replays in real time.
+    #[arg(skip)]
+    pub machine: Option<SimMachine>,
 }
 
 /// The modes, as they are named by `--mode`. Other options hold the fields of a [`Mode`].
@@ -166,6 +170,14 @@ fn cpus(text: &str) -> Result<List<CpuId>, String> {
 }
 
 impl ReplayRequest {
+    /// The clock of the replays: that of a new world, or of this machine.
+    pub fn time_source(&self) -> TimeSource {
+        match &self.machine {
+            Some(machine) => World::new(machine.clone()).into(),
+            None => Clock::new().into(),
+        }
+    }
+
     /// This request with a mode and a wish to capture, made from the options that belong to them.
     pub fn with_mode(&self, mode: ModeName) -> ReplayRequest {
         let mode = match mode {

@@ -18,7 +18,10 @@ impl Reported for CompareResult {
         let paths = self.comparisons.iter().map(|one| one.trace.path.as_str());
         let mut document = Document::new("compare", &self.version, &self.schema)
             .titled(listed(distinct(paths)), about(self))
-            .run(first.map_or(0, |one| one.job.seed), self.started_unix_s)
+            .run(
+                first.map_or(0, |one| one.job.seed),
+                self.provenance.started_unix_s,
+            )
             .complete(self.complete);
         if !is_one {
             // One sentence for each device after the first.
@@ -93,7 +96,7 @@ fn about(result: &CompareResult) -> String {
     let (asked, devices) = first.map_or((0, 0), |one| (one.job.trials, one.devices.len()));
     let device_runs = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = quantity::trials(asked, device_runs.map(|device| device.trials.len() as u32));
-    let took = seconds(result.seconds);
+    let took = seconds(result.provenance.seconds);
     format!("{subject} · {trials} on each of {devices} devices · took {took}")
 }
 

@@ -1,13 +1,13 @@
-//! The result of `q2c compare`: `result.json`, schema `q2c.compare/3`.
+//! The result of `q2c compare`: `result.json`, schema `q2c.compare/4`.
 
 use crate::replay::{Flaw, ReplayJob, ReplayTrial, TraceFacts};
-use crate::{Machine, Target, Warning};
+use crate::{Machine, Provenance, Target, Warning};
 use q2c_model::replay::{Changes, Idle, Writes};
 use q2c_model::stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.compare/3";
+pub const SCHEMA: &str = "q2c.compare/4";
 
 /// One run of `q2c compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,10 +16,8 @@ pub struct CompareResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start, Unix time in seconds.
-    pub started_unix_s: u64,
-    /// Wall time of the whole run, seconds.
-    pub seconds: f64,
+    /// When and where the run was made.
+    pub provenance: Provenance,
     /// False when the run was stopped early.
     pub complete: bool,
     /// Machine facts.

@@ -1,6 +1,6 @@
-//! The result of `q2c replay`: `result.json`, schema `q2c.replay/3`.
+//! The result of `q2c replay`: `result.json`, schema `q2c.replay/4`.
 
-use crate::{Machine, Target, Warning};
+use crate::{Machine, Provenance, Target, Warning};
 use q2c_model::replay::{Changes, Discards, Fit, Mode, OnError, ShareBy, Writes};
 use q2c_model::{Bytes, CpuId, Layer, Nanos};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use strum::IntoStaticStr;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.replay/3";
+pub const SCHEMA: &str = "q2c.replay/4";
 
 /// One run of `q2c replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,10 +18,8 @@ pub struct ReplayResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start, Unix time in seconds.
-    pub started_unix_s: u64,
-    /// Wall time of the whole run, seconds.
-    pub seconds: f64,
+    /// When and where the run was made.
+    pub provenance: Provenance,
     /// False when the run was stopped early; the figures that it has are still valid.
     pub complete: bool,
     /// How the trace was replayed.

@@ -111,6 +111,12 @@ impl SimMachine {
         }
     }
 
+    /// True if no step that a thread waits for costs anything, as on [`SimMachine::free`].
+    pub fn is_free(&self) -> bool {
+        // A delay contains the interrupt, the timer and the switch.
+        self.submission_ns + self.wake_delay_ns + self.interrupt_delay_ns == 0
+    }
+
     /// Reads a machine from the text of the TOML file `path`. Its keys are the names of the fields.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Fault> {
         let machine = toml::from_str(text);

@@ -83,13 +83,16 @@ pub(crate) fn machine_for_target(
     engine: Option<&EngineSpec>,
 ) -> Result<Option<SimMachine>, Fault> {
     let engine = EngineSpec::for_target(engine, target).or_exit(Exit::Usage)?;
-    let real_reason = engine.simulates().is_none().then(|| {
-        format!(
-            "{target}: only simulated devices are measured on a simulated machine; leave --machine out, or name \
-             a target such as sim:80us"
-        )
-    });
-    simulated_machine(real_reason, args)
+    let is_real = engine.simulates().is_none();
+    simulated_machine(is_real.then(|| not_simulated_reason(target)), args)
+}
+
+/// Says why a real `target` has no simulated machine; continues the words "use --machine with".
+pub(crate) fn not_simulated_reason(target: &str) -> String {
+    format!(
+        "{target}: only simulated devices are measured on a simulated machine; leave --machine out, or name \
+         a target such as sim:80us"
+    )
 }
 
 /// The simulated machine that the options name, else q2c's own; `None` for the real machine, as

@@ -81,7 +81,7 @@ fn what_makes_a_run_longer_is_told() {
             memory: Bytes(1 << 20),
             spill: std::env::temp_dir(),
             roots: Roots::live(),
-            clock: Clock::new(),
+            time: Clock::new().into(),
             stop: &stop,
             partial: None,
             failed: OnceCell::new(),

@@ -29,7 +29,7 @@ impl Reported for ReplayResult {
             .plots(|| plots(&[ReplayLine::only(&self.trial)], true));
         Document::new("replay", &self.version, &self.schema)
             .titled(self.trace.path.clone(), about(self))
-            .run(self.job.seed, self.started_unix_s)
+            .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(Note::cautions("outstanding", caution))
             .notices(alarms)
@@ -53,6 +53,6 @@ fn about(result: &ReplayResult) -> String {
         mode(&result.job),
         when(n > 1, &format!(" · {n} trials")),
         listed(result.targets.iter().map(|target| &target.path)),
-        seconds(result.seconds)
+        seconds(result.provenance.seconds)
     )
 }

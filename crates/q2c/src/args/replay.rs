@@ -9,6 +9,7 @@ use q2c_replay::ReplaySelection;
 use q2c_run::arguments::{LimitArgs, RunArgs};
 use q2c_trace::import::{ColumnMap, FORMATS, ImportOptions, Input, TimeUnit};
 use q2c_trace::process::Process;
+use q2c_workbench::settings::MachineArgs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -178,6 +179,9 @@ pub(crate) struct HowArgs {
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
     pub all_trials: bool,
+    /// The machine of simulated targets.
+    #[command(flatten)]
+    pub machine: MachineArgs,
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub part: Option<Range<Nanos>>,

@@ -5,24 +5,26 @@ use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary_folder};
 use crate::commands::run_folder;
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, trial_progress};
+use crate::workbench::{not_simulated_reason, simulated_machine};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, Capture, CommandStart, ComparedVariant, OpenTargets, PreparedReplay, PreparedVariant,
     ProfiledTrace, Profiler, ReplayRequest, ReplayRun, ReplayTrials, RunStart, SourceRequest,
-    TraceSource, Variant, capture_for,
+    TraceSource, Variant, capture_for, read_machine,
 };
+use q2c_engine::{EngineSpec, SimMachine, TimeSource};
 use q2c_host::Roots;
+use q2c_host::machine::host;
 use q2c_host::signals::Orderly;
 use q2c_host::target::TargetError;
 use q2c_model::replay::Mode;
-use q2c_model::{Bytes, Fault};
+use q2c_model::{Bytes, Fault, OrFault};
 use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, Comparison, NotCaptured, Profile};
 use q2c_result::replay::{ReplayJob, ReplayTrial, SCHEMA};
 use q2c_run::runner::time_text;
 use q2c_run::{RunDir, RunState};
-use q2c_sys::Clock;
 use serde::Serialize;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +41,13 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         check_record(record, args.trials)?;
     }
     let limits = RunLimits::new(&args.limits, SCHEMA)?;
-    let request = args.how.request(args.mode);
+    let targets = args.target.iter().map(String::as_str);
+    let targets = targets.chain(args.map.iter().map(|map| map.target.as_str()));
+    let machine = machine_for_targets(&args.how, targets)?;
+    let request = ReplayRequest {
+        machine,
+        ..args.how.request(args.mode)
+    };
     let source = open_source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request)?;
     let target_site = open_site(args, &request, &source.facts)?;
@@ -50,8 +58,10 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         Capture::Not(_) => None,
     };
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
-    let begin = CommandStart::measure(begun, &roots);
-    let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
+    let time = request.time_source();
+    let begin = CommandStart::measure(begun, &roots, &time);
+    let machine = read_machine(&roots, &time);
+    let start = RunStart::new(machine, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
     let variant = Variant {
         name: String::new(),
@@ -63,13 +73,15 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let run = ReplayRun {
         trials: args.trials,
         record: args.record.as_deref(),
-        ..single_run(&variants, &request, &args.how, begin, capture, stop)
+        ..single_run(&variants, &request, &args.how, (begin, time), capture, stop)
     };
     let mut folder = created?;
     let _orderly = Orderly::begin();
     let replayed = run_trials(run, request.seed, &mut folder)?;
     let path = folder.path().to_owned();
-    let Some(result) = q2c_compare::replay(&start, &variants[0], &replayed) else {
+    let provenance = folder.provenance(begun, host(&roots));
+    let result = q2c_compare::replay(&start, &variants[0], &replayed, provenance);
+    let Some(result) = result else {
         return Err(no_result_fault(&replayed, &variants));
     };
     run_folder::publish(folder, replayed.summary.state(), &result)?;
@@ -80,6 +92,37 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
     run_folder::tell_report(&path);
     let exit = exit(replayed.summary.state(), result.trials.iter());
     limits.judge(exit, &path, &result)
+}
+
+/// The simulated machine that all targets are replayed on, if all of them are simulated devices;
+/// without `--machine` one whose steps take no time. `None` replays in real time.
+fn machine_for_targets<'a>(
+    how: &HowArgs,
+    targets: impl Iterator<Item = &'a str>,
+) -> Result<Option<SimMachine>, Fault> {
+    let engine_of = |target| EngineSpec::for_target(how.replay.engine.as_ref(), target);
+    let (mut simulated, mut real) = (None, None);
+    for target in targets {
+        let engine = engine_of(target).or_exit(Exit::Usage)?;
+        let kind = if engine.simulates().is_some() {
+            &mut simulated
+        } else {
+            &mut real
+        };
+        kind.get_or_insert(target);
+    }
+    let machine = match (simulated, real) {
+        (Some(_), None) if how.machine.machine.is_none() => {
+            (!how.machine.real_time).then(SimMachine::free)
+        }
+        _ => simulated_machine(real.map(not_simulated_reason), &how.machine)?,
+    };
+    if let (Some(simulated), Some(real), false) = (simulated, real, how.machine.real_time) {
+        say(&format!(
+            "{simulated} is replayed on in real time, as {real} is"
+        ));
+    }
+    Ok(machine)
 }
 
 fn check_record(path: &Path, trials: u32) -> Result<(), Fault> {
@@ -192,7 +235,7 @@ fn single_run<'a>(
     variants: &'a [Variant<'a>],
     request: &ReplayRequest,
     how: &HowArgs,
-    begin: CommandStart,
+    (begin, time): (CommandStart, TimeSource),
     capture: Option<Option<CapturedBy>>,
     stop: &'a AtomicBool,
 ) -> ReplayRun<'a> {
@@ -210,7 +253,7 @@ fn single_run<'a>(
         memory: RECORD_MEMORY,
         spill: temporary_folder(),
         roots: Roots::live(),
-        clock: Clock::new(),
+        time,
         stop,
         partial: None,
         failed: OnceCell::new(),
@@ -223,8 +266,12 @@ const MAX_REPEATS: u32 = 3;
 /// Replays the traces on several devices in turns.
 pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
-    let requests = args.requests();
     let (traces, targets) = args.traces_and_targets();
+    let machine = machine_for_targets(&args.how, targets.iter().map(String::as_str))?;
+    let mut requests = args.requests();
+    requests
+        .iter_mut()
+        .for_each(|request| request.machine.clone_from(&machine));
     let open = |path| open_source(path, &traces, &args.how, stop);
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
@@ -234,10 +281,12 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         Capture::By(by) => (Some(by), None),
         Capture::Not(reason) => (None, Some(reason)),
     };
-    if let Some(reason) = refusal.as_ref().filter(|r| **r != NotCaptured::NotAsked) {
+    let is_told = |r: &&NotCaptured| **r != NotCaptured::NotAsked && machine.is_none();
+    if let Some(reason) = refusal.as_ref().filter(is_told) {
         say(&q2c_report::not_captured(reason));
     }
-    let begin = CommandStart::measure(begun, &roots);
+    let time = requests[0].time_source();
+    let begin = CommandStart::measure(begun, &roots, &time);
     let profiles = make_profiles(&sources, &requests, &sites[0], &begin, stop)?;
     let rows = replay_variants(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| {
@@ -249,14 +298,23 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let _orderly = Orderly::begin();
     let starts = rows.iter().zip(&prepared).map(|(row, ready)| {
         let TraceSource { name, made_by, .. } = row.trace;
-        RunStart::new(&Roots::live(), ready.job.clone(), name, made_by, begin)
+        let machine = read_machine(&roots, &time);
+        RunStart::new(machine, ready.job.clone(), name, made_by, begin)
     });
     let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
     let run = ReplayRun {
         trials: args.trials,
-        repeats: MAX_REPEATS,
-        ..single_run(&variants, &requests[0], &args.how, begin, capture, stop)
+        // In simulated time a replayer that was late is as late again.
+        repeats: if machine.is_some() { 0 } else { MAX_REPEATS },
+        ..single_run(
+            &variants,
+            &requests[0],
+            &args.how,
+            (begin, time),
+            capture,
+            stop,
+        )
     };
     let replayed = run_trials(run, requests[0].seed, &mut folder)?;
     let mut outcomes = cell_keys(&variants).map(|key| replayed.cell_outcomes(&key));
@@ -270,7 +328,8 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
         profile: row.profile.cloned(),
     });
     let compared: Vec<ComparedVariant<'_>> = compared.collect();
-    let result = q2c_compare::compare(&compared, &replayed, refusal.as_ref());
+    let provenance = folder.provenance(begun, host(&roots));
+    let result = q2c_compare::compare(&compared, &replayed, refusal.as_ref(), provenance);
     let path = folder.path().to_owned();
     run_folder::publish(folder, replayed.summary.state(), &result)?;
     show(&result, args.how.run.json)?;
