@@ -67,6 +67,25 @@ pub enum EngineError {
         "open engine {0}: the target it was given holds no simulated devices; name {0} as the target"
     )]
     NoDevices(String),
+    /// The engine needs simulated time, because nothing would end it in real time. Holds the
+    /// engine's text.
+    #[error(
+        "open engine {0}: a request that never completes would hold its job for ever; use it on a simulated device, in simulated time"
+    )]
+    OnlySimulated(String),
+    /// Only requests that never complete are in flight. Holds one of them.
+    #[error(
+        "wait for a completion: {:?} of {} bytes at {} never completes", .0.operation, .0.length, .0.offset
+    )]
+    NeverCompletes(Request),
+    /// A completion came for a slot without a request in flight. Holds the slot.
+    #[error(
+        "take a completion: expected one of a request in flight, found one of slot {0}, which has none; a request came back twice, so no count of this run is right"
+    )]
+    CompletedTwice(u16),
+    /// A lane of a simulated machine waits, and nothing is in flight: a fault of q2c.
+    #[error("wait for a completion: nothing is in flight; q2c has lost a completion")]
+    NothingInFlight,
     #[error("read service times from {path}: {source}")]
     ServiceTimes {
         path: std::path::PathBuf,

@@ -26,6 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
 ///   and nothing is in flight between two I/Os.
 /// - Each finished I/O is recorded exactly once, in the order of reaping.
+/// - A completion without a request in flight is an error. Depth 1 has no table of requests: a
+///   completion that came twice is taken for the next request's, so that one is left at the end,
+///   where [`EngineLane::check_idle`] finds it.
 pub(crate) struct EngineLane<'a, T> {
     pub engine: Box<dyn Engine + 'a>,
     pub offsets: Offsets,
@@ -47,7 +50,7 @@ pub(crate) struct EngineLane<'a, T> {
     pub helper: Option<u32>,
     pub depth: u16,
     /// Depth above 1: time and offset of each slot's request. In an open loop the time is the
-    /// intended one, else that of the submission.
+    /// intended one, else that of the submission; [`NO_REQUEST`] while the slot is free.
     pub slots: Vec<(u64, u64)>,
     /// Depth above 1 under a sleep rule: the requests in flight.
     pub flights: Flights,
@@ -60,6 +63,9 @@ pub(crate) struct EngineLane<'a, T> {
     /// Closed loop of depth 1: the time that the lane sleeps after each I/O.
     pub think: Option<LaneThinkTime>,
 }
+
+/// The time of a slot without a request in flight.
+pub(crate) const NO_REQUEST: u64 = u64::MAX;
 
 impl<T: Time> EngineLane<'_, T> {
     /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
@@ -263,15 +269,41 @@ impl<T: Time> EngineLane<'_, T> {
             if let Some(done) = self.engine.poll()? {
                 return Ok(done);
             }
-            self.look_again();
+            self.look_again()?;
         }
     }
 
     /// The step between two looks for a completion; see [`Time::look_again`].
     #[inline(always)]
-    fn look_again(&self) -> u64 {
-        let engine = &self.engine;
-        self.time.look_again(|now| engine.next_due().unwrap_or(now))
+    fn look_again(&self) -> Result<u64, EngineError> {
+        let next_due = self.next_due()?;
+        Ok(self.time.look_again(|_| next_due))
+    }
+
+    /// The time of the next completion, ns on the run's clock. Only simulated time asks for it. An
+    /// error if nothing is in flight, because the lane would look for ever.
+    #[inline(always)]
+    fn next_due(&self) -> Result<u64, EngineError> {
+        if T::SIMULATED {
+            let next_due = self.engine.next_due();
+            next_due.ok_or(EngineError::NothingInFlight)
+        } else {
+            Ok(0)
+        }
+    }
+
+    /// Fails if a completion is left, or still to come, although no request is in flight. The lane
+    /// calls it once, at its end.
+    pub(crate) fn check_idle(&mut self) -> Result<(), EngineError> {
+        // A look costs simulated time, and the device knows what is to come.
+        let left = if !T::SIMULATED {
+            self.engine.poll()?
+        } else if self.engine.next_due().is_some() {
+            Some(self.engine.wait()?)
+        } else {
+            None
+        };
+        left.map_or(Ok(()), |done| Err(EngineError::CompletedTwice(done.slot)))
     }
 }
 

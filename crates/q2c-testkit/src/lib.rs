@@ -1,15 +1,17 @@
-//! Helpers for tests: counted skips, a CPU that is kept busy, the place of the shared sample data,
-//! a published curve, and strict readers of JSON and of metrics.
+//! Helpers for tests: counted skips, checks by seed, a CPU that is kept busy, the place of the shared
+//! sample data, a published curve, and strict readers of JSON and of metrics.
 
 mod busy;
 mod metrics;
 mod packed;
+mod seeds;
 mod strict;
 mod timed;
 
 pub use busy::with_busy_cpu;
 pub use metrics::{Samples, strict_metrics};
 pub use packed::{ArchiveFiles, pack, unpack};
+pub use seeds::for_each_seed;
 pub use strict::strict_json;
 pub use timed::{run_timed, run_timed_alone, run_timed_waiting};
 

@@ -28,6 +28,10 @@ impl Engine for Null {
         Ok(done.expect("a request is in flight, as the contract says"))
     }
 
+    fn next_due(&self) -> Option<u64> {
+        (!self.0.is_empty()).then_some(0)
+    }
+
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         if self.0.is_empty() {
             sleep_until(deadline_ns);

@@ -13,8 +13,8 @@
 //! whichever request was slept for: that is, whether the first look after the due time, or an
 //! earlier one, found it. For a request that was slept for, this equals [`Sample::MISSED`].
 
-use super::Wait;
 use super::flights::HybridFlight;
+use super::{NO_REQUEST, Wait};
 use crate::sample::clamp_u32;
 use crate::{EngineError, EngineLane, RingCompletion, Sample, Time};
 use q2c_model::Nanos;
@@ -71,7 +71,7 @@ impl<T: Time> EngineLane<'_, T> {
             self.engine.wait()?
         };
         let now = self.time.now();
-        self.land(done, now);
+        self.land(done, now)?;
         Ok((done.slot, now))
     }
 
@@ -85,10 +85,15 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    pub(super) fn land(&mut self, done: RingCompletion, now: u64) {
+    pub(super) fn land(&mut self, done: RingCompletion, now: u64) -> Result<(), EngineError> {
         let (submit_ns, offset) = self.slots[done.slot as usize];
+        if submit_ns == NO_REQUEST {
+            return Err(EngineError::CompletedTwice(done.slot));
+        }
+        self.slots[done.slot as usize].0 = NO_REQUEST;
         let (wait_ns, result) = (now - submit_ns, done.result);
         self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
+        Ok(())
     }
 
     /// Keeps `depth` requests in flight under a rule, as [`EngineLane::run_deep`] does without.
@@ -182,14 +187,17 @@ impl<T: Time> EngineLane<'_, T> {
                 Decision::Interrupt if can_interrupt => {
                     let done = self.engine.wait()?;
                     let now = self.time.now();
-                    self.note_completion(done, now);
+                    self.note_completion(done, now)?;
                     // The wait returned the first completion, so no other request was complete
                     // earlier.
                     self.flights.empty_look_ns = now;
                     return Ok(());
                 }
                 // Looks that simulated time skips here would find nothing.
-                _ => self.flights.empty_look_ns = self.flights.empty_look_ns.max(self.look_again()),
+                _ => {
+                    let skipped_ns = self.look_again()?;
+                    self.flights.empty_look_ns = self.flights.empty_look_ns.max(skipped_ns);
+                }
             }
         }
     }
@@ -201,7 +209,7 @@ impl<T: Time> EngineLane<'_, T> {
         loop {
             let now = self.time.now();
             match self.engine.poll()? {
-                Some(done) => self.note_completion(done, empty_look),
+                Some(done) => self.note_completion(done, empty_look)?,
                 None => {
                     self.flights.empty_look_ns = now;
                     return Ok(());
@@ -212,15 +220,22 @@ impl<T: Time> EngineLane<'_, T> {
 
     /// Notes a completion that was found by the first look after `empty_look`.
     #[inline]
-    fn note_completion(&mut self, done: RingCompletion, empty_look: u64) {
-        self.flights.judge_miss(done.slot, empty_look);
+    fn note_completion(
+        &mut self,
+        done: RingCompletion,
+        empty_look: u64,
+    ) -> Result<(), EngineError> {
+        if !self.flights.complete(done.slot, empty_look) {
+            return Err(EngineError::CompletedTwice(done.slot));
+        }
         self.flights.found.push(done);
+        Ok(())
     }
 
     /// Records completion `i` of those found, informs the rule, and returns the time, ns.
     fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
         let (done, now) = (self.flights.found[i], self.time.now());
-        let flight = self.flights.remove(done.slot);
+        let flight = self.flights.latest(done.slot);
         let observed = now.saturating_sub(flight.submitted_ns);
         let sample = Sample {
             result: done.result,

@@ -20,11 +20,12 @@ pub(crate) struct HybridFlight {
 /// [`Flights::new`] nothing is allocated.
 ///
 /// The links form a ring of slots, closed by one extra entry. [`Flights::add`] MUST be called only
-/// for a slot outside the ring, and [`Flights::remove`] only for one in it.
+/// for a slot outside the ring.
 #[derive(Default)]
 pub(crate) struct Flights {
     by_slot: Vec<HybridFlight>,
     /// The neighbours of each slot in the order of submission; the last entry closes the ring.
+    /// `older` is [`OUTSIDE`] for a slot outside the ring.
     older: Vec<u32>,
     newer: Vec<u32>,
     /// Completions that one look has found and that are not yet recorded.
@@ -33,13 +34,17 @@ pub(crate) struct Flights {
     pub empty_look_ns: u64,
 }
 
+const OUTSIDE: u32 = u32::MAX;
+
 impl Flights {
     pub(crate) fn new(slots: usize) -> Self {
         // In an empty ring the last entry is its own neighbour.
         let neighbours = vec![slots as u32; slots + 1];
+        let mut older = vec![OUTSIDE; slots];
+        older.push(slots as u32);
         Flights {
             by_slot: vec![HybridFlight::default(); slots],
-            older: neighbours.clone(),
+            older,
             newer: neighbours,
             found: Vec::with_capacity(slots),
             empty_look_ns: 0,
@@ -60,22 +65,29 @@ impl Flights {
         self.older[closing_entry] = u32::from(slot);
     }
 
-    pub(crate) fn remove(&mut self, slot: u16) -> HybridFlight {
+    /// Takes a request that is now complete out of the ring, and decides whether it was missed. It
+    /// was found by the first look after `empty_look`. Returns false if the slot is outside the
+    /// ring.
+    pub(crate) fn complete(&mut self, slot: u16, empty_look: u64) -> bool {
         let slot = slot as usize;
         let (older, newer) = (self.older[slot], self.newer[slot]);
+        if older == OUTSIDE {
+            return false;
+        }
         self.newer[older as usize] = newer;
         self.older[newer as usize] = older;
-        self.by_slot[slot]
-    }
-
-    /// Decides whether a request that is now complete was missed. It was found by the first look
-    /// after `empty_look`.
-    pub(crate) fn judge_miss(&mut self, slot: u16, empty_look: u64) {
-        let flight = &mut self.by_slot[slot as usize];
+        self.older[slot] = OUTSIDE;
+        let flight = &mut self.by_slot[slot];
         flight.missed = matches!(flight.decision, Decision::Sleep(_)) && empty_look < flight.due_ns;
         if flight.missed && flight.sample.is(Sample::SLEPT) {
             flight.sample.flags |= Sample::MISSED;
         }
+        true
+    }
+
+    /// The latest request of the slot, in the ring or taken out of it.
+    pub(crate) fn latest(&self, slot: u16) -> HybridFlight {
+        self.by_slot[slot as usize]
     }
 
     /// The oldest request; `None` if nothing is in flight.
@@ -109,7 +121,7 @@ mod tests {
             (1, Some(12), "the newest"),
             (3, None, "the last"),
         ] {
-            flights.remove(slot);
+            assert!(flights.complete(slot, 0) && !flights.complete(slot, 0));
             let submitted_ns = flights.oldest().map(|flight| flight.submitted_ns);
             assert_eq!(submitted_ns, oldest, "{case}");
         }

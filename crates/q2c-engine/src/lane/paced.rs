@@ -176,7 +176,7 @@ impl<T: Time> EngineLane<'_, T> {
             }
             while !at_end && self.launch_due(now)? {}
             if self.in_flight > 0 {
-                self.land_one(end)?;
+                self.land_one(end, at_end)?;
             } else if !at_end {
                 let due = self.ensure_due();
                 self.sleep_then_spin_until(due.min(end));
@@ -201,20 +201,21 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(true)
     }
 
-    fn land_one(&mut self, end: u64) -> Result<(), EngineError> {
+    fn land_one(&mut self, end: u64, at_end: bool) -> Result<(), EngineError> {
         let Some(done) = self.engine.poll()? else {
-            let (engine, pace) = (&self.engine, &self.pace);
-            let pace_with_slot = pace.as_ref().filter(|pace| !pace.free_slots.is_empty());
+            let next_due = self.next_due()?;
+            let pace_with_slot = self
+                .pace
+                .as_ref()
+                .filter(|pace| !pace.free_slots.is_empty());
             let next_submission = pace_with_slot.map_or(end, |pace| pace.due.min(end));
             // Simulated time skips to a completion or, if a slot is free, to the next submission.
-            self.time.look_again(|now| {
-                let latest = if now < end { next_submission } else { u64::MAX };
-                engine.next_due().unwrap_or(now).min(latest)
-            });
+            let latest = if at_end { u64::MAX } else { next_submission };
+            self.time.look_again(|_| next_due.min(latest));
             return Ok(());
         };
         let now = self.time.now();
-        self.land(done, now);
+        self.land(done, now)?;
         self.in_flight -= 1;
         if let Some(pace) = &mut self.pace {
             pace.free_slots.push(done.slot);

@@ -2,6 +2,8 @@
 //! lanes.
 
 pub(crate) mod crew;
+#[cfg(test)]
+mod fault_seeds;
 mod live;
 mod plan;
 pub(crate) mod thread;

@@ -1,7 +1,7 @@
 //! A lane's thread: it sets the lane up, waits for the common start and goes through the phases.
 
 use crate::engines::Memory;
-use crate::lane::{Flights, LaneThinkTime, PoissonPace};
+use crate::lane::{Flights, LaneThinkTime, NO_REQUEST, PoissonPace};
 use crate::pattern::Offsets;
 use crate::run::crew::LaneWork;
 use crate::sample::{SampleRecorder, prefaulted_samples};
@@ -48,6 +48,7 @@ pub(crate) fn lane_thread<T: Time>(
     let phases = work.run(&mut lane, job, begin_ns);
     let phases = phases.inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
     meeting.wait_for_end();
+    lane.check_idle()?;
     Ok(LaneData {
         name,
         phases,
@@ -106,7 +107,7 @@ fn set_up<'a, T: Time + 'a>(
         stop: halt,
         stop_on_fault: job.stop_on_fault,
         depth: job.depth,
-        slots: vec![(0, 0); slots],
+        slots: vec![(NO_REQUEST, 0); slots],
         flights: Flights::new(slots),
         in_flight: 0,
         carries_requests: false,

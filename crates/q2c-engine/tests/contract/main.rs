@@ -62,7 +62,13 @@ const INSIDE: [&str; 7] = [
     "sim:20us",
 ];
 /// Faults that come too late for any test here to reach them.
-const FAULTS: [&str; 3] = ["eio@1000000000", "short@1000000000", "late=1s@1000000000"];
+const FAULTS: [&str; 5] = [
+    "eio@1000000000",
+    "short@1000000000",
+    "late=1s@1000000000",
+    "swap@1000000000",
+    "twice@1000000000",
+];
 
 /// The engines without faults: all of them, or those that `Q2C_TEST_ENGINE` names.
 fn plain() -> Vec<&'static str> {

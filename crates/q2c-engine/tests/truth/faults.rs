@@ -1,7 +1,9 @@
 //! Failed and short I/O is data. It stops a run only if the job asks for that.
 
-use crate::plan::{BLOCK, INTERRUPT, MS, SUBMISSION, hybrid, job, plan, run, run_one};
-use q2c_engine::{Activity, FailedIo, LaneData, Wait};
+use crate::plan::{BLOCK, INTERRUPT, MS, STEPS, SUBMISSION, hybrid, job, plan, run, run_one};
+use q2c_engine::engine::EngineError;
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{Activity, EngineSpec, FailedIo, JobPlan, LaneData, RunError, Wait};
 use q2c_model::CpuId;
 
 /// errno 5, include/uapi/asm-generic/errno-base.h.
@@ -91,4 +93,84 @@ fn deep_lanes_keep_faults_too() {
     assert_eq!(lane.first_fault.map(|f| f.nth), Some(8));
     assert_eq!(lane.samples[8].result, BLOCK as i32 / 2);
     assert_eq!(lane.ios, 12);
+}
+
+/// The error that ends the run of a lane of this depth, for each way of waiting.
+fn lane_errors(engine: &str, depth: u16) -> [EngineError; 3] {
+    methods().map(|wait| {
+        let job = JobPlan {
+            depth,
+            ..job(engine, vec![Activity::Start(wait)])
+        };
+        match run(plan(&[10], vec![job])) {
+            Err(RunError::Lane { source, .. }) => source,
+            other => panic!("{engine}: {other:?}"),
+        }
+    })
+}
+
+/// The run ends when nothing else is in flight: at depth 1 at once, else at its end. Without
+/// faults, the same seed gives the same offsets.
+#[test]
+fn a_request_that_never_completes_ends_the_run_and_is_named() {
+    for depth in [1, 4] {
+        let engine = format!("sim:100us,servers={depth}");
+        let sound = JobPlan {
+            depth,
+            ..job(&engine, vec![Activity::Start(Wait::Poll)])
+        };
+        let seventh = run_one(&[10], sound).samples[6].offset;
+        for error in lane_errors(&format!("fault:hang@7:{engine}"), depth) {
+            let EngineError::NeverCompletes(request) = error else {
+                panic!("{error}");
+            };
+            assert_eq!((request.offset, request.length), (seventh, BLOCK));
+        }
+    }
+}
+
+#[test]
+fn a_completion_that_comes_twice_ends_the_run() {
+    for depth in [1, 4] {
+        let engine = format!("fault:twice@7:sim:100us,servers={depth}");
+        for error in lane_errors(&engine, depth) {
+            assert!(matches!(error, EngineError::CompletedTwice(_)), "{error}");
+        }
+    }
+}
+
+/// Of two requests on two servers the one that was submitted second is seen first, and so without
+/// the submission that comes before it otherwise. The first is seen behind one more submission.
+#[test]
+fn a_swapped_completion_comes_behind_the_next() {
+    let two = |engine: &str| {
+        let job = JobPlan {
+            depth: 2,
+            ..job(engine, vec![Activity::Start(Wait::Interrupt)])
+        };
+        run_one(&[1], job)
+    };
+    let (sound, swapped) = (
+        two("sim:100us,servers=2"),
+        two("fault:swap@1:sim:100us,servers=2"),
+    );
+    let offsets = |lane: &LaneData| [lane.samples[0].offset, lane.samples[1].offset];
+    let [first, second] = offsets(&sound);
+    assert_eq!(offsets(&swapped), [second, first]);
+    let u2c = |lane: &LaneData, i: usize| lane.samples[i].u2c().0;
+    assert_eq!(u2c(&swapped, 0) + STEPS, u2c(&sound, 1));
+    assert_eq!(u2c(&swapped, 1), u2c(&swapped, 0) + 2 * STEPS);
+    // Nothing else is in flight at depth 1.
+    let alone = |engine: &str| run_one(&[1], job(engine, vec![Activity::Start(Wait::Poll)]));
+    let swapped = alone("fault:swap@1:sim:100us");
+    assert_eq!(swapped.samples, alone("sim:100us").samples);
+}
+
+/// In real time nothing would end the wait.
+#[test]
+fn what_never_completes_is_refused_in_real_time() {
+    let spec: EngineSpec = "fault:hang@7:sim:100us".parse().unwrap();
+    let medium = SimDevices::default().medium(&spec).unwrap();
+    let refused = spec.open(&medium, 1, BLOCK as usize, 1).err();
+    assert!(matches!(refused, Some(EngineError::OnlySimulated(_))));
 }

@@ -140,15 +140,11 @@ impl EngineSpec {
                 Box::new(Sim::open(time, devices.device_for(spec)?, slots, seed))
             }
             EngineSpec::Fault { kind, nth, inner } => {
+                if !T::SIMULATED && *kind == FaultKind::Hang {
+                    return Err(EngineError::OnlySimulated(self.to_string()));
+                }
                 let inner = inner.open_at(time, medium, memory, seed)?;
-                let (kind, countdown, delayed) = (*kind, *nth, None);
-                Box::new(FaultEngine {
-                    time,
-                    inner,
-                    kind,
-                    countdown,
-                    delayed,
-                })
+                Box::new(FaultEngine::new(time, inner, (*kind, *nth), slots))
             }
         })
     }

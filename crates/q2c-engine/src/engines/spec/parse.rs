@@ -106,7 +106,8 @@ pub(super) fn duration(text: &str) -> Result<Nanos, String> {
 }
 
 pub(super) fn fault(args: &str) -> EngineSpecResult {
-    const SHAPE: &str = "expected KIND@N:ENGINE with KIND eio, short or late=DURATION";
+    const SHAPE: &str =
+        "expected KIND@N:ENGINE with KIND eio, short, late=DURATION, swap, hang or twice";
     let (fault, inner) = args.split_once(':').ok_or(SHAPE)?;
     let (kind, nth) = fault.split_once('@').ok_or(SHAPE)?;
     let nth = nth.parse().ok().filter(|&n| n > 0);
@@ -114,6 +115,9 @@ pub(super) fn fault(args: &str) -> EngineSpecResult {
     let kind = match kind.split_once('=') {
         None if kind == "eio" => FaultKind::Eio,
         None if kind == "short" => FaultKind::Short,
+        None if kind == "swap" => FaultKind::Swap,
+        None if kind == "hang" => FaultKind::Hang,
+        None if kind == "twice" => FaultKind::Twice,
         Some(("late", delay)) => FaultKind::Late(duration(delay)?),
         _ => return Err(SHAPE.to_owned()),
     };
@@ -145,6 +149,9 @@ impl Display for EngineSpec {
             EngineSpec::Fault { kind, nth, inner } => match kind {
                 FaultKind::Eio => write!(f, "fault:eio@{nth}:{inner}"),
                 FaultKind::Short => write!(f, "fault:short@{nth}:{inner}"),
+                FaultKind::Swap => write!(f, "fault:swap@{nth}:{inner}"),
+                FaultKind::Hang => write!(f, "fault:hang@{nth}:{inner}"),
+                FaultKind::Twice => write!(f, "fault:twice@{nth}:{inner}"),
                 FaultKind::Late(by) => write!(f, "fault:late={}ns@{nth}:{inner}", by.0),
             },
         }

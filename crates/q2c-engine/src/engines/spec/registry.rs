@@ -46,7 +46,7 @@ pub const ENGINES: &[EngineKind] = &[
     },
     EngineKind {
         name: "fault",
-        help: "spoils the Nth request of another engine: fault:eio@N:ENGINE, short@N, late=1ms@N",
+        help: "spoils the Nth request of another engine: fault:eio@N:ENGINE, short@N, late=1ms@N, swap@N, hang@N, twice@N",
         parse: parse::fault,
     },
 ];

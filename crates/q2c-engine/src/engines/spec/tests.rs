@@ -33,6 +33,7 @@ fn names_round_trip() {
         "fault:eio@7:io_uring",
         "fault:eio@7:io_uring:sqpoll,cpu=1",
         "fault:late=1000000ns@2:sim:1ns,servers=1",
+        "fault:swap@2:fault:hang@3:fault:twice@4:null",
     ] {
         assert_eq!(spec(text).to_string(), text);
     }
