@@ -78,11 +78,11 @@ fn choose_cpus(
             (AllowedCpus::read()?, interrupted_cpus(roots, disks))
         }
         Some(machine) if machine.is_free() => match named {
-            None => return Ok((Vec::new(), machine.cpus as usize)),
+            None => return Ok((Vec::new(), machine.cpus() as usize)),
             Some(_) => return Err(Fault::usage(NO_CPUS)),
         },
         Some(machine) => {
-            let cpus = (0..machine.cpus).map(CpuId).collect();
+            let cpus = (0..machine.cpus()).map(CpuId).collect();
             (AllowedCpus::from_sorted(cpus), Vec::new())
         }
     };

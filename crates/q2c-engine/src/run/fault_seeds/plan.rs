@@ -85,7 +85,7 @@ impl SeededRun {
     /// A machine whose CPUs the lanes share, with short turns.
     pub(super) fn world(&self) -> World {
         World::new(SimMachine {
-            cpus: 2,
+            cores: 2,
             slice_ns: 40_000,
             ..SimMachine::default()
         })
