@@ -43,7 +43,7 @@ fn a_calibration_gives_the_costs_of_the_machine_that_it_ran_on() {
     }
     assert_eq!(keys.len(), 8, "{keys:?}");
     // The machine that was written is one that commands take.
-    place.done("bench sim:80us --method poll --seconds 0.1 --machine c.json.toml");
+    place.done("bench sim:80us --method poll --seconds 0.2 --machine c.json.toml");
 }
 
 #[test]
