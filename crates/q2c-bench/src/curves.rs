@@ -297,7 +297,7 @@ fn tags(bend: &Bend) -> BendFinding {
     let full = |e: &&PointEvidence| e.tags.is_some_and(|t| t.in_flight >= t.limit);
     let first = bend.all.iter().find(full).filter(|e| is_in_bend(bend, e));
     let reason = format!(
-        "at {} jobs {} requests are in flight and the queues take {}: the others wait for a free tag",
+        "at {} jobs {} requests are in flight and the queues take {}: the others wait for a free tag (Q2G)",
         bend.bad.jobs, at_bad.in_flight, at_bad.limit
     );
     Some(first.map(|e| (e.jobs, reason)))

@@ -27,8 +27,13 @@ const MAX_COUNTED_SLICES: usize = 8;
 /// The prefix of these runs' keys in the journal; no trial's key begins so.
 const KEY_PREFIX: &str = "stages of ";
 
-/// Why the block layer does not see the I/O of an interface; `None` if it does.
+/// Why the block layer does not see the I/O of an interface; `None` if it does. A simulated machine
+/// has a block layer of its own.
 pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<UnseenReason> {
+    let is_simulated = |engine: &EngineSpec| engine.simulates().is_some();
+    if site.time.world().is_some() && interface.engine().is_some_and(is_simulated) {
+        return None;
+    }
     let engine = interface.engine().filter(|engine| engine.needs_file());
     match engine {
         Some(engine) if !engine.needs_character_device() => {
@@ -41,7 +46,7 @@ pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<Unseen
 /// Why the block layer cannot be captured; `None` if it can, or if no setup can have stages.
 pub(super) fn capture_refusal(setups: &[PointSetup], site: &Site) -> Option<String> {
     let is_seen = |setup: &PointSetup| unseen_reason(&setup.path.interface, site).is_none();
-    if !setups.iter().any(is_seen) {
+    if site.time.world().is_some() || !setups.iter().any(is_seen) {
         return None;
     }
     let tried = StageCapture::begin(site, None, Duration::ZERO);
@@ -181,8 +186,12 @@ impl TrialPlace<'_> {
         setup: &PointSetup,
         seed: u64,
     ) -> Result<Result<Vec<PointStages>, UnseenReason>, TrialError> {
+        let time = match self.site.time.world() {
+            Some(world) => world.clone().into(),
+            None => Clock::monotonic().into(),
+        };
         let site = &Site {
-            time: Clock::monotonic().into(),
+            time,
             ..self.site.clone()
         };
         let place = TrialPlace { site, ..*self };
@@ -191,7 +200,15 @@ impl TrialPlace<'_> {
         let mut jobs = place.jobs(engine, setup, seed, &times);
         jobs.extend(backgrounds.plans(&times));
         let before = Duration::from_nanos(SLICE.0) * (times.background_only + times.warm_up) as u32;
-        let capture = match StageCapture::begin(self.site, self.sampler_cpu(setup), before) {
+        let capture = match (site.time.world(), engine.simulates()) {
+            (Some(world), Some(spec)) => {
+                let device = self.media.simulated.device_for(spec);
+                let device = device.map_err(|source| TrialError::Fault(source.to_string()))?;
+                Ok(StageCapture::begin_simulated(device, world, before))
+            }
+            _ => StageCapture::begin(self.site, self.sampler_cpu(setup), before),
+        };
+        let capture = match capture {
             Ok(capture) => capture,
             Err(unseen) => return Ok(Err(unseen)),
         };
@@ -248,6 +265,7 @@ fn part(time: &TimeSource, jobs: &[LaneData], tids: &BTreeSet<u32>, span: Range<
 mod tests {
     use super::*;
     use crate::checked::tests::{point, site};
+    use q2c_engine::{SimMachine, World};
     use q2c_run::runner::{Trial, TrialResult};
 
     #[test]
@@ -267,6 +285,13 @@ mod tests {
             let past = Some(UnseenReason::PastBlockLayer);
             assert_eq!(reasons(name), [past.clone(), past], "{name}");
         }
+        let simulated = Site {
+            time: World::new(SimMachine::default()).into(),
+            ..site(None)
+        };
+        let reason = |name: &str| unseen_reason(&name.parse().unwrap(), &simulated);
+        assert_eq!(reason("sim:50us"), None);
+        assert_eq!(reason("null"), Some(UnseenReason::PastBlockLayer));
     }
 
     fn helper(tid: u32, owner: Option<u32>) -> Helper {

@@ -66,6 +66,7 @@ impl Recorder {
         let (backend, bpf_refusal) = match captured_by {
             Some(CapturedBy::Bpf) => (bpf()?, None),
             Some(CapturedBy::Tracefs) => (tracefs()?, None),
+            Some(CapturedBy::Simulated) => unreachable!("no option names it"),
             None => match bpf() {
                 Ok(backend) => (backend, None),
                 Err(error @ ProbeError::Disks { .. }) => return Err(error),

@@ -199,9 +199,12 @@ impl TimeSource {
     }
 
     /// The time of CLOCK_MONOTONIC, ns, when this clock shows `ns`; `None` if it is not known, see
-    /// [`Clock::kernel_ns_at`].
+    /// [`Clock::kernel_ns_at`]. Captures in a world use its own clock.
     pub fn kernel_ns_at(&self, ns: u64) -> Option<u64> {
-        self.real()?.kernel_ns_at(ns)
+        match self {
+            TimeSource::Real(clock) => clock.kernel_ns_at(ns),
+            TimeSource::World(_) => Some(ns),
+        }
     }
 
     /// The name of the time source, as results print it.

@@ -168,7 +168,9 @@ fn queue_notes(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
     if run.queues.is_empty() {
         let reason = match run.captured_by {
             CapturedBy::Tracefs => "not known: tracefs does not tell them",
-            CapturedBy::Bpf => "not known: no request names one, as on a disk that takes bios",
+            CapturedBy::Bpf | CapturedBy::Simulated => {
+                "not known: no request names one, as on a disk that takes bios"
+            }
         };
         return vec![Note::plain(&at("hardware queues"), reason)];
     }
@@ -187,6 +189,9 @@ fn speed_note(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
     let reader = number(reader.fold(0.0, f64::max));
     let capture = points.first()?.1.captured_by;
+    if capture == CapturedBy::Simulated {
+        return None;
+    }
     let heading = format!("{line} with the capture beside it");
     let captured = format!("{range} of the trials' IOPS, captured by {capture}");
     let reads = format!("The thread that reads took up to {reader} % of a CPU");

@@ -155,6 +155,9 @@ words! {
         /// The kernel's tracepoints, read through tracefs.
         #[strum(to_string = "tracefs")]
         Tracefs = "tracefs",
+        /// The simulated device itself, in simulated time.
+        #[strum(to_string = "simulation")]
+        Simulated = "simulated",
     }
 }
 
@@ -162,7 +165,8 @@ impl FromStr for CapturedBy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CapturedBy, String> {
-        let means = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
+        let kernel_means = [CapturedBy::Bpf, CapturedBy::Tracefs];
+        let means = kernel_means.into_iter().find(|by| by.name() == text);
         means.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
     }
 }

@@ -6,11 +6,15 @@
 //! run of its own. Capture and jobs take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Clock::monotonic`](q2c_sys::Clock::monotonic).
 
+mod simulated;
+
 use crate::late::{begin_capture, unseen_reason};
 use crate::workload::Site;
 use q2c_analyze::{CapturedIo, analyze_capture};
 use q2c_capture::tag_waits::{SLICE_NS, TagWait, TagWaitCounts, TagWaitProbe as Probe};
 use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, queue_facts};
+use q2c_engine::World;
+use q2c_engine::engines::SimDevice;
 use q2c_host::block::Disk;
 use q2c_model::{CpuId, DevId};
 use q2c_result::analyze::Bottleneck;
@@ -21,13 +25,22 @@ use q2c_trace::Span;
 use q2c_trace::recording::RecordedIo;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// I/Os in memory; each takes some 150 bytes.
 const MAX_IOS: usize = 2_000_000;
 
 /// A capture of the block layer beside a run of jobs.
-pub struct StageCapture {
+pub enum StageCapture {
+    /// That of the kernel.
+    Kernel(KernelCapture),
+    /// That of a simulated device, on a simulated machine.
+    Simulated(Arc<SimDevice>, World),
+}
+
+/// A capture of the kernel's block layer.
+pub struct KernelCapture {
     collector: Collector<CapturedIo>,
     tag_waits: Result<Vec<(DevId, Probe)>, ProbeError>,
 }
@@ -68,20 +81,39 @@ impl StageCapture {
     /// `before` from now are dropped, since the run's warm-up lasts at least as long. The thread
     /// that reads the capture runs on `cpu`, if possible one without a job.
     pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, UnseenReason> {
+        KernelCapture::begin(site, cpu, before).map(StageCapture::Kernel)
+    }
+
+    /// Starts to capture the requests of a simulated device, as [`StageCapture::begin`] does.
+    pub fn begin_simulated(device: Arc<SimDevice>, world: &World, before: Duration) -> Self {
+        device.start_capture(world.now() + before.as_nanos() as u64, MAX_IOS);
+        StageCapture::Simulated(device, world.clone())
+    }
+
+    /// Ends the capture. I/Os in flight get a moment to complete.
+    pub fn end(self, site: &Site) -> Result<CapturedRun, UnseenReason> {
+        match self {
+            StageCapture::Kernel(capture) => capture.end(site),
+            StageCapture::Simulated(device, world) => Ok(simulated::end_capture(&device, &world)),
+        }
+    }
+}
+
+impl KernelCapture {
+    fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, UnseenReason> {
         let from_ns = kernel_ns() + before.as_nanos() as u64;
         let is_counted = move |io: &RecordedIo| io.span.first_ns() >= from_ns;
         let keep = move |io: &RecordedIo| is_counted(io).then(|| CapturedIo::from(io));
         let collector = begin_capture(site, cpu, MAX_IOS, keep)?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         let probe = |disk: &Disk| Ok((disk.dev, Probe::attach(&site.roots, disk)?));
-        Ok(StageCapture {
+        Ok(KernelCapture {
             collector,
             tag_waits: disks.map(probe).collect(),
         })
     }
 
-    /// Ends the capture. I/Os in flight get a moment to complete.
-    pub fn end(self, site: &Site) -> Result<CapturedRun, UnseenReason> {
+    fn end(self, site: &Site) -> Result<CapturedRun, UnseenReason> {
         let by = self.collector.captured_by();
         let read = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
         let tag_waits = self.tag_waits;

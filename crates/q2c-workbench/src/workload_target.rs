@@ -3,7 +3,7 @@
 
 use crate::workload::BackgroundSpec;
 use q2c_engine::engine::EngineError;
-use q2c_engine::engines::SimDevices;
+use q2c_engine::engines::{SimDevices, SimSpec};
 use q2c_engine::{EngineSpec, Medium, Pattern, SimMachine};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
@@ -12,7 +12,7 @@ use q2c_host::target::{
     WritePermission, open, open_namespace, simulated,
 };
 use q2c_model::{Bytes, CpuId, Exit, Fault};
-use q2c_result::{Target, TargetKind};
+use q2c_result::{Device, Target, TargetKind};
 use q2c_run::run_dir::PlanFault;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -183,6 +183,7 @@ impl WorkloadTarget {
     ) -> Result<Self, EngineError> {
         let facts = Target {
             service_times: devices.recorded_facts(engine)?,
+            device: engine.simulates().and_then(simulated_queues),
             ..simulated(target)
         };
         Ok(WorkloadTarget {
@@ -202,6 +203,17 @@ impl WorkloadTarget {
             character_device: None,
         }
     }
+}
+
+/// The facts of a simulated device's queues; `None` if it has any number of requests.
+fn simulated_queues(spec: &SimSpec) -> Option<Device> {
+    Some(Device {
+        name: "simulated".to_owned(),
+        scheduler: Some("none".to_owned()),
+        nr_requests: Some(spec.nr_requests? as u64),
+        hw_queues: Some(spec.queues as u32),
+        ..Device::default()
+    })
 }
 
 pub(crate) fn wanted_target(request: &WorkloadRequest) -> TargetRequirements {

@@ -11,7 +11,7 @@ mod uring;
 
 pub use fault::FaultKind;
 pub use memory::{Memory, SharedBuffers};
-pub use sim::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
+pub use sim::{ReadTimes, Service, SimCapture, SimDevice, SimDevices, SimRequest, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError, RingKind};
 // Types of other crates that hold the options of engines.
 pub use q2c_service::{RecordedTimes, ServiceTimes};

@@ -119,6 +119,60 @@ fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
     }
 }
 
+/// The stages of each point, in the order of its jobs, and the curve over the jobs.
+fn stages_of_many(nr_requests: u32, jobs: &str) -> (Vec<Value>, Value) {
+    let device = format!("sim:83us,servers=128,queues=4,nr_requests={nr_requests}");
+    let how = "--method poll --stages --trials 1 --seconds 0.2 --warm-up 0.2 --json";
+    let result = result(&format!(
+        "bench {device} --machine cores=120 --jobs {jobs} {how}"
+    ));
+    let stages = |cell: &Value| cell["stages"]["seen"].clone();
+    let stages = result.list("cells").iter().map(stages).collect();
+    (stages, result["scaling"][0].clone())
+}
+
+/// Four queues of eight requests keep 32 jobs busy. A further job sleeps until a request is free,
+/// and uses it after its wake-up of 3 us: 32 requests in 86 us are less than 32 jobs without waits
+/// in 83.6 us. All further time is Q2G, by Little's law.
+#[test]
+fn requests_end_the_scaling_of_many_jobs() {
+    let (stages, curve) = stages_of_many(8, "8..56/8");
+    assert_eq!((&curve["peak"], &curve["knee"]), (&json!(32), &json!(40)));
+    assert_eq!(curve["growth"]["most"][0], "Q2G");
+    let suspects = curve["suspects"].to_string();
+    assert!(
+        suspects.contains("tags") && suspects.contains("Q2G"),
+        "{suspects}"
+    );
+    for (stages, jobs) in stages.iter().zip((1..=7).map(|n| n * 8)) {
+        let mean_us = |stage: &str| number(stages, &format!("/stages/{stage}/mean_ns")) / 1e3;
+        let iops = number(stages, "/ios") / number(stages, "/seconds");
+        assert_near(mean_us("D2C"), 83.0, 1e-3);
+        let cycle_us = f64::from(jobs) / iops * 1e6;
+        // A job is elsewhere for 0.6 us, and waits for a request for the rest.
+        assert_near(83.6 + mean_us("Q2G"), cycle_us, 2e-3);
+        let queues = stages["queues"][0]["reads"]["queues"].as_array().unwrap();
+        assert_eq!(queues.len(), 4);
+        let sleeps = stages["tag_waits"]["counted"]["queues"].as_array().unwrap();
+        assert_eq!(sleeps.is_empty(), jobs <= 32, "{jobs}");
+        if jobs > 32 {
+            assert_near(iops, 32.0 / 86e-6, 0.01);
+        }
+    }
+}
+
+#[test]
+fn enough_requests_do_not_end_it() {
+    let (stages, curve) = stages_of_many(64, "8,32,40,120");
+    assert_eq!(
+        (&curve["peak"], &curve["knee"]),
+        (&json!(120), &Value::Null)
+    );
+    for stages in &stages {
+        assert_eq!(number(stages, "/stages/Q2G/mean_ns"), 0.0);
+    }
+}
+
 /// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen. So at
 /// most one I/O per turn of 3 ms is added to what a job does alone.
 #[test]

@@ -8,14 +8,17 @@
 //! determine everything. With several, the seeds determine the service times, and the threads'
 //! timing the order in which requests reach the queue ([`q2c_service::Servers`] defines it).
 
+mod capture;
 #[cfg(test)]
 mod tests;
+
+pub use capture::{SimCapture, SimRequest};
 
 use crate::{
     Engine, EngineError, EngineFacts, EngineSpec, LaneStep, Medium, Operation, Request,
     RingCompletion, Time,
 };
-use q2c_model::{Direction, Nanos};
+use q2c_model::{Bytes, CpuId, Direction, Nanos};
 use q2c_policy::Io;
 use q2c_policy::method::Means;
 use q2c_service::{
@@ -30,7 +33,8 @@ use std::thread::{Thread, current};
 pub(crate) struct Sim<T> {
     time: T,
     device: Arc<SimDevice>,
-    /// Number of the hardware queue of the submitter's CPU.
+    /// The submitter's CPU, and the number of its hardware queue.
+    cpu: CpuId,
     queue: usize,
     draws: Draws,
     /// The submitter's own requests, each with its completion time, ns on the run's clock.
@@ -43,7 +47,8 @@ impl<T: Time> Sim<T> {
         *lock(&device.open_engines) += 1;
         Sim {
             time,
-            queue: time.cpu().0 as usize % device.queues,
+            cpu: time.cpu(),
+            queue: device.queue_of(time.cpu()),
             draws: Draws::new(device.times.clone(), seed),
             device,
             in_flight: Vec::with_capacity(slots),
@@ -66,7 +71,9 @@ impl<T: Time> Sim<T> {
         }
     }
 
-    fn start(&mut self, request: &Request) {
+    /// Hands the request, which has asked the queue at `queued_ns` and had its own at `got_ns`, to
+    /// the device now.
+    fn start(&mut self, request: &Request, queued_ns: u64, got_ns: u64) {
         let now = self.time.now();
         let is_write = request.operation != Operation::Read;
         let service = self.draws.next(Io {
@@ -80,6 +87,22 @@ impl<T: Time> Sim<T> {
                 self.time.unpark(*thread_id, handle, at.0);
             };
             lock(queue).give_back(end, wake);
+        }
+        if T::SIMULATED
+            && let Some(capture) = &mut *lock(&self.device.capture)
+        {
+            capture.add(SimRequest {
+                thread_id: self.time.thread_id(),
+                cpu: self.cpu,
+                queue: self.queue as u32,
+                operation: request.operation,
+                offset: request.offset,
+                length: Bytes(request.length.into()),
+                queued_ns,
+                got_ns,
+                issued_ns: now,
+                complete_ns: end.0,
+            });
         }
         let done = RingCompletion {
             slot: request.slot,
@@ -117,8 +140,10 @@ impl<T: Time> Engine for Sim<T> {
             .iter()
             .for_each(|_| self.time.spend(LaneStep::Submission));
         for request in requests {
+            let queued_ns = self.time.now();
             self.take_request();
-            self.start(request);
+            let got_ns = self.time.now();
+            self.start(request, queued_ns, got_ns);
         }
         Ok(())
     }
@@ -219,9 +244,16 @@ pub struct SimDevice {
     /// The requests of each hardware queue; empty if there are any number.
     requests: Vec<Mutex<RequestQueue<Submitter>>>,
     open_engines: Mutex<usize>,
+    /// The capture in progress; `None` if there is none.
+    capture: Mutex<Option<SimCapture>>,
 }
 
 impl SimDevice {
+    /// Number of the hardware queue of a CPU.
+    fn queue_of(&self, cpu: CpuId) -> usize {
+        cpu.0 as usize % self.queues
+    }
+
     /// The recorded times that the device draws from; `None` for a device with another model.
     pub(crate) fn recorded_times(&self) -> Option<&Empirical> {
         match &self.times {
@@ -279,6 +311,7 @@ impl SimDevices {
             nr_requests: spec.nr_requests.unwrap_or_default(),
             requests: queues.map(request_queue).collect(),
             open_engines: Mutex::default(),
+            capture: Mutex::default(),
         });
         devices.push((spec.clone(), Arc::clone(&device)));
         Ok(device)
