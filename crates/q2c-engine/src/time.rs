@@ -21,6 +21,8 @@ pub enum LaneStep {
     Turnaround,
     /// The submission of one request.
     Submission,
+    /// The lock that all submitters share.
+    Lock,
     /// One look for completions.
     Look,
 }

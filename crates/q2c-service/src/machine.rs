@@ -32,6 +32,13 @@ pub struct SimMachine {
     pub slice_ns: u64,
     /// CPU time of a submission. The request reaches the device at its end.
     pub submission_ns: u64,
+    /// Time for which each submission holds the lock, or cache line, that all submitters share; 0
+    /// without one. They spin for it: first come, first served.
+    #[serde(default)]
+    pub lock_ns: u64,
+    /// Time until a submitter that had to wait for the lock has it.
+    #[serde(default)]
+    pub handover_ns: u64,
     /// CPU time from the reaping of a completion to the next submission.
     pub turnaround_ns: u64,
     /// CPU time of one look for completions. It finds the requests that are complete at its end.
@@ -81,6 +88,8 @@ impl Default for SimMachine {
             speed: 1.0,
             slice_ns: 3_000_000,
             submission_ns: 500,
+            lock_ns: 0,
+            handover_ns: 0,
             turnaround_ns: 100,
             look_ns: 50,
             switch_ns: 1_487,
@@ -263,6 +272,11 @@ impl SimMachine {
             )));
         }
         range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;
+        if self.handover_ns > 0 && self.lock_ns == 0 {
+            let text =
+                "simulate a machine with handover_ns: expected lock_ns above 0 beside it, found 0";
+            return Err(Fault::input(text));
+        }
         for (name, ns, least) in self.times_with_minimum() {
             range(name, ns as f64, least as f64, MOST_NS as f64)?;
         }
@@ -271,12 +285,14 @@ impl SimMachine {
 
     /// Name, value and smallest allowed value of every time. A look must take time, so that a lane
     /// that looks makes progress.
-    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 9] {
+    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 11] {
         let least_wake = self.timer_ns.saturating_add(self.switch_ns);
         let least_delay = self.interrupt_ns.saturating_add(self.switch_ns);
         [
             ("slice_ns", self.slice_ns, 10_000),
             ("submission_ns", self.submission_ns, 0),
+            ("lock_ns", self.lock_ns, 0),
+            ("handover_ns", self.handover_ns, 0),
             ("turnaround_ns", self.turnaround_ns, 0),
             ("look_ns", self.look_ns, 1),
             ("switch_ns", self.switch_ns, 0),
@@ -294,6 +310,8 @@ impl SimMachine {
         SimMachine {
             speed: 1.0,
             submission_ns: cost(self.submission_ns),
+            lock_ns: cost(self.lock_ns),
+            handover_ns: cost(self.handover_ns),
             turnaround_ns: cost(self.turnaround_ns),
             look_ns: cost(self.look_ns).max(1),
             switch_ns: cost(self.switch_ns),
@@ -379,6 +397,7 @@ mod tests {
             ("cores", "invalid type"),
             ("cores=0", "cores = 0"),
             ("cores=2,nodes=4", "nodes = 4: expected 1 to 2"),
+            ("handover_ns=5", "lock_ns above 0"),
         ] {
             let error = list(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");

@@ -180,10 +180,13 @@ impl Time for SimulatedThread<'_> {
     #[inline]
     fn spend(self, step: LaneStep) {
         self.plan(|schedule, thread| {
+            if step == LaneStep::Lock {
+                return schedule.lock(thread);
+            }
             let ns = match step {
                 LaneStep::Turnaround => schedule.costs.turnaround_ns,
                 LaneStep::Submission => schedule.costs.submission_ns,
-                LaneStep::Look => schedule.costs.look_ns,
+                LaneStep::Look | LaneStep::Lock => schedule.costs.look_ns,
             };
             let must_wait = schedule.work(thread, ns);
             if schedule.is_stuck() {

@@ -81,6 +81,8 @@ pub(super) struct WorldSchedule {
     pub now: u64,
     pub threads: Vec<ScheduledThread>,
     cpus: Vec<ScheduledCpu>,
+    /// Time at which the lock is free for the next submitter, ns.
+    lock_free_ns: u64,
     events: BinaryHeap<ScheduledEvent>,
     /// Number of the lanes' steps since `steps_from`, ns.
     steps: usize,
@@ -108,6 +110,7 @@ impl WorldSchedule {
             now: counters.now_ns,
             threads: (0..=lanes).map(thread).collect(),
             cpus: counters.cpus.iter().map(cpu).collect(),
+            lock_free_ns: 0,
             events: BinaryHeap::new(),
             steps: 0,
             steps_from: counters.now_ns,
@@ -163,6 +166,20 @@ impl WorldSchedule {
             Some(cpu) => self.occupy(thread, cpu, until.max(self.now), CpuNeed::Looks),
             None => false,
         }
+    }
+
+    /// Lets the thread spin for the lock and hold it. Its place among others is that of its arrival:
+    /// a thread that loses its CPU meanwhile delays nobody, as if it lost it afterwards. Returns true
+    /// if it has to give way to others.
+    pub(crate) fn lock(&mut self, thread: usize) -> bool {
+        if self.costs.lock_ns == 0 {
+            return false;
+        }
+        let must_wait = self.lock_free_ns > self.now;
+        let handover_ns = if must_wait { self.costs.handover_ns } else { 0 };
+        let begin = self.lock_free_ns.max(self.now) + handover_ns;
+        self.lock_free_ns = begin + self.costs.lock_ns;
+        self.look_until(thread, self.lock_free_ns)
     }
 
     #[inline]

@@ -200,6 +200,29 @@ fn a_sample_has_the_wait_for_a_request() {
     assert!(phase.end.switches.voluntary >= ios - 1);
 }
 
+/// Alone, a lane holds the lock for 2 us of each I/O. Four lanes wait for each other: each I/O holds
+/// it for 2 us, and 500 ns pass until the next lane has it. A lane that spins uses its CPU.
+#[test]
+fn lanes_share_a_lock() {
+    let locked = SimMachine {
+        lock_ns: 2_000,
+        handover_ns: 500,
+        ..machine()
+    };
+    for (lanes, expected) in [(1, 100 + 500 + 2_000 + 1_000), (4, 4 * 2_500)] {
+        let (world, devices) = (World::new(locked.clone()), SimDevices::default());
+        let jobs = (0..lanes).map(|cpu| job("sim:1us,servers=4", &devices, cpu, "poll"));
+        let mut data = go(&world, 20, jobs.collect()).unwrap();
+        for lane in &mut data.lanes {
+            lane.samples.drain(..5);
+            assert_eq!(cycle(lane), expected, "{lanes}");
+            let phase = &lane.phases[0];
+            let length = phase.end.t_ns - phase.begin.t_ns;
+            assert_eq!(phase.end.cpu_ns - phase.begin.cpu_ns, length);
+        }
+    }
+}
+
 /// Two polling lanes take turns of 3 ms on one CPU; a third lane has a CPU to itself. Each of the
 /// two has half of their CPU; while the other one runs, it sees no completion.
 #[test]

@@ -2,6 +2,12 @@
 //! only on its seed.
 
 use crate::program::*;
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{Activity, EngineSpec, JobPlan, RunPlan, SimMachine, Wait, World};
+use q2c_model::stats::scaling::KNEE_SHARE;
+use q2c_model::{CpuId, Nanos};
+use q2c_scale::handover::Lock;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Steps of an I/O on q2c's default machine, s: turnaround and submission.
@@ -275,4 +281,83 @@ fn a_recording_without_an_io_is_named() {
     let phrases = "record classic polling at 4 KiB | expected I/Os in 0.5 s, found none | --think";
     let ended = Place::new().q2c("tune sim:80us --think 1s --seconds 1 --trials 1");
     ended.refused(5, phrases);
+}
+
+/// Service time, and the time for which each submission holds the lock, ns.
+const SERVICE_NS: f64 = 80e3;
+const LOCK_NS: u64 = 2_000;
+
+/// IOPS of polling jobs with exponential service times on a machine with a lock.
+fn iops_with_lock(jobs: u32) -> f64 {
+    let world = World::new(SimMachine {
+        cores: 80,
+        lock_ns: LOCK_NS,
+        look_ns: 5,
+        ..SimMachine::default()
+    });
+    let engine: EngineSpec = "sim:exp(80us),servers=80".parse().unwrap();
+    let medium = SimDevices::default().medium(&engine).unwrap();
+    let job = |cpu| JobPlan {
+        cpu: CpuId(cpu),
+        seed: cpu.into(),
+        ..JobPlan::new(
+            engine.clone(),
+            medium.clone(),
+            vec![Activity::Start(Wait::Poll)],
+        )
+    };
+    let length = Nanos::from_millis(500);
+    let plan = RunPlan {
+        jobs: (0..jobs).map(job).collect(),
+        phases: vec![length],
+        interval: length,
+        sampler_cpu: None,
+        time: world.into(),
+    };
+    let data = q2c_engine::run(plan, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    let ios: u64 = data.lanes.iter().map(|lane| lane.phases[0].ios).sum();
+    ios as f64 / length.as_secs_f64()
+}
+
+/// The number of jobs at which a further job adds a tenth of what the first one had, interpolated
+/// between the middles of the steps.
+fn knee(one_job: f64, curve: &[(u32, f64)]) -> f64 {
+    let gain = |pair: &[(u32, f64)]| {
+        let jobs = [pair[0], pair[1]].map(|point| f64::from(point.0));
+        let gain = (pair[1].1 - pair[0].1) / (jobs[1] - jobs[0]);
+        ((jobs[0] + jobs[1]) / 2.0, gain / one_job)
+    };
+    let gains: Vec<(f64, f64)> = curve.windows(2).map(gain).collect();
+    let below = gains
+        .iter()
+        .position(|(_, gain)| *gain < KNEE_SHARE)
+        .unwrap();
+    let ((from, more), (to, less)) = (gains[below - 1], gains[below]);
+    from + (to - from) * (more - KNEE_SHARE) / (more - less)
+}
+
+/// The closed network of `scale`: jobs that are elsewhere for exponential times, and a lock that is
+/// held for a constant time.
+#[test]
+fn a_lock_ends_the_scaling_where_the_closed_network_has_it() {
+    let lock = Lock {
+        hold_ns: LOCK_NS as f64,
+        growth: 0.0,
+        cv: 0.0,
+    };
+    let network = |jobs: u32| 1e9 * lock.rate(jobs as usize, SERVICE_NS + STEPS_S * 1e9);
+    let jobs: Vec<u32> = (24..=60).step_by(4).collect();
+    let curve = |iops: &dyn Fn(u32) -> f64| -> Vec<(u32, f64)> {
+        jobs.iter().map(|&jobs| (jobs, iops(jobs))).collect()
+    };
+    let (measured, expected) = (curve(&iops_with_lock), curve(&network));
+    for ((jobs, measured), (_, expected)) in measured.iter().zip(&expected) {
+        assert!(
+            (measured / expected - 1.0).abs() < 0.03,
+            "{jobs}: {measured}, expected {expected}"
+        );
+    }
+    let measured_knee = knee(iops_with_lock(1), &measured);
+    let expected_knee = knee(network(1), &expected);
+    assert_near(measured_knee, expected_knee, 0.03);
 }

@@ -143,6 +143,7 @@ impl<T: Time> Engine for Sim<T> {
             let queued_ns = self.time.now();
             self.take_request();
             let got_ns = self.time.now();
+            self.time.spend(LaneStep::Lock);
             self.start(request, queued_ns, got_ns);
         }
         Ok(())
