@@ -389,12 +389,16 @@ fn make_profiles(
         if !source.lacks_completions(requests)? {
             return Ok(None);
         }
+        let about = time_text(source.facts.time_to_last_end().as_secs_f64());
+        let length = match requests[0].machine {
+            Some(_) => String::new(),
+            None => format!(", about {about}, and again where the replayer is late"),
+        };
         say(&format!(
-            "{} has no completions: it is replayed timed on {} once, about {}, and again where the \
-             replayer is late; this recording is replayed on all devices",
+            "{} has no completions: it is replayed timed on {} once{length}; this recording is \
+             replayed on all devices",
             source.name,
             profiling.device(source),
-            time_text(source.facts.time_to_last_end().as_secs_f64())
         ));
         profiling.profile(source).map(Some)
     };

@@ -17,7 +17,7 @@ fn minute(bench: &FaultBench) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
+const HOW: &str = "--json --real-time --max-lateness 1s --format csv --unit us \
     --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
 
 #[test]

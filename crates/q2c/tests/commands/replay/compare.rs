@@ -2,53 +2,49 @@ use super::*;
 
 #[test]
 fn devices_of_known_truth_are_compared() {
-    timed(|| {
-        let folder = Place::new();
-        let trace = even_trace(folder.path());
-        let trace = trace.to_str().unwrap();
-        let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
-        let compare = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
-        let done = folder.q2c(&compare);
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        let result = only(&json(&done)).clone();
-        let sum = entry(&result, "separations", "metric", "sum of U2C");
-        let time = entry(&result, "separations", "metric", "completion time");
-        assert_eq!(sum["separates"], true, "{result}");
-        assert_eq!(time["separates"], false, "{result}");
-        // The fast device has a quarter of the service time. Both have the same wake-up cost, so
-        // the ratio of the sums is larger than a quarter.
-        let ratio = number(sum, "/ratio/ratio");
-        assert!((0.2..0.9).contains(&ratio), "{ratio}");
-        let better = entry(&result, "verdict", "kind", "better");
-        assert_eq!([&better["device"], &better["than"]], [fast, slow]);
-        let expected_kinds = split("better time-cannot-tell few-to-be-sure sums-of-u2c");
-        assert_eq!(kinds(&result), expected_kinds);
-        let says = report_text(folder.path(), &done);
-        let phrases = [
-            &format!("{fast} serves this trace better"),
-            "with 3 of each, two equal devices come apart like this in 10 %",
-            "completion time cannot tell",
-            "--mode outstanding leaves idle time out",
-        ];
-        has_words(&says, &phrases);
+    let folder = Place::new();
+    let trace = even_trace(folder.path());
+    let trace = trace.to_str().unwrap();
+    let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
+    let compare = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
+    let done = folder.q2c(&compare);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = only(&json(&done)).clone();
+    let sum = entry(&result, "separations", "metric", "sum of U2C");
+    let time = entry(&result, "separations", "metric", "completion time");
+    assert_eq!(sum["separates"], true, "{result}");
+    assert_eq!(time["separates"], false, "{result}");
+    // The fast device has a quarter of the service time.
+    assert_eq!(number(sum, "/ratio/ratio"), 0.25);
+    let better = entry(&result, "verdict", "kind", "better");
+    assert_eq!([&better["device"], &better["than"]], [fast, slow]);
+    let expected_kinds = split("better time-cannot-tell few-to-be-sure sums-of-u2c");
+    assert_eq!(kinds(&result), expected_kinds);
+    let says = report_text(folder.path(), &done);
+    let phrases = [
+        &format!("{fast} serves this trace better"),
+        "with 3 of each, two equal devices come apart like this in 10 %",
+        "completion time cannot tell",
+        "--mode outstanding leaves idle time out",
+    ];
+    has_words(&says, &phrases);
 
-        let done = folder.q2c(format!("{compare} --mode outstanding"));
-        let outstanding = only(&json(&done)).clone();
-        // The trace has one request in flight for 100 us of every 2 ms, so it is idle for 95 %.
-        let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
-        let share = number(idles, "/share");
-        assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
-        let says = report_text(folder.path(), &done);
-        has_words(
-            &says,
-            "leaves out the time with nothing in flight, 95 % of | --mode timed compares their sums of latencies",
-        );
-        let time = entry(&outstanding, "separations", "metric", "completion time");
-        assert_eq!(time["separates"], true);
-        // The replay does 500 requests of 400 us, one after the other.
-        let completion = number(&outstanding, "/devices/0/completion_s/median");
-        assert!((0.2..0.9).contains(&completion), "{completion}");
-    });
+    let done = folder.q2c(format!("{compare} --mode outstanding"));
+    let outstanding = only(&json(&done)).clone();
+    // The trace has one request in flight for 100 us of every 2 ms, so it is idle for 95 %.
+    let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
+    let share = number(idles, "/share");
+    assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
+    let says = report_text(folder.path(), &done);
+    has_words(
+        &says,
+        "leaves out the time with nothing in flight, 95 % of | --mode timed compares their sums of latencies",
+    );
+    let time = entry(&outstanding, "separations", "metric", "completion time");
+    assert_eq!(time["separates"], true);
+    // The replay does 500 requests of 400 us, one after the other.
+    let completion = number(&outstanding, "/devices/0/completion_s/median");
+    assert_eq!(completion, 0.2);
 }
 
 /// Half of the requests lie beyond the end of the smaller file. That file has less work, and must

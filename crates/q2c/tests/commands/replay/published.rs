@@ -12,13 +12,19 @@ fn one_run_fills_the_published_tables() {
     let folder = Place::new();
     let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
     let command_line = format!(
-        "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --part 0s..0.05s \
-         --trials 2 --json --max-lateness 10s"
+        "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --trials 2 --json"
     );
     let done = folder.q2c(&command_line);
-    assert!([0, 7].contains(&done.code), "{}", done.stderr);
+    assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
-    assert_eq!(result["schema"], "q2c.compare/3");
+    // Another run differs in nothing but where and when it was.
+    let without_provenance = |mut result: Value| {
+        assert!(result["provenance"].take().is_object());
+        result
+    };
+    let again = json(&folder.q2c(&command_line));
+    assert!(without_provenance(again) == without_provenance(result.clone()));
+    assert_eq!(result["schema"], "q2c.compare/4");
     let comparisons = result.list("comparisons");
     let rows = comparisons.iter().map(|one| {
         let name = |value: &Value| value.as_str().unwrap().to_owned();
@@ -41,13 +47,9 @@ fn one_run_fills_the_published_tables() {
             assert_eq!(one["job"]["count"], "blocks");
         }
     }
-    // One device takes 2 ms for each request, the other 0.1 ms; both also have wake-ups.
-    let requests = number(&comparisons[0], "/trace/requests");
-    for (at, service_s) in [(0, 0.002), (1, 0.0001)] {
-        let sum = number(&comparisons[0]["devices"][at], "/sum_u2c_s/min");
-        assert!(requests > 10.0, "{requests}");
-        assert!(sum >= requests * service_s, "{requests} in {sum} s");
-    }
+    // The trace never has 64 requests in flight on the fast device, which takes 0.1 ms for each.
+    let sum = number(&comparisons[0]["devices"][1], "/sum_u2c_s/max");
+    assert_eq!(sum, 2.4783);
     let over = &result["overall"][0];
     assert_eq!([&over["device"], &over["with"]], [fast, slow]);
     let counts = ["/better", "/worse", "/alike", "/unknown"].map(|name| number(over, name));
