@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// A request of the trace. Times are from the trace's first request, ns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct RecordedRequest {
     pub at: u64,
     pub end: Option<u64>,
     pub minor: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Request {
 }
 
 /// The requests of these records; a time that goes back is that of the previous request.
-pub(crate) fn requests(records: &[IoRecord]) -> Vec<Request> {
+pub(crate) fn requests(records: &[IoRecord]) -> Vec<RecordedRequest> {
     let start = |r: &IoRecord| r.queue_ns.or(r.submit_ns).expect("a time").0;
     let zero = records.first().map_or(0, start);
     let mut at = 0;
@@ -26,7 +26,7 @@ pub(crate) fn requests(records: &[IoRecord]) -> Vec<Request> {
         at = start(record).saturating_sub(zero).max(at);
         let end = record.complete_ns.or(record.reap_ns);
         let is_read = record.op == Op::Read;
-        Request {
+        RecordedRequest {
             at,
             end: end.map(|end| (end.0 - zero).max(at)),
             minor: record.device.minor,
@@ -40,14 +40,14 @@ pub(crate) fn requests(records: &[IoRecord]) -> Vec<Request> {
 }
 
 /// Servers behind one queue.
-pub(crate) struct Device {
+pub(crate) struct ReferenceDevice {
     free_at: Vec<u64>,
     draws: Draws,
 }
 
-impl Device {
+impl ReferenceDevice {
     pub(crate) fn new(servers: usize, times: ServiceTimes, seed: u64) -> Self {
-        Device {
+        ReferenceDevice {
             free_at: vec![0; servers],
             draws: Draws::new(times, seed),
         }
@@ -62,23 +62,23 @@ impl Device {
     }
 }
 
-/// Sums over all requests, ns, and the last completion.
+/// ReplaySums over all requests, ns, and the last completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sums {
+pub(crate) struct ReplaySums {
     pub requests: u64,
     pub u2c: u128,
     pub end: u64,
 }
 
-impl Sums {
+impl ReplaySums {
     fn add(&mut self, begin: u64, end: u64) {
         self.requests += 1;
         self.u2c += u128::from(end - begin);
         self.end = self.end.max(end);
     }
 
-    pub(crate) fn join(self, other: Sums) -> Sums {
-        Sums {
+    pub(crate) fn join(self, other: ReplaySums) -> ReplaySums {
+        ReplaySums {
             requests: self.requests + other.requests,
             u2c: self.u2c + other.u2c,
             end: self.end.max(other.end),
@@ -87,8 +87,12 @@ impl Sums {
 }
 
 /// Each request goes at its time, or when one of `most` in flight is complete.
-pub(crate) fn timed(requests: &[Request], mut device: Device, most: usize) -> Sums {
-    let (mut sums, mut now, mut flying) = (Sums::default(), 0, BinaryHeap::new());
+pub(crate) fn timed(
+    requests: &[RecordedRequest],
+    mut device: ReferenceDevice,
+    most: usize,
+) -> ReplaySums {
+    let (mut sums, mut now, mut flying) = (ReplaySums::default(), 0, BinaryHeap::new());
     for request in requests {
         now = request.at.max(now);
         while flying.peek().is_some_and(|Reverse(end)| *end <= now) || flying.len() == most {
@@ -106,7 +110,7 @@ pub(crate) fn timed(requests: &[Request], mut device: Device, most: usize) -> Su
 
 /// A request with what was in flight on its device just before it in the trace, and for how long
 /// nothing had been.
-struct Planned {
+struct PlannedRequest {
     io: Io,
     amount: u64,
     before: u64,
@@ -114,22 +118,22 @@ struct Planned {
 }
 
 #[derive(Default)]
-struct Stream {
-    queue: VecDeque<Planned>,
+struct ReferenceStream {
+    queue: VecDeque<PlannedRequest>,
     flying: u32,
     amount: u64,
     last_end: Option<u64>,
 }
 
-fn plan(requests: &[Request], count: Count) -> Vec<Stream> {
+fn plan(requests: &[RecordedRequest], count: Count) -> Vec<ReferenceStream> {
     let mut number_of: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut streams: Vec<Stream> = Vec::new();
+    let mut streams: Vec<ReferenceStream> = Vec::new();
     let mut flying: Vec<Vec<(u64, u64)>> = Vec::new();
     let mut last_end: Vec<Option<u64>> = Vec::new();
     for request in requests {
         let number = *number_of.entry(request.minor).or_insert(streams.len());
         if number == streams.len() {
-            streams.push(Stream::default());
+            streams.push(ReferenceStream::default());
             flying.push(Vec::new());
             last_end.push(None);
         }
@@ -143,7 +147,7 @@ fn plan(requests: &[Request], count: Count) -> Vec<Stream> {
             Count::Blocks => u64::from(request.io.bytes).div_ceil(4096),
         };
         let idle = last_end[number].map_or(0, |end| request.at - end);
-        streams[number].queue.push_back(Planned {
+        streams[number].queue.push_back(PlannedRequest {
             io: request.io,
             amount,
             before: left.iter().map(|(_, amount)| amount).sum(),
@@ -156,7 +160,7 @@ fn plan(requests: &[Request], count: Count) -> Vec<Stream> {
 }
 
 /// The time from which a stream's next request may go; `None` if it waits for a completion.
-fn ready(stream: &Stream, idle: Idle) -> Option<u64> {
+fn ready(stream: &ReferenceStream, idle: Idle) -> Option<u64> {
     let next = stream.queue.front()?;
     let keeps = idle == Idle::Keep && stream.flying == 0 && next.idle > 0;
     let after_idle = || stream.last_end.map_or(0, |end| end + next.idle);
@@ -165,12 +169,12 @@ fn ready(stream: &Stream, idle: Idle) -> Option<u64> {
 
 /// Each request goes when no more is in flight on its device of the trace than was before it.
 pub(crate) fn outstanding(
-    requests: &[Request],
-    mut device: Device,
+    requests: &[RecordedRequest],
+    mut device: ReferenceDevice,
     (count, idle): (Count, Idle),
-) -> Sums {
+) -> ReplaySums {
     let mut streams = plan(requests, count);
-    let (mut sums, mut now) = (Sums::default(), 0);
+    let (mut sums, mut now) = (ReplaySums::default(), 0);
     let mut flying: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
     loop {
         while let Some(&Reverse((end, number, amount))) = flying.peek()
@@ -184,8 +188,7 @@ pub(crate) fn outstanding(
         let ready_streams = streams.iter().enumerate();
         let ready_streams = ready_streams.filter_map(|(n, s)| Some((ready(s, idle)?, n)));
         let first = ready_streams.min();
-        if let Some((at, number)) = first.filter(|(at, _)| *at <= now) {
-            let _ = at;
+        if let Some((_, number)) = first.filter(|(at, _)| *at <= now) {
             let stream = &mut streams[number];
             let request = stream.queue.pop_front().expect("it is ready");
             (stream.flying, stream.amount) = (stream.flying + 1, stream.amount + request.amount);

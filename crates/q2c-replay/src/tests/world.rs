@@ -1,6 +1,6 @@
 //! Replays in simulated time, whose sums of U2C are those of [`super::reference`] to the ns.
 
-use super::reference::{self, Device, Sums};
+use super::reference::{self, ReferenceDevice, ReplaySums};
 use super::trace::{on_trace, queued};
 use super::{facts, plan};
 use crate::{RecordTo, ReplayFacts, ReplayOutcome, ReplayPlan};
@@ -76,9 +76,9 @@ struct ReplayedRecords {
 }
 
 impl ReplayedRecords {
-    fn sums(&self) -> Sums {
+    fn sums(&self) -> ReplaySums {
         let counts = &self.outcome.counts;
-        Sums {
+        ReplaySums {
             requests: counts.issued,
             u2c: counts.sum_u2c_ns,
             end: counts.end_ns,
@@ -87,9 +87,9 @@ impl ReplayedRecords {
 }
 
 /// The same replay by the second implementation, each target with its own devices.
-fn expected(plan: &ReplayPlan, facts: &ReplayFacts, records: &[IoRecord]) -> Sums {
+fn expected(plan: &ReplayPlan, facts: &ReplayFacts, records: &[IoRecord]) -> ReplaySums {
     let requests = reference::requests(records);
-    let mut sums = Sums::default();
+    let mut sums = ReplaySums::default();
     for (nth, target) in plan.targets.iter().enumerate() {
         let spec = target.engine.simulates().unwrap();
         let times = match &spec.service {
@@ -98,15 +98,15 @@ fn expected(plan: &ReplayPlan, facts: &ReplayFacts, records: &[IoRecord]) -> Sum
                 ServiceTimes::Empirical(Arc::new(recorded_times(recorded).unwrap()))
             }
         };
-        let device = Device::new(spec.servers, times, plan.seed + nth as u64);
+        let device = ReferenceDevice::new(spec.servers, times, plan.seed + nth as u64);
         let minors = target.devices.iter().map(|&n| facts.devices[n].dev.minor);
         let minors: Vec<u32> = minors.collect();
-        let own = requests.iter().filter(|r| minors.contains(&r.minor));
-        let own: Vec<_> = own.copied().collect();
+        let target_requests = requests.iter().filter(|r| minors.contains(&r.minor));
+        let target_requests: Vec<_> = target_requests.copied().collect();
         sums = sums.join(match plan.mode {
-            Mode::Timed { .. } => reference::timed(&own, device, plan.in_flight.into()),
+            Mode::Timed { .. } => reference::timed(&target_requests, device, plan.in_flight.into()),
             Mode::Outstanding { count, idle } => {
-                reference::outstanding(&own, device, (count, idle))
+                reference::outstanding(&target_requests, device, (count, idle))
             }
             Mode::Closed { .. } => unreachable!("not implemented twice"),
         });

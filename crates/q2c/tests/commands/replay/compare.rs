@@ -80,7 +80,7 @@ fn an_answer_without_the_writes_says_reads_only() {
         text += &format!("{},100,{},4096,{op}\n", n * 1000, n * 4096);
     }
     folder.put("mixed.csv", text);
-    let how = format!("--writes skip --trials 2 --json --max-lateness 1s {CSV}");
+    let how = format!("--writes skip --trials 2 --json --real-time --max-lateness 1s {CSV}");
     let compare = "compare mixed.csv sim:2ms,servers=4 sim:100us,servers=4";
     let done = folder.q2c(format!("{compare} {how}"));
     assert_eq!(done.code, 0, "{}", done.stderr);
