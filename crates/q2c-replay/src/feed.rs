@@ -343,6 +343,35 @@ mod tests {
         assert_eq!(profile.advance(12), before(1, 1, 0));
     }
 
+    /// Thread 0 needs a request that lies behind too many of thread 1. It gets it when thread 1 has
+    /// taken some of its own.
+    #[test]
+    fn few_requests_wait_for_simulated_threads() {
+        let batches = MAX_UNDELIVERED / 64;
+        let (sender, from) = std::sync::mpsc::sync_channel(batches + 1);
+        let batch = |number| {
+            let request = ScheduledIo {
+                io: TargetIo::default(),
+                due_ns: 0,
+                stream: number as u32,
+                in_flight_before: 0,
+                load_before: 0,
+                think_ns: 0,
+                after_submission: false,
+                waits_for: None,
+            };
+            (number, vec![request; 64])
+        };
+        (0..batches).for_each(|_| sender.send(batch(1)).unwrap());
+        sender.send(batch(0)).unwrap();
+        drop(sender);
+        let mut deliveries = Deliveries::new(from, 2);
+        assert_eq!(deliveries.next(0), Err(TryRecvError::Empty));
+        assert_eq!(deliveries.next(1).unwrap().len(), 64);
+        assert_eq!(deliveries.next(0).unwrap()[0].stream, 0);
+        assert_eq!(deliveries.next(0), Err(TryRecvError::Disconnected));
+    }
+
     #[test]
     fn blocks_are_begun_ones() {
         let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.amount_of(bytes));

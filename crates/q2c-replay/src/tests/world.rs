@@ -184,12 +184,14 @@ fn cloud_physics_has_the_sums_of_a_second_implementation() {
     sample_agrees("cloud_physics", "cloudphysics-sample.vscsi", None);
 }
 
-/// Requests of three devices that come and last at random, in bursts and with pauses.
+/// Requests of three devices that come and last at random, in bursts and with pauses. The first 200
+/// come at once, more than the reader delivers at a time.
 fn made(seed: u64, requests: u64) -> Vec<IoRecord> {
     let mut rng = Rng::new(seed);
     let mut at = 0;
     let record = |id: u64| {
-        at += [0, 1, 700, 40_000, 3_000_000][rng.below(5) as usize] * rng.below(3);
+        let gap_ns = [0, 1, 700, 40_000, 3_000_000][rng.below(5) as usize] * rng.below(3);
+        at += if id < 200 { 0 } else { gap_ns };
         let op = [Op::Read, Op::Read, Op::Write][rng.below(3) as usize];
         let bytes = Bytes(512 << rng.below(9));
         let mut record = queued(id, at, op, Sectors(id * 4096), bytes);
