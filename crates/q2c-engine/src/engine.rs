@@ -83,7 +83,7 @@ pub enum EngineError {
         "take a completion: expected one of a request in flight, found one of slot {0}, which has none; a request came back twice, so no count of this run is right"
     )]
     CompletedTwice(u16),
-    /// A lane of a simulated machine waits, and nothing is in flight: a fault of q2c.
+    /// A lane waits, and nothing is in flight: a fault of q2c.
     #[error("wait for a completion: nothing is in flight; q2c has lost a completion")]
     NothingInFlight,
     #[error("read service times from {path}: {source}")]

@@ -160,6 +160,7 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     /// Waits until at least one request is complete, in the way that the rule chose for the oldest.
+    /// Requests MUST be in flight.
     fn find_completions(&mut self) -> Result<(), EngineError> {
         let can_interrupt = self.can_interrupt();
         loop {
@@ -168,9 +169,8 @@ impl<T: Time> EngineLane<'_, T> {
                 return Ok(());
             }
             let now = self.time.now();
-            let Some(oldest) = self.flights.oldest() else {
-                return Ok(());
-            };
+            let oldest = self.flights.oldest();
+            let oldest = oldest.ok_or(EngineError::NothingInFlight)?;
             match oldest.decision {
                 Decision::Sleep(asked) if oldest.due_ns > now => {
                     self.time.sleep(oldest.due_ns - now);

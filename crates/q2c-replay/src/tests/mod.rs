@@ -2,6 +2,7 @@
 //! depends on chance.
 
 mod device;
+mod fault_seeds;
 mod outstanding;
 mod overlap;
 mod reference;

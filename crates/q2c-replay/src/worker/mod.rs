@@ -67,6 +67,7 @@ impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
                 continue;
             }
             if !self.submitter.has_in_flight() && (stopped || self.schedule.is_over()) {
+                self.submitter.check_idle()?;
                 return Ok(self.account.close());
             }
             if !taken {
@@ -77,7 +78,7 @@ impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
 
     fn reap(&mut self) -> Result<(), EngineError> {
         while let Some(done) = self.submitter.engine.poll()? {
-            self.complete(done);
+            self.complete(done)?;
         }
         Ok(())
     }
@@ -137,9 +138,9 @@ impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
         Ok(())
     }
 
-    fn complete(&mut self, done: RingCompletion) {
+    fn complete(&mut self, done: RingCompletion) -> Result<(), EngineError> {
         let now_ns = self.time.now_ns();
-        let flight = self.submitter.complete(done, now_ns);
+        let flight = self.submitter.complete(done, now_ns)?;
         let (stream, weight) = (flight.stream, flight.weight);
         self.schedule.note_completed(stream, weight, now_ns);
         self.shared.device_in_flight[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
@@ -148,6 +149,7 @@ impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
         if !moved_all && self.on_error == OnError::Stop {
             self.shared.failed.store(true, Ordering::Relaxed);
         }
+        Ok(())
     }
 
     /// Waits for a completion, the due time of the next request, or the next delivery.
@@ -175,7 +177,7 @@ impl<D: FnMut() -> Delivery, T: ThreadClock> ReplayWorker<'_, D, T> {
             for_others: self.waits_for_others,
         };
         if let Some(done) = self.time.wait(self.submitter.engine.as_mut(), wait)? {
-            self.complete(done);
+            self.complete(done)?;
         }
         Ok(())
     }

@@ -37,15 +37,16 @@ pub(crate) struct Call {
 /// engine belongs to the thread that has opened it.
 ///
 /// Invariants:
-/// - A slot is either in `free`, or names the entry of `flights` that is in flight. So something is
-///   in flight exactly while `free` is shorter than `flights`.
+/// - A slot is either in `free`, or names the entry of `flights` that is in flight; the entries of
+///   free slots are `None`. So something is in flight exactly while `free` is shorter than
+///   `flights`.
 /// - `full` is set when a due request finds no free slot, and cleared by the next batch that finds
 ///   one.
 pub(crate) struct EngineSubmitter<'a> {
     pub(super) engine: Box<dyn Engine + 'a>,
     /// True if a submission to this engine may sleep in the kernel, as with libaio.
     may_sleep: bool,
-    flights: Vec<Flight>,
+    flights: Vec<Option<Flight>>,
     pub(super) free: Vec<u16>,
     pub(super) batch: Vec<Request>,
     /// True if a due request waits for a slot.
@@ -61,7 +62,7 @@ impl<'a> EngineSubmitter<'a> {
         EngineSubmitter {
             engine,
             may_sleep,
-            flights: vec![Flight::default(); usize::from(slots)],
+            flights: vec![None; usize::from(slots)],
             free: (0..slots).rev().collect(),
             batch: Vec::with_capacity(MAX_BATCH),
             full: false,
@@ -94,7 +95,7 @@ impl<'a> EngineSubmitter<'a> {
     /// Adds a request to the batch. Panics if no slot is free.
     pub(crate) fn add(&mut self, flight: Flight) {
         let slot = self.free.pop().expect("the caller has seen a free slot");
-        self.flights[usize::from(slot)] = flight;
+        self.flights[usize::from(slot)] = Some(flight);
         self.batch.push(Request {
             operation: flight.io.operation,
             offset: flight.io.offset,
@@ -123,7 +124,8 @@ impl<'a> EngineSubmitter<'a> {
     /// and true if the limit in flight, or an earlier call that slept, held it up.
     pub(crate) fn note_submitted(&mut self, index: usize, call: Call) -> (&Flight, bool) {
         let slot = usize::from(self.batch[index].slot);
-        let flight = &mut self.flights[slot];
+        let flight = self.flights[slot].as_mut();
+        let flight = flight.expect("the batch is in flight");
         (flight.submit_ns, flight.submit_end_ns) = (call.begin_ns, call.end_ns);
         (flight, flight.intended_ns < self.held_up_until_ns)
     }
@@ -133,9 +135,25 @@ impl<'a> EngineSubmitter<'a> {
         self.held_up_until_ns = call.end_ns;
     }
 
-    pub(crate) fn complete(&mut self, done: RingCompletion, now_ns: u64) -> Flight {
+    pub(crate) fn complete(
+        &mut self,
+        done: RingCompletion,
+        now_ns: u64,
+    ) -> Result<Flight, EngineError> {
+        let flight = self.flights[usize::from(done.slot)].take();
+        let flight = flight.ok_or(EngineError::CompletedTwice(done.slot))?;
         self.last_ns = now_ns;
         self.free.push(done.slot);
-        self.flights[usize::from(done.slot)]
+        Ok(flight)
+    }
+
+    /// Fails if a completion is left, or still to come, although nothing is in flight. A completion
+    /// that came twice may have been taken for that of a later request in its slot.
+    pub(super) fn check_idle(&mut self) -> Result<(), EngineError> {
+        let left = match self.engine.next_due() {
+            Some(_) => Some(self.engine.wait()?),
+            None => self.engine.poll()?,
+        };
+        left.map_or(Ok(()), |done| Err(EngineError::CompletedTwice(done.slot)))
     }
 }

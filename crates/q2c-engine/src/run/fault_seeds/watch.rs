@@ -21,6 +21,8 @@ pub(super) struct LaneLog {
     /// Number of completions of slots without a request, until the lane's work ended.
     pub strays: u64,
     pub slot_used_twice: bool,
+    /// Number of looks, one after another, with nothing in flight.
+    idle_looks: u32,
     /// Number of requests submitted after the stop.
     pub after_stop: u64,
     /// Number of requests in flight when the lane ended without an error.
@@ -48,6 +50,7 @@ impl LaneLog {
     }
 
     fn submit(&mut self, requests: &[Request], stopped: bool) {
+        self.idle_looks = 0;
         for request in requests {
             self.submitted += 1;
             self.after_stop += u64::from(stopped);
@@ -64,6 +67,9 @@ impl LaneLog {
         done
     }
 }
+
+/// Most looks with nothing in flight: more of them are a lane that looks for ever.
+const MAX_IDLE_LOOKS: u32 = 1_000;
 
 struct WatchedEngine<'a> {
     inner: Box<dyn Engine + 'a>,
@@ -90,7 +96,12 @@ impl Engine for WatchedEngine<'_> {
 
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         let done = self.inner.poll()?;
-        Ok(done.map(|done| lock(&self.log).complete(done)))
+        let mut log = lock(&self.log);
+        log.idle_looks += u32::from(log.in_flight.is_empty());
+        if log.idle_looks > MAX_IDLE_LOOKS {
+            return Err(EngineError::NothingInFlight);
+        }
+        Ok(done.map(|done| log.complete(done)))
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
