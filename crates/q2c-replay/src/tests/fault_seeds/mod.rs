@@ -109,7 +109,7 @@ impl SeededReplay {
             stop: (self.stop_ns, &stop),
             waits_left: Rc::new(2_000_000.into()),
         };
-        let (mut rows, receiver) = record::channel(1);
+        let (mut rows, receiver) = record::channel(1, false);
         let counts = ReplayCounts {
             windows: WindowSeries::new(1000),
             ..ReplayCounts::default()
@@ -117,12 +117,18 @@ impl SeededReplay {
         let device = FaultyDevice::new(&clock, &self.faults);
         let deliveries = self.deliveries();
         let worker = ReplayWorker {
-            schedule: Schedule::new(self.rule, Count::Requests, deliveries, &shared.progress),
+            schedule: Schedule::new(
+                self.rule,
+                Count::Requests,
+                || deliveries.try_recv(),
+                &shared.progress,
+            ),
             submitter: EngineSubmitter::new(Box::new(device), false, self.slots),
             account: ThreadAccount::new(counts, rows.pop()),
             shared: &shared,
             on_error: self.on_error,
             may_poll: self.may_poll,
+            waits_for_others: false,
             time: clock.clone(),
         };
         let counts = worker.run().map(|(counts, _)| counts);
