@@ -119,7 +119,7 @@ fn machine_for_targets<'a>(
     };
     if let (Some(simulated), Some(real), false) = (simulated, real, how.machine.real_time) {
         say(&format!(
-            "{simulated} is replayed on in real time, as {real} is"
+            "{simulated} takes its requests in real time, because {real} is not a simulated device"
         ));
     }
     Ok(machine)

@@ -72,6 +72,14 @@ fn devices_are_mapped_to_targets() {
     // One target gets 100 requests of 100 us; the other one takes almost no time.
     let sum = number(&result, "/sum_u2c_s");
     assert!((0.01..1.0).contains(&sum), "{result}");
+    // Only one of the targets could be simulated.
+    let stderr = folder
+        .q2c(format!("replay {arguments} --part 0s..1ms"))
+        .stderr;
+    has_words(
+        &stderr,
+        "sim:100us takes its requests in real time | null is not",
+    );
 }
 
 #[test]
