@@ -4,14 +4,13 @@
 use crate::document::check_verdict;
 use crate::label::{self, cpu_ranges};
 use crate::note::Note;
-use crate::phrase::{counted, listed, listed_if_any, when, yes_or_no};
+use crate::phrase::{counted, joined, listed, listed_if_any, when, yes_or_no};
 use crate::quantity::{duration, number, seconds};
 use crate::validity;
 use q2c_model::{Bytes, Direction};
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, CheckVerdict, Device, DoctorReport, Machine, Target};
 use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
-use std::collections::BTreeMap;
 
 pub(crate) fn fact(name: &str, value: impl Into<String>) -> Note {
     Note::plain(name, value)
@@ -175,24 +174,33 @@ pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
     ];
     let interrupt = ("interrupt", sim.interrupt_delay_ns);
     let delays = [("wake-up", sim.wake_delay_ns), interrupt];
-    Some(vec![
+    let lock = [
+        ("held", sim.lock_ns),
+        ("handed over", sim.handover_ns),
+        ("from another node", sim.remote_ns),
+    ];
+    let sources = sim.keys_by_source();
+    let sources = sources
+        .iter()
+        .map(|(source, keys)| format!("{source}: {}", listed(keys)));
+    let sources = sources.chain(["stated: all others".to_owned()]);
+    let mut facts = vec![
         Note::plain("Simulated", headline(machine)?),
         Note::plain("Speed of its CPUs", number(sim.speed)),
         Note::plain("CPU costs at speed 1", listed_times(&costs)),
         Note::plain("Delays at speed 1", listed_times(&delays)),
         Note::plain("Slice of a thread", duration(sim.slice_ns as f64)),
-        Note::plain("Sources of these values", sources(sim)),
-    ])
-}
-
-fn sources(sim: &SimMachine) -> String {
-    let mut keys_by_source: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (key, source) in &sim.sources {
-        keys_by_source.entry(source).or_default().push(key);
+        Note::plain("Sources of its values", joined(sources, "; ")),
+    ];
+    if sim.lock_ns > 0 {
+        facts.push(Note::plain("Lock of all submitters", listed_times(&lock)));
     }
-    let sources = keys_by_source.into_iter();
-    let sources = sources.map(|(source, keys)| format!("{source}: {}; ", keys.join(", ")));
-    format!("{}others: stated", String::from_iter(sources))
+    if sim.threads > 1 || sim.nodes > 1 {
+        let (threads, nodes) = (counted(sim.threads, "thread"), counted(sim.nodes, "node"));
+        let shape = format!("{} of {threads}, {nodes}", counted(sim.cores, "core"));
+        facts.push(Note::plain("Its cores", shape));
+    }
+    Some(facts)
 }
 
 /// Describes a simulated device's recorded service times: the number of I/Os by direction and size,

@@ -31,6 +31,6 @@ pub use empirical::{
     Empirical, EmpiricalBuilder, EmpiricalClass, MAX_TIMES_PER_CLASS, Measure, NoTimes,
     RecordedFacts, RecordedTimes,
 };
-pub use machine::SimMachine;
+pub use machine::{IrqPlacement, SimMachine};
 pub use requests::RequestQueue;
 pub use servers::{Draws, Servers, ServiceTimes};

@@ -39,6 +39,9 @@ pub struct SimMachine {
     /// Time until a submitter that had to wait for the lock has it.
     #[serde(default)]
     pub handover_ns: u64,
+    /// Time that is added where the lock was last held on another node.
+    #[serde(default)]
+    pub remote_ns: u64,
     /// CPU time from the reaping of a completion to the next submission.
     pub turnaround_ns: u64,
     /// CPU time of one look for completions. It finds the requests that are complete at its end.
@@ -54,10 +57,39 @@ pub struct SimMachine {
     /// Time from the device's completion until the waiting thread has reaped it, interrupt and
     /// switch included.
     pub interrupt_delay_ns: u64,
-    /// Sources of values by their keys: `calibrated with ...`, `fitted to ...`. A value whose key is
-    /// not here was stated.
+    /// The CPUs that take the device's interrupts.
+    #[serde(default)]
+    pub irq: IrqPlacement,
+    /// Speed of a thread's steps while a thread on a sibling CPU does its own.
+    #[serde(default = "compute_beside_compute")]
+    pub compute_beside_compute: f64,
+    /// Speed of a thread's steps while a thread on a sibling CPU polls.
+    #[serde(default = "compute_beside_polling")]
+    pub compute_beside_polling: f64,
+    /// Sources of values, by key: `stated`, `calibrated` or `fitted to ...`. A value without one is
+    /// stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, String>,
+}
+
+/// The CPUs that take a device's interrupts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IrqPlacement {
+    /// The CPU of the thread that waits.
+    #[default]
+    Submitter,
+    /// All CPUs in turn.
+    Spread,
+}
+
+const fn compute_beside_compute() -> f64 {
+    0.625
+}
+
+/// A thread needs 17 % less time beside one that polls than beside one that computes.
+const fn compute_beside_polling() -> f64 {
+    0.625 / 0.83
 }
 
 const fn normal_speed() -> f64 {
@@ -90,6 +122,7 @@ impl Default for SimMachine {
             submission_ns: 500,
             lock_ns: 0,
             handover_ns: 0,
+            remote_ns: 0,
             turnaround_ns: 100,
             look_ns: 50,
             switch_ns: 1_487,
@@ -97,6 +130,9 @@ impl Default for SimMachine {
             wake_delay_ns: 2_500,
             interrupt_ns: 1_076,
             interrupt_delay_ns: 3_000,
+            irq: IrqPlacement::Submitter,
+            compute_beside_compute: compute_beside_compute(),
+            compute_beside_polling: compute_beside_polling(),
             sources: BTreeMap::new(),
         }
     }
@@ -123,7 +159,7 @@ impl SimMachine {
     /// True if no step that a thread waits for costs anything, as on [`SimMachine::free`].
     pub fn is_free(&self) -> bool {
         // A delay contains the interrupt, the timer and the switch.
-        self.submission_ns + self.wake_delay_ns + self.interrupt_delay_ns == 0
+        self.submission_ns + self.lock_ns + self.wake_delay_ns + self.interrupt_delay_ns == 0
     }
 
     /// Reads a machine from the text of the TOML file `path`. Its keys are the names of the fields.
@@ -272,20 +308,54 @@ impl SimMachine {
             )));
         }
         range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;
-        if self.handover_ns > 0 && self.lock_ns == 0 {
-            let text =
-                "simulate a machine with handover_ns: expected lock_ns above 0 beside it, found 0";
+        for (name, speed) in [
+            ("compute_beside_compute", self.compute_beside_compute),
+            ("compute_beside_polling", self.compute_beside_polling),
+        ] {
+            range(name, speed, SPEEDS.0, 1.0)?;
+        }
+        if self.lock_ns == 0 && self.handover_ns + self.remote_ns > 0 {
+            let text = "simulate a machine with handover_ns or remote_ns: expected lock_ns above 0, found 0";
             return Err(Fault::input(text));
         }
+        self.check_sources()?;
         for (name, ns, least) in self.times_with_minimum() {
             range(name, ns as f64, least as f64, MOST_NS as f64)?;
         }
         Ok(())
     }
 
+    fn check_sources(&self) -> Result<(), Fault> {
+        let keys = toml::Table::try_from(SimMachine::default());
+        let keys = keys.or_fault(Exit::Input, "list the keys of a simulated machine")?;
+        for (key, source) in &self.sources {
+            let is_known = source == "stated" || source == "calibrated";
+            if !keys.contains_key(key) || !(is_known || source.starts_with("fitted to ")) {
+                return Err(Fault::input(format!(
+                    "simulate a machine with the source {key} = {source:?}: expected the name of a key, and stated, \
+                     calibrated or fitted to ..."
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys by source, except for stated ones.
+    pub fn keys_by_source(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (key, source) in self
+            .sources
+            .iter()
+            .filter(|(_, source)| *source != "stated")
+        {
+            keys.entry(source).or_default().push(key);
+        }
+        keys
+    }
+
     /// Name, value and smallest allowed value of every time. A look must take time, so that a lane
     /// that looks makes progress.
-    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 11] {
+    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 12] {
         let least_wake = self.timer_ns.saturating_add(self.switch_ns);
         let least_delay = self.interrupt_ns.saturating_add(self.switch_ns);
         [
@@ -293,6 +363,7 @@ impl SimMachine {
             ("submission_ns", self.submission_ns, 0),
             ("lock_ns", self.lock_ns, 0),
             ("handover_ns", self.handover_ns, 0),
+            ("remote_ns", self.remote_ns, 0),
             ("turnaround_ns", self.turnaround_ns, 0),
             ("look_ns", self.look_ns, 1),
             ("switch_ns", self.switch_ns, 0),
@@ -312,6 +383,7 @@ impl SimMachine {
             submission_ns: cost(self.submission_ns),
             lock_ns: cost(self.lock_ns),
             handover_ns: cost(self.handover_ns),
+            remote_ns: cost(self.remote_ns),
             turnaround_ns: cost(self.turnaround_ns),
             look_ns: cost(self.look_ns).max(1),
             switch_ns: cost(self.switch_ns),
@@ -368,6 +440,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn each_value_has_a_source() {
+        let text = toml::to_string(&SimMachine::default()).unwrap();
+        let with = |sources: &str| {
+            let text = format!("{text}[sources]\n{sources}\n");
+            let machine = SimMachine::parse(&text, Path::new("m.toml"));
+            let keys = |m: SimMachine| format!("{:?}", m.keys_by_source());
+            machine.map(keys).map_err(|e| e.to_string())
+        };
+        let sources =
+            "look_ns = \"calibrated\"\nlock_ns = \"fitted to runs/5\"\ncores = \"stated\"";
+        let listed = r#"{"calibrated": ["look_ns"], "fitted to runs/5": ["lock_ns"]}"#;
+        assert_eq!(with(sources).unwrap(), listed);
+        for wrong in ["look = \"stated\"", "look_ns = \"guessed\""] {
+            assert!(with(wrong).unwrap_err().contains("source look"), "{wrong}");
+        }
+    }
+
     /// Two threads on each of six cores, three cores on each of two nodes.
     #[test]
     fn cpus_are_numbered_as_on_x86() {
@@ -398,6 +488,8 @@ mod tests {
             ("cores=0", "cores = 0"),
             ("cores=2,nodes=4", "nodes = 4: expected 1 to 2"),
             ("handover_ns=5", "lock_ns above 0"),
+            ("irq=all", "unknown variant `all`"),
+            ("compute_beside_polling=2", "expected 0.01 to 1"),
         ] {
             let error = list(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");

@@ -144,7 +144,8 @@ pub(crate) fn machine_with_costs(
     let (threads, nodes) = if is_regular { (threads, nodes) } else { (1, 1) };
     if cpus > 0 {
         (simulated.cores, simulated.threads, simulated.nodes) = (cpus / threads, threads, nodes);
-        let keys = ["cores", "threads", "nodes"].map(|key| (key.to_owned(), "counted".to_owned()));
+        let keys =
+            ["cores", "threads", "nodes"].map(|key| (key.to_owned(), "calibrated".to_owned()));
         simulated.sources.extend(keys);
     }
     simulated

@@ -184,8 +184,12 @@ impl Time for SimulatedThread<'_> {
                 return schedule.lock(thread);
             }
             let ns = match step {
-                LaneStep::Turnaround => schedule.costs.turnaround_ns,
-                LaneStep::Submission => schedule.costs.submission_ns,
+                LaneStep::Turnaround => {
+                    schedule.beside_siblings(thread, schedule.costs.turnaround_ns)
+                }
+                LaneStep::Submission => {
+                    schedule.beside_siblings(thread, schedule.costs.submission_ns)
+                }
                 LaneStep::Look | LaneStep::Lock => schedule.costs.look_ns,
             };
             let must_wait = schedule.work(thread, ns);

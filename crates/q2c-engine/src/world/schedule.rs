@@ -3,7 +3,7 @@
 
 use super::{Counters, SimCpuCounters};
 use q2c_model::CpuId;
-use q2c_service::SimMachine;
+use q2c_service::{IrqPlacement, SimMachine};
 use q2c_sys::thread::ContextSwitches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -81,8 +81,11 @@ pub(super) struct WorldSchedule {
     pub now: u64,
     pub threads: Vec<ScheduledThread>,
     cpus: Vec<ScheduledCpu>,
-    /// Time at which the lock is free for the next submitter, ns.
+    /// Time at which the lock is free for the next submitter, ns, and the node that held it last.
     lock_free_ns: u64,
+    lock_node: Option<u32>,
+    /// The CPU that takes the next interrupt, if all take them in turn.
+    next_irq_cpu: usize,
     events: BinaryHeap<ScheduledEvent>,
     /// Number of the lanes' steps since `steps_from`, ns.
     steps: usize,
@@ -111,6 +114,8 @@ impl WorldSchedule {
             threads: (0..=lanes).map(thread).collect(),
             cpus: counters.cpus.iter().map(cpu).collect(),
             lock_free_ns: 0,
+            lock_node: None,
+            next_irq_cpu: 0,
             events: BinaryHeap::new(),
             steps: 0,
             steps_from: counters.now_ns,
@@ -159,6 +164,25 @@ impl WorldSchedule {
         self.occupy(thread, cpu, self.now + ns, CpuNeed::Work)
     }
 
+    /// The time of a step of `ns` that begins now: threads that run on sibling CPUs slow it down.
+    pub(crate) fn beside_siblings(&self, thread: usize, ns: u64) -> u64 {
+        let Some(cpu) = self.threads[thread].cpu.filter(|_| self.costs.threads > 1) else {
+            return ns;
+        };
+        let cores = self.costs.cores as usize;
+        let core_cpus = (cpu % cores..self.cpus.len()).step_by(cores);
+        let siblings = core_cpus.filter(|sibling| *sibling != cpu);
+        let running = siblings.filter_map(|sibling| self.cpus[sibling].running);
+        let speed = running.map(|other| match self.threads[other].state {
+            ThreadState::Running {
+                need: CpuNeed::Looks,
+                ..
+            } => self.costs.compute_beside_polling,
+            _ => self.costs.compute_beside_compute,
+        });
+        (ns as f64 / speed.product::<f64>()).round() as u64
+    }
+
     /// Lets the thread look until `until`. Returns true if it has to give way to others.
     #[inline]
     pub(crate) fn look_until(&mut self, thread: usize, until: u64) -> bool {
@@ -177,7 +201,13 @@ impl WorldSchedule {
         }
         let must_wait = self.lock_free_ns > self.now;
         let handover_ns = if must_wait { self.costs.handover_ns } else { 0 };
-        let begin = self.lock_free_ns.max(self.now) + handover_ns;
+        let node = self.costs.node_of(self.cpu_of(thread).0);
+        let is_remote = self
+            .lock_node
+            .replace(node)
+            .is_some_and(|last| last != node);
+        let remote_ns = if is_remote { self.costs.remote_ns } else { 0 };
+        let begin = self.lock_free_ns.max(self.now) + handover_ns + remote_ns;
         self.lock_free_ns = begin + self.costs.lock_ns;
         self.look_until(thread, self.lock_free_ns)
     }
@@ -259,9 +289,7 @@ impl WorldSchedule {
             Wake::Interrupt => (self.costs.interrupt_ns, self.costs.switch_ns),
             Wake::Request => (0, self.costs.switch_ns),
         };
-        let counters = &mut self.cpus[cpu].counters;
-        counters.interrupts_ns += handler_ns;
-        counters.interrupts += u64::from(wake == Wake::Interrupt);
+        self.handle_interrupt(cpu, wake, handler_ns);
         self.threads[thread].state = ThreadState::Ready {
             amount: switch_ns,
             need: CpuNeed::Work,
@@ -269,10 +297,29 @@ impl WorldSchedule {
         match self.cpus[cpu].running {
             None => self.dispatch(thread, cpu),
             Some(running) => {
-                self.interrupt(running, handler_ns);
                 self.cpus[cpu].queue.push_back(thread);
                 self.push_running(running, cpu);
             }
+        }
+    }
+
+    /// Counts an interrupt, and charges its handler to the thread that runs on its CPU. A timer's is
+    /// taken on the CPU of the thread that it wakes.
+    fn handle_interrupt(&mut self, thread_cpu: usize, wake: Wake, handler_ns: u64) {
+        let is_device = wake == Wake::Interrupt;
+        let cpu = if is_device && self.costs.irq == IrqPlacement::Spread {
+            let cpu = self.next_irq_cpu;
+            self.next_irq_cpu = (cpu + 1) % self.cpus.len();
+            cpu
+        } else {
+            thread_cpu
+        };
+        let counters = &mut self.cpus[cpu].counters;
+        counters.interrupts_ns += handler_ns;
+        counters.interrupts += u64::from(is_device);
+        if let Some(running) = self.cpus[cpu].running {
+            self.interrupt(running, handler_ns);
+            self.push_running(running, cpu);
         }
     }
 

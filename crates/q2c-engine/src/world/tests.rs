@@ -4,8 +4,8 @@ use super::*;
 use crate::engines::SimDevices;
 use crate::measure::phase_stats;
 use crate::{
-    Activity, EngineSpec, JobPlan, LaneData, Live, LiveAnswer, LivePlan, Medium, RunData, RunError,
-    RunPlan, Sample, Wait, live, run,
+    Activity, EngineSpec, IrqPlacement, JobPlan, LaneData, Live, LiveAnswer, LivePlan, Medium,
+    RunData, RunError, RunPlan, Sample, Wait, live, run,
 };
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, LaneMethod, Outcome, Token};
@@ -220,6 +220,83 @@ fn lanes_share_a_lock() {
             let length = phase.end.t_ns - phase.begin.t_ns;
             assert_eq!(phase.end.cpu_ns - phase.begin.cpu_ns, length);
         }
+    }
+}
+
+/// CPU 4 is the sibling of CPU 0. Beside a lane that polls, steps take 1 / 0.753 of their time;
+/// beside one that works, 1 / 0.625. Looks take their time.
+#[test]
+fn a_sibling_that_runs_slows_the_steps_of_a_lane() {
+    let siblings = SimMachine {
+        threads: 2,
+        ..machine()
+    };
+    let beside_polling = |cpu| {
+        let (world, devices) = (World::new(siblings.clone()), SimDevices::default());
+        let jobs = vec![
+            job("sim:80us", &devices, 0, "poll"),
+            job("sim:5ms", &devices, cpu, "poll"),
+        ];
+        let mut lane = go(&world, 20, jobs).unwrap().lanes.remove(0);
+        // The sibling polls for 5 ms from its own submission on.
+        lane.samples.drain(..2);
+        lane.samples.truncate(50);
+        cycle(&lane)
+    };
+    assert_eq!(beside_polling(1), 80_600);
+    // 100 * 0.83 / 0.625 = 132.8 and 500 * 0.83 / 0.625 = 664.
+    assert_eq!(beside_polling(4), 80_000 + 133 + 664);
+    let works = SimMachine {
+        submission_ns: 100_000,
+        ..siblings.clone()
+    };
+    let (world, devices) = (World::new(works), SimDevices::default());
+    let jobs = [0, 4].map(|cpu| job("sim:1us,servers=2", &devices, cpu, "poll"));
+    let lane = go(&world, 100, jobs.into()).unwrap().lanes.remove(0);
+    let ios = lane.phases[0].ios as f64;
+    let expected = 100e6 / (100_000.0 / 0.625 + 1_000.0);
+    assert!((ios / expected - 1.0).abs() < 0.02, "{ios} {expected}");
+}
+
+/// Two lanes on two nodes hand a lock to each other: each I/O holds it for 2 us, 500 ns pass until
+/// the next lane has it, and 300 more as it is on the other node.
+#[test]
+fn a_lock_costs_more_between_nodes() {
+    let cycle_on = |nodes| {
+        let world = World::new(SimMachine {
+            lock_ns: 2_000,
+            handover_ns: 500,
+            remote_ns: 300,
+            nodes,
+            ..machine()
+        });
+        let devices = SimDevices::default();
+        let jobs = [0, 3].map(|cpu| job("sim:50ns,servers=2", &devices, cpu, "poll"));
+        let mut lane = go(&world, 20, jobs.into()).unwrap().lanes.remove(0);
+        lane.samples.drain(..5);
+        cycle(&lane)
+    };
+    assert_eq!(cycle_on(1), 2 * 2_500);
+    assert_eq!(cycle_on(2), 2 * 2_800);
+}
+
+/// Each of four CPUs takes a quarter of the interrupts of a lane. The lane loses no time by it.
+#[test]
+fn spread_interrupts_are_taken_by_all_cpus_in_turn() {
+    let world = World::new(SimMachine {
+        irq: IrqPlacement::Spread,
+        ..machine()
+    });
+    let job = job("sim:80us", &SimDevices::default(), 1, "interrupt");
+    let lane = go(&world, 100, vec![job]).unwrap().lanes.remove(0);
+    assert_eq!(cycle(&lane), 83_600);
+    let counters = world.counters();
+    let ios = lane.phases[0].ios;
+    for cpu in &counters.cpus {
+        assert!(cpu.interrupts.abs_diff(ios / 4) <= 1, "{counters:?}");
+        // The lane starts by a timer.
+        let timer_ns = if cpu.threads_ns > 0 { 400 } else { 0 };
+        assert_eq!(cpu.interrupts_ns, timer_ns + cpu.interrupts * 1_000);
     }
 }
 

@@ -283,6 +283,22 @@ fn a_recording_without_an_io_is_named() {
     ended.refused(5, phrases);
 }
 
+#[test]
+fn siblings_slow_each_other_as_in_the_simulator_of_placement() {
+    let (machine, table) = (SimMachine::default(), q2c_place::speed::published());
+    assert_eq!(machine.compute_beside_compute, table.compute_beside_compute);
+    assert_near(
+        machine.compute_beside_polling,
+        table.compute_beside_polling,
+        1e-12,
+    );
+    // Looks take their time beside any sibling.
+    assert_eq!(
+        [table.polling_beside_compute, table.polling_beside_polling],
+        [1.0; 2]
+    );
+}
+
 /// Service time, and the time for which each submission holds the lock, ns.
 const SERVICE_NS: f64 = 80e3;
 const LOCK_NS: u64 = 2_000;
