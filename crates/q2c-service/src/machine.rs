@@ -20,10 +20,10 @@ pub struct SimMachine {
     /// Number of cores.
     pub cores: u32,
     /// Number of threads (CPUs) of each core.
-    #[serde(default = "one")]
+    #[serde(default = "single")]
     pub threads: u32,
     /// Number of NUMA nodes, each an equal block of successive cores.
-    #[serde(default = "one")]
+    #[serde(default = "single")]
     pub nodes: u32,
     /// Speed of the CPUs: all costs are divided by it.
     #[serde(default = "normal_speed")]
@@ -96,7 +96,7 @@ const fn normal_speed() -> f64 {
     1.0
 }
 
-const fn one() -> u32 {
+const fn single() -> u32 {
     1
 }
 

@@ -192,9 +192,9 @@ impl WorldSchedule {
         }
     }
 
-    /// Lets the thread spin for the lock and hold it. Its place among others is that of its arrival:
-    /// a thread that loses its CPU meanwhile delays nobody, as if it lost it afterwards. Returns true
-    /// if it has to give way to others.
+    /// Lets the thread spin for the lock and hold it, in the order of arrival. A thread that loses
+    /// its CPU meanwhile delays nobody, as if it lost it afterwards. Returns true if it has to give
+    /// way to others.
     pub(crate) fn lock(&mut self, thread: usize) -> bool {
         if self.costs.lock_ns == 0 {
             return false;
@@ -303,8 +303,8 @@ impl WorldSchedule {
         }
     }
 
-    /// Counts an interrupt, and charges its handler to the thread that runs on its CPU. A timer's is
-    /// taken on the CPU of the thread that it wakes.
+    /// Counts an interrupt, and charges its handler to the thread that runs on its CPU. A timer's
+    /// is taken on the CPU of the thread that it wakes.
     fn handle_interrupt(&mut self, thread_cpu: usize, wake: Wake, handler_ns: u64) {
         let is_device = wake == Wake::Interrupt;
         let cpu = if is_device && self.costs.irq == IrqPlacement::Spread {

@@ -200,8 +200,8 @@ fn a_sample_has_the_wait_for_a_request() {
     assert!(phase.end.switches.voluntary >= ios - 1);
 }
 
-/// Alone, a lane holds the lock for 2 us of each I/O. Four lanes wait for each other: each I/O holds
-/// it for 2 us, and 500 ns pass until the next lane has it. A lane that spins uses its CPU.
+/// Alone, a lane holds the lock for 2 us of each I/O. Four lanes wait for each other: each I/O
+/// holds it for 2 us, and 500 ns pass until the next lane has it. A lane that spins uses its CPU.
 #[test]
 fn lanes_share_a_lock() {
     let locked = SimMachine {

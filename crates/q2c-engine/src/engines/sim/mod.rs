@@ -60,7 +60,7 @@ impl<T: Time> Sim<T> {
         let Some(queue) = self.device.requests.get(self.queue) else {
             return;
         };
-        let submitter = Submitter {
+        let submitter = WaitingThread {
             thread_id: self.time.thread_id(),
             handle: current(),
         };
@@ -82,8 +82,8 @@ impl<T: Time> Sim<T> {
         });
         let end = self.device.servers.enqueue(Nanos(now), service);
         if let Some(queue) = self.device.requests.get(self.queue) {
-            let wake = |submitter: &Submitter, at: Nanos| {
-                let Submitter { thread_id, handle } = submitter;
+            let wake = |submitter: &WaitingThread, at: Nanos| {
+                let WaitingThread { thread_id, handle } = submitter;
                 self.time.unpark(*thread_id, handle, at.0);
             };
             lock(queue).give_back(end, wake);
@@ -220,12 +220,12 @@ impl SimSpec {
 
 /// A thread that waits for a request.
 #[derive(Clone, Debug)]
-struct Submitter {
+struct WaitingThread {
     thread_id: u32,
     handle: Thread,
 }
 
-impl PartialEq for Submitter {
+impl PartialEq for WaitingThread {
     fn eq(&self, other: &Self) -> bool {
         self.thread_id == other.thread_id
     }
@@ -243,7 +243,7 @@ pub struct SimDevice {
     queues: usize,
     nr_requests: usize,
     /// The requests of each hardware queue; empty if there are any number.
-    requests: Vec<Mutex<RequestQueue<Submitter>>>,
+    requests: Vec<Mutex<RequestQueue<WaitingThread>>>,
     open_engines: Mutex<usize>,
     /// The capture in progress; `None` if there is none.
     capture: Mutex<Option<SimCapture>>,
