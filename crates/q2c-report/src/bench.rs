@@ -308,7 +308,7 @@ fn point_row<'a>(
         _ => quantity::median(&values.values[at], 1.0),
     });
     let (cpu, lat) = (&cell.cpu, &cell.lat_ns);
-    let own = [
+    let cells = [
         name,
         format!("{jobs}{}", when(cell.oversubscribed, "*")),
         number(cell.iops.median / 1e3),
@@ -319,7 +319,7 @@ fn point_row<'a>(
         quantity::or_dash((cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median))),
     ];
     let mode = mode::label(&cell.effective_mode.mode);
-    own.into_iter().chain(shown).chain([mode]).collect()
+    cells.into_iter().chain(shown).chain([mode]).collect()
 }
 
 fn curve_text(curve: &ThroughputCurve) -> String {

@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn medians_are_those_of_the_recording() {
         let ios: Vec<IoRecord> = (0..9).map(io).collect();
-        let found = costs(&ios, None);
+        let medians = costs(&ios, None);
         let expected = [
             ("submission_ns", 700, 9),
             ("turnaround_ns", 300, 8),
             ("wake_delay_ns", 2_500, 9),
         ];
-        assert_eq!(found.len(), expected.len());
-        for ((key, ns, count), (key_there, ns_there, count_there)) in found.iter().zip(expected) {
+        assert_eq!(medians.len(), expected.len());
+        for ((key, ns, count), (key_there, ns_there, count_there)) in medians.iter().zip(expected) {
             assert_eq!((*key, *count), (key_there, count_there));
             assert!(is_near(*ns, ns_there), "{key}: {ns}");
         }

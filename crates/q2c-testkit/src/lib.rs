@@ -1,5 +1,5 @@
-//! Helpers for tests: counted skips, checks by seed, a CPU that is kept busy, the place of the shared
-//! sample data, a published curve, and strict readers of JSON and of metrics.
+//! Helpers for tests: counted skips, checks by seed, a CPU that is kept busy, the place of the
+//! shared sample data, a published curve, and strict readers of JSON and of metrics.
 
 mod busy;
 mod metrics;

@@ -83,8 +83,8 @@ pub struct JobsArg {
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct MachineArgs {
     /// Machine of a simulated target: here (as calibrated), keys such as
-    /// cores=120,threads=2,nodes=4, or a TOML file of all keys [default: q2c's own, with 8 CPUs; for
-    /// replays one whose steps take no time]
+    /// cores=120,threads=2,nodes=4, or a TOML file of all keys [default: q2c's own, with 8 CPUs;
+    /// for replays one whose steps take no time]
     #[arg(long, conflicts_with = "real_time", hide_short_help = true)]
     pub machine: Option<MachineName>,
     /// Measure a simulated target in real time, on the CPUs of this machine

@@ -1,5 +1,5 @@
-//! Contracts of a submitting thread and its gate that hold at every seed. A seed gives a schedule, a
-//! mode and a device with faults; the thread's counts must be those of the device's log.
+//! Contracts of a submitting thread and its gate that hold at every seed. A seed gives a schedule,
+//! a mode and a device with faults; the thread's counts must be those of the device's log.
 
 mod device;
 
