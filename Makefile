@@ -8,7 +8,7 @@ help:
 	@echo 'make install     build, and install program, man pages and completions below PREFIX (default /usr/local)'
 	@echo 'make package     build a Debian package in target/debian'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
-	@echo 'make test-long   property tests with 10,000 cases each that CI has no time for'
+	@echo 'make test-long   property tests with 10,000 cases and faults by 100,000 seeds, for which CI has no time'
 	@echo 'make test-python builds the Python package and tests it against the program; SLOW=1 for all of its tests'
 	@echo 'make test-spark  builds the Python package and tests q2c.spark on a small cluster; SLOW=1 for all'
 	@echo 'make test-guest  tests in guests that boot their own kernel; KERNEL=5.10 and TOPIC=doctor,tune choose'

@@ -131,8 +131,9 @@ impl LaneWork for PhasesWork<'_> {
             // If the next phase continues in the same way, requests stay in flight at its begin:
             // draining them would affect the measurement.
             lane.carries_requests = matches!(activities.peek(), Some((Activity::Continue, _)));
-            data.push(run_phase(lane, &mut state, end)?);
-            if lane.stop.load(Ordering::Relaxed) {
+            let (phase, stopped) = run_phase(lane, &mut state, end)?;
+            data.push(phase);
+            if stopped {
                 break;
             }
         }
@@ -182,21 +183,28 @@ impl WaitState {
     }
 }
 
+/// Returns the phase, and true if it is the last one because the lane is to stop.
 fn run_phase<T: Time>(
     lane: &mut EngineLane<'_, T>,
     state: &mut WaitState,
     end: u64,
-) -> Result<PhaseData, EngineError> {
+) -> Result<(PhaseData, bool), EngineError> {
     let (begin, ios_before) = (read_mark(lane), lane.recorder.ios);
     let first_sample = lane.recorder.samples.len();
     state.advance(lane, end)?;
-    Ok(PhaseData {
+    let stopped = lane.stop.load(Ordering::Relaxed);
+    if stopped {
+        // A stop just behind the last I/O finds requests in flight that were to stay there.
+        state.drain(lane)?;
+    }
+    let phase = PhaseData {
         begin,
         end: read_mark(lane),
         ios: lane.recorder.ios - ios_before,
         samples: first_sample..lane.recorder.samples.len(),
         tally: lane.recorder.take_tally(),
-    })
+    };
+    Ok((phase, stopped))
 }
 
 pub(super) fn read_mark<T: Time>(lane: &EngineLane<'_, T>) -> Mark {

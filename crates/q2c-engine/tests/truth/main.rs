@@ -7,6 +7,7 @@ mod ends;
 mod faults;
 mod interrupts;
 mod live;
+mod live_seeds;
 mod paced;
 mod phases;
 mod plan;

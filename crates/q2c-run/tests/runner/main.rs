@@ -6,6 +6,7 @@
 
 mod failure;
 mod fake;
+mod fault_seeds;
 mod order;
 mod resume;
 mod time;
