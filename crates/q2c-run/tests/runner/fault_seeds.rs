@@ -1,6 +1,6 @@
-//! Contracts of the runner and its journal that hold at every seed. A seed gives a plan whose trials
-//! fail in all ways. The run is cut at every event: at every line of the journal, and once within
-//! each line, with what a crash may leave beside it.
+//! Contracts of the runner and its journal that hold at every seed. A seed gives a plan whose
+//! trials fail in all ways. The run is cut at every event: at every line of the journal, and once
+//! within each line, with what a crash may leave beside it.
 
 use crate::fake::{FakePlan, folder, hear, identity, precision, reopen, root};
 use q2c_model::stats::Rng;
