@@ -69,7 +69,7 @@ pub struct BenchSettings {
     #[arg(long, value_name = "RUN")]
     #[serde(skip)]
     pub tuned: Option<PathBuf>,
-    /// Measure stages in the block layer, in a run of its own (root)
+    /// Measure stages in the block layer, in a run of its own (root, but for simulated targets)
     ///
     /// After all trials, run each point once more with the block layer captured: where its I/Os
     /// spend their time, stage by stage, and which hardware queues take them (needs root)

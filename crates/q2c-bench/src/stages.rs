@@ -212,7 +212,10 @@ impl TrialPlace<'_> {
             Ok(capture) => capture,
             Err(unseen) => return Ok(Err(unseen)),
         };
-        let (data, moments) = place.run(setup, jobs, times.slices())?;
+        let ran = place.run(setup, jobs, times.slices());
+        // A simulated device records until the capture has ended, even after a run that failed.
+        let ended = capture.end(self.site);
+        let (data, moments) = ran?;
         let (job_lanes, other_lanes) = data.lanes.split_at(setup.point.jobs as usize);
         let helpers = moments.iter().flat_map(|moment| &moment.helpers).flatten();
         let helper_tids = job_helpers((job_lanes, other_lanes), helpers);
@@ -221,7 +224,6 @@ impl TrialPlace<'_> {
             let counted = phase.start + times.warm_up..phase.end;
             part(&site.time, job_lanes, &helper_tids, counted)
         });
-        let ended = capture.end(self.site);
         Ok(ended.map(|capture_stages| parts.map(|part| capture_stages.stages(&part)).collect()))
     }
 }

@@ -24,8 +24,8 @@ const MAX_BUFFERS: usize = 256;
 const WINDOWS: usize = 240;
 const KEEPS_NO_DATA: &str = "write the targets before a replay in simulated time: a simulated device \
     keeps no data; leave --precondition out, or say --real-time";
-const NO_CPUS: &str = "use --cpus in simulated time: expected a machine with costs, found none; \
-    name one with --machine, or leave --cpus out";
+const FREE_MACHINE: &str = "use --cpus or --spin in simulated time: expected a machine with costs, \
+    found none; name one with --machine, or leave the option out";
 
 /// A replay that is ready to run.
 #[derive(Clone, Debug)]
@@ -77,10 +77,12 @@ fn choose_cpus(
             let disks = sites.iter().flat_map(|open| &open.target_disks);
             (AllowedCpus::read()?, interrupted_cpus(roots, disks))
         }
-        Some(machine) if machine.is_free() => match named {
-            None => return Ok((Vec::new(), machine.cpus() as usize)),
-            Some(_) => return Err(Fault::usage(NO_CPUS)),
-        },
+        Some(machine) if machine.is_free() => {
+            if named.is_some() || request.spin {
+                return Err(Fault::usage(FREE_MACHINE));
+            }
+            return Ok((Vec::new(), machine.cpus() as usize));
+        }
         Some(machine) => {
             let cpus = (0..machine.cpus()).map(CpuId).collect();
             (AllowedCpus::from_sorted(cpus), Vec::new())

@@ -75,12 +75,12 @@ pub enum EngineError {
     OnlySimulated(String),
     /// Only requests that never complete are in flight. Holds one of them.
     #[error(
-        "wait for a completion: {:?} of {} bytes at {} never completes", .0.operation, .0.length, .0.offset
+        "wait for a completion: the request of {} bytes at {} never completes", .0.length, .0.offset
     )]
     NeverCompletes(Request),
     /// A completion came for a slot without a request in flight. Holds the slot.
     #[error(
-        "take a completion: expected one of a request in flight, found one of slot {0}, which has none; a request came back twice, so no count of this run is right"
+        "take a completion: expected one of a request in flight, found one of slot {0}, which has none; a request came back twice"
     )]
     CompletedTwice(u16),
     /// A lane waits, and nothing is in flight: a fault of q2c.

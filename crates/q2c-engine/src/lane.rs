@@ -295,13 +295,11 @@ impl<T: Time> EngineLane<'_, T> {
     /// Fails if a completion is left, or still to come, although no request is in flight. The lane
     /// calls it once, at its end.
     pub(crate) fn check_idle(&mut self) -> Result<(), EngineError> {
-        // A look costs simulated time, and the device knows what is to come.
-        let left = if !T::SIMULATED {
-            self.engine.poll()?
-        } else if self.engine.next_due().is_some() {
-            Some(self.engine.wait()?)
-        } else {
-            None
+        // A look costs simulated time, and a simulated device knows what is to come.
+        let left = match self.engine.next_due() {
+            Some(_) => Some(self.engine.wait()?),
+            None if T::SIMULATED => None,
+            None => self.engine.poll()?,
         };
         left.map_or(Ok(()), |done| Err(EngineError::CompletedTwice(done.slot)))
     }

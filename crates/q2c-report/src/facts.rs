@@ -10,7 +10,7 @@ use crate::validity;
 use q2c_model::{Bytes, Direction};
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, CheckVerdict, Device, DoctorReport, Machine, Target};
-use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
+use q2c_service::{EmpiricalClass, IrqPlacement, RecordedFacts, SimMachine};
 
 pub(crate) fn fact(name: &str, value: impl Into<String>) -> Note {
     Note::plain(name, value)
@@ -199,6 +199,14 @@ pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
         let (threads, nodes) = (counted(sim.threads, "thread"), counted(sim.nodes, "node"));
         let shape = format!("{} of {threads}, {nodes}", counted(sim.cores, "core"));
         facts.push(Note::plain("Its cores", shape));
+    }
+    if sim.threads > 1 {
+        let speeds = [sim.compute_beside_compute, sim.compute_beside_polling].map(number);
+        let speeds = format!("{} if it computes, {} if it polls", speeds[0], speeds[1]);
+        facts.push(Note::plain("Speed beside a busy sibling", speeds));
+    }
+    if sim.irq == IrqPlacement::Spread {
+        facts.push(Note::plain("Interrupts", "on all CPUs in turn"));
     }
     Some(facts)
 }

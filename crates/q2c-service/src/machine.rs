@@ -52,7 +52,7 @@ pub struct SimMachine {
     pub timer_ns: u64,
     /// Time from the end of a timed sleep until the thread runs, timer and switch included.
     pub wake_delay_ns: u64,
-    /// CPU time of the device's interrupt, on the CPU of the thread that waits.
+    /// CPU time of the device's interrupt, on the CPU that `irq` names.
     pub interrupt_ns: u64,
     /// Time from the device's completion until the waiting thread has reaped it, interrupt and
     /// switch included.
@@ -239,8 +239,8 @@ impl SimMachine {
         machine.with_measured(&costs, "calibrated")
     }
 
-    /// The machine with measured costs, by their keys in ns, and their source. A switch and a
-    /// timer's interrupt that are not measured take no longer than the wake-up that contains them.
+    /// The machine with measured costs, by their keys in ns, and their source. Switches and
+    /// interrupts take no longer than the delays that contain them.
     #[must_use]
     pub fn with_measured(mut self, costs: &[(&str, u64)], source: &str) -> Self {
         for &(key, ns) in costs {
@@ -249,9 +249,26 @@ impl SimMachine {
                 self.sources.insert(key.to_owned(), source.to_owned());
             }
         }
-        self.switch_ns = self.switch_ns.min(self.wake_delay_ns);
-        self.timer_ns = self.timer_ns.min(self.wake_delay_ns - self.switch_ns);
+        self.limit(
+            "switch_ns",
+            self.wake_delay_ns.min(self.interrupt_delay_ns),
+            source,
+        );
+        self.limit("timer_ns", self.wake_delay_ns - self.switch_ns, source);
+        self.limit(
+            "interrupt_ns",
+            self.interrupt_delay_ns - self.switch_ns,
+            source,
+        );
         self
+    }
+
+    /// Lowers a cost to what another one that was measured leaves for it.
+    fn limit(&mut self, key: &str, most_ns: u64, source: &str) {
+        if let Some(cost) = self.cost_mut(key).filter(|cost| **cost > most_ns) {
+            *cost = most_ns;
+            self.sources.insert(key.to_owned(), source.to_owned());
+        }
     }
 
     fn cost_mut(&mut self, key: &str) -> Option<&mut u64> {
@@ -381,7 +398,8 @@ impl SimMachine {
         SimMachine {
             speed: 1.0,
             submission_ns: cost(self.submission_ns),
-            lock_ns: cost(self.lock_ns),
+            // A lock of 0 ns is none.
+            lock_ns: cost(self.lock_ns).max(self.lock_ns.min(1)),
             handover_ns: cost(self.handover_ns),
             remote_ns: cost(self.remote_ns),
             turnaround_ns: cost(self.turnaround_ns),
@@ -505,7 +523,11 @@ mod tests {
         assert_eq!(times, [742, 1_000]);
         assert_eq!([machine.switch_ns, machine.timer_ns], [1_000, 0]);
         assert_eq!(machine.sources["wake_delay_ns"], "fitted to t.parquet");
-        assert_eq!(machine.sources.len(), 2);
+        let keys: Vec<&str> = machine.sources.keys().map(String::as_str).collect();
+        assert_eq!(
+            keys,
+            ["submission_ns", "switch_ns", "timer_ns", "wake_delay_ns"]
+        );
         let text = machine.to_toml().unwrap();
         assert_eq!(
             SimMachine::parse(&text, Path::new("m.toml")).unwrap(),

@@ -90,11 +90,10 @@ impl CostCounter {
         }
     }
 
-    /// The costs. A think time or another program's work is no turnaround, so only q2c's own
-    /// recordings without think times show one.
+    /// The costs. A think time or another program's work is no turnaround, so only recordings that
+    /// `q2c tune` made without think times show one.
     fn medians(&self, meta: &TraceMeta) -> Vec<RecordedCost> {
-        let facts = &meta.facts;
-        let is_bare = !facts.contains_key(THINK_CPU) && !facts.contains_key("imported_from");
+        let is_bare = meta.source == "q2c" && !meta.facts.contains_key(THINK_CPU);
         let costs = [
             ("submission_ns", &self.submissions, true),
             ("turnaround_ns", &self.turnarounds, is_bare),
@@ -139,10 +138,13 @@ mod tests {
         io
     }
 
-    fn costs(ios: &[IoRecord], fact: Option<&str>) -> Vec<(&'static str, u64, u64)> {
+    fn costs(ios: &[IoRecord], source: &str, fact: Option<&str>) -> Vec<(&'static str, u64, u64)> {
         let mut costs = CostCounter::default();
         ios.iter().for_each(|io| costs.take(io));
-        let mut meta = TraceMeta::default();
+        let mut meta = TraceMeta {
+            source: source.to_owned(),
+            ..TraceMeta::default()
+        };
         let facts = fact.map(|fact| (fact.to_owned(), "1".to_owned()));
         meta.facts.extend(facts);
         let medians = costs.medians(&meta).into_iter();
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn medians_are_those_of_the_recording() {
         let ios: Vec<IoRecord> = (0..9).map(io).collect();
-        let medians = costs(&ios, None);
+        let medians = costs(&ios, "q2c", None);
         let expected = [
             ("submission_ns", 700, 9),
             ("turnaround_ns", 300, 8),
@@ -175,26 +177,14 @@ mod tests {
             missed: Some(true),
             ..io(0)
         };
-        assert_eq!(
-            costs(&[missed], None),
-            costs(
-                &[IoRecord {
-                    slept_ns: None,
-                    ..io(0)
-                }],
-                None
-            )
-        );
-        let keys = |fact| {
-            costs(&[io(0), io(1)], fact)
-                .into_iter()
-                .map(|(key, ..)| key)
+        let keys = |ios: &[IoRecord], source, fact| {
+            let costs = costs(ios, source, fact).into_iter();
+            costs.map(|(key, ..)| key).collect::<Vec<_>>()
         };
-        for fact in [THINK_CPU, "imported_from"] {
-            assert!(
-                keys(Some(fact)).eq(["submission_ns", "wake_delay_ns"]),
-                "{fact}"
-            );
+        assert_eq!(keys(&[missed], "q2c", None), ["submission_ns"]);
+        for (source, fact) in [("q2c", Some(THINK_CPU)), ("q2c replay", None), ("", None)] {
+            let shown = keys(&[io(0), io(1)], source, fact);
+            assert_eq!(shown, ["submission_ns", "wake_delay_ns"], "{source}");
         }
         // Times that fall, and the block layer's alone, show nothing.
         let falls = IoRecord {
@@ -206,6 +196,6 @@ mod tests {
             submit_ns: None,
             ..io(0)
         };
-        assert_eq!(costs(&[falls, block], None), []);
+        assert_eq!(keys(&[falls, block], "q2c", None), [""; 0]);
     }
 }

@@ -140,7 +140,8 @@ pub(crate) fn machine_with_costs(
     let threads = machine.threads_per_core.unwrap_or(1).max(1);
     let nodes = machine.numa_nodes.unwrap_or(1).max(1);
     // CPUs that are offline leave cores without a sibling, or nodes of unequal size.
-    let is_regular = cpus.is_multiple_of(threads * nodes);
+    let parts = threads.checked_mul(nodes);
+    let is_regular = parts.is_some_and(|parts| cpus.is_multiple_of(parts));
     let (threads, nodes) = if is_regular { (threads, nodes) } else { (1, 1) };
     if cpus > 0 {
         (simulated.cores, simulated.threads, simulated.nodes) = (cpus / threads, threads, nodes);

@@ -7,8 +7,8 @@
 //!
 //! [`SimMachine`] has the costs. Threads on one CPU take turns of
 //! [`slice_ns`](SimMachine::slice_ns); a thread that wakes waits until the running thread's turn is
-//! over. An interrupt is taken only for a completion that a thread waits for asleep, on that
-//! thread's CPU.
+//! over. An interrupt is taken only for a completion that a thread waits for asleep, on the CPU
+//! that [`irq`](SimMachine::irq) names.
 
 mod coroutines;
 mod crew;

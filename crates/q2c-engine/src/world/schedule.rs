@@ -140,9 +140,10 @@ impl WorldSchedule {
         exists
     }
 
-    /// The CPU of a lane; that of the thread next to the lanes is 0.
+    /// The CPU that a thread submits from. Threads that are not placed are dealt to the CPUs.
     pub(crate) fn cpu_of(&self, thread: usize) -> CpuId {
-        CpuId(self.threads[thread].cpu.unwrap_or(0) as u32)
+        let cpu = self.threads[thread].cpu;
+        CpuId(cpu.unwrap_or(thread % self.cpus.len()) as u32)
     }
 
     pub(crate) fn begin_all(&mut self) {
@@ -230,7 +231,7 @@ impl WorldSchedule {
     /// Puts the thread to sleep. A timer ends at `at`; an interrupt signals a completion at `at`.
     pub(crate) fn sleep(&mut self, thread: usize, at: u64, wake: Wake) {
         let Some(cpu) = self.threads[thread].cpu else {
-            self.threads[thread].state = ThreadState::Asleep(Wake::Begin);
+            self.threads[thread].state = ThreadState::Asleep(wake);
             return self.push(thread, at);
         };
         self.leave(thread, cpu, ThreadState::Asleep(wake));
@@ -247,6 +248,8 @@ impl WorldSchedule {
     pub(crate) fn wake_at(&mut self, thread: usize, at: u64) {
         if self.threads[thread].state == ThreadState::Asleep(Wake::Request) {
             let delay = self.costs.interrupt_delay_ns - self.costs.switch_ns;
+            // A thread without a CPU takes no time for its steps.
+            let delay = self.threads[thread].cpu.map_or(0, |_| delay);
             self.push(thread, at.max(self.now).saturating_add(delay));
         }
     }

@@ -62,7 +62,7 @@ impl ReferenceDevice {
     }
 }
 
-/// ReplaySums over all requests, ns, and the last completion.
+/// Sums over all requests, ns, and the last completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplaySums {
     pub requests: u64,

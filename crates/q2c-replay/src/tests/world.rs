@@ -287,6 +287,40 @@ fn an_overlapping_request_goes_when_the_other_thread_has_submitted() {
     });
 }
 
+/// By hand: three threads with two requests each, all due at once, on a device of 100 us. With one
+/// request for all threads they go one after another; with one for each thread, three at a time.
+#[test]
+fn threads_without_a_free_request_wait_for_one() {
+    const MIB: u64 = 2048;
+    let io = |n| {
+        queued(
+            n,
+            0,
+            Op::Read,
+            Sectors(n % 3 * MIB + n / 3 * 8),
+            Bytes(4096),
+        )
+    };
+    let records: Vec<IoRecord> = (0..6).map(io).collect();
+    on_trace(&records, |trace| {
+        let facts = facts(trace);
+        let reaps_us = |device: &str| {
+            let mut plan = plan_on(TIMED, &[device], &facts);
+            plan.submitters = 3;
+            let done = simulated(&plan, &facts, SimMachine::free());
+            let reaps = done.records.iter().map(|r| r.reap_ns.unwrap().0 / 1_000);
+            let mut reaps: Vec<u64> = reaps.collect();
+            reaps.sort_unstable();
+            reaps
+        };
+        let device = "sim:100us,servers=9";
+        let one = reaps_us(&format!("{device},queues=1,nr_requests=1"));
+        assert_eq!(one, [100, 200, 300, 400, 500, 600]);
+        let one_each = reaps_us(&format!("{device},queues=3,nr_requests=1"));
+        assert_eq!(one_each, [100, 100, 100, 200, 200, 200]);
+    });
+}
+
 /// Requests come every 10 us and take 100 us. The third completion, at 120 us, is spoilt. Until
 /// then 13 have been submitted, that of 120 us not: completions come first.
 #[test]

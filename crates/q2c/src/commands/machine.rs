@@ -8,7 +8,7 @@ use q2c_engine::SimMachine;
 use q2c_model::Fault;
 use q2c_result::tune::{self, Calibration, TuneResult};
 use q2c_result::{Exit, Machine};
-use q2c_run::whole_file;
+use q2c_run::read_result_text;
 use q2c_study::{RecordedCost, recorded_costs};
 use std::fs::File;
 use std::io::Read;
@@ -50,10 +50,16 @@ pub(crate) fn run(command: &MachineCommand, stop: &AtomicBool) -> Result<Exit, F
     show_as(&machine, args.json, |_| summary(&machine, &text))
 }
 
-/// True for a run folder, and for a file that begins as results and calibrations do.
+/// True for a run folder, and for a file that begins as results and calibrations do. A pipe can be
+/// read only once, so it is refused.
 fn is_json(from: &Path) -> Result<bool, Fault> {
-    if from.is_dir() {
+    let kind = from.metadata().map_err(|error| read_fault(from, error))?;
+    if kind.is_dir() {
         return Ok(true);
+    }
+    if !kind.is_file() {
+        let reason = "expected a run folder or a file, found something else; write it to a file";
+        return Err(read_fault(from, reason));
     }
     let mut first = [0];
     let read = File::open(from).and_then(|mut file| file.read(&mut first));
@@ -62,26 +68,28 @@ fn is_json(from: &Path) -> Result<bool, Fault> {
 }
 
 fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
-    let (machine, calibrations) = match read_calibrations(from) {
-        Some(calibrations) => (Machine::default(), calibrations),
-        None => {
-            let run: TuneResult = run_folder::read_result(from, "q2c tune", tune::SCHEMA)?;
-            (run.machine, run.calibration)
-        }
+    let (_, text) = read_result_text(from)?;
+    let (machine, calibrations) = if text.starts_with('[') {
+        let calibrations: Result<Vec<Calibration>, _> = serde_json::from_str(&text);
+        let calibrations = calibrations.map_err(|error| read_fault(from, error))?;
+        (Machine::default(), calibrations)
+    } else {
+        let run: TuneResult = run_folder::read_result(from, "q2c tune", tune::SCHEMA)?;
+        (run.machine, run.calibration)
     };
     let none = || {
         let reason = "expected a calibration, found none; run q2c calibrate TARGET --json";
         read_fault(from, reason)
     };
     let calibration = calibrations.first().ok_or_else(none)?;
-    let name = format!("a machine as calibrated in {}", from.display());
+    let costs = calibration.cost.check();
+    costs.map_err(|reason| read_fault(from, reason))?;
+    let name = format!(
+        "a machine as calibrated at {} in {}",
+        calibration.bs,
+        from.display()
+    );
     Ok(machine_with_costs(name, &machine, calibration))
-}
-
-/// The calibrations that `q2c calibrate --json` printed; `None` for another file.
-fn read_calibrations(from: &Path) -> Option<Vec<Calibration>> {
-    let text = whole_file::read_named_text(from, whole_file::MAX_SMALL).ok()?;
-    serde_json::from_str(&text).ok()
 }
 
 fn from_recording(from: &Path, costs: &[RecordedCost]) -> SimMachine {

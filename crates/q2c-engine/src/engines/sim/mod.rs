@@ -60,21 +60,20 @@ impl<T: Time> Sim<T> {
         let Some(queue) = self.device.requests.get(self.queue) else {
             return;
         };
-        let submitter = WaitingThread {
-            thread_id: self.time.thread_id(),
-            handle: current(),
-        };
         loop {
-            let taken = lock(queue).take(Nanos(self.time.now()), submitter.clone());
+            let submitter = WaitingThread {
+                thread_id: self.time.thread_id(),
+                handle: current(),
+            };
+            let taken = lock(queue).take(Nanos(self.time.now()), submitter);
             let Err(free_at) = taken else { return };
             self.time.park(free_at.map(|at| at.0));
         }
     }
 
-    /// Hands the request, which has asked the queue at `queued_ns` and had its own at `got_ns`, to
-    /// the device now.
-    fn start(&mut self, request: &Request, queued_ns: u64, got_ns: u64) {
-        let now = self.time.now();
+    /// Hands the request to the device at `now`. It asked its hardware queue at `queued_ns`, and had
+    /// what it asked for at `got_ns`.
+    fn start(&mut self, request: &Request, (queued_ns, got_ns, now): (u64, u64, u64)) {
         let is_write = request.operation != Operation::Read;
         let service = self.draws.next(Io {
             direction: [Direction::Read, Direction::Write][usize::from(is_write)],
@@ -139,12 +138,18 @@ impl<T: Time> Engine for Sim<T> {
         requests
             .iter()
             .for_each(|_| self.time.spend(LaneStep::Submission));
+        let mut now = self.time.now();
         for request in requests {
-            let queued_ns = self.time.now();
-            self.take_request();
-            let got_ns = self.time.now();
-            self.time.spend(LaneStep::Lock);
-            self.start(request, queued_ns, got_ns);
+            let (mut queued_ns, mut got_ns) = (now, now);
+            // Else nothing between two requests takes time, and the clock is read once.
+            if T::SIMULATED || !self.device.requests.is_empty() {
+                queued_ns = self.time.now();
+                self.take_request();
+                got_ns = self.time.now();
+                self.time.spend(LaneStep::Lock);
+                now = self.time.now();
+            }
+            self.start(request, (queued_ns, got_ns, now));
         }
         Ok(())
     }

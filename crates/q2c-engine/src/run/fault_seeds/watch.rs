@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a lane's engine was asked and has answered, and, from `work` on, what the lane counted.
+/// Requests and answers of a lane's engine, and, from `work` on, what the lane counted.
 #[derive(Debug, Default)]
 pub(super) struct LaneLog {
     pub submitted: u64,

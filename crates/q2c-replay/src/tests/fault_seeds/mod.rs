@@ -34,7 +34,7 @@ struct SeededReplay {
     chunk: usize,
 }
 
-/// What the thread has counted, its result in words, and the rows of its recording.
+/// The counts of the thread, its result in words, and the rows of its recording.
 struct ThreadResult {
     counts: Result<ReplayCounts, EngineError>,
     rows: Vec<(u64, i32)>,

@@ -28,7 +28,7 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     let twice = replayed(folder.path(), &format!("{trace} {device} --speed 2"));
     assert_eq!(number(&twice, "/completion_s"), 0.4992);
     // The threads of a machine with costs are late by them: by a submission at least.
-    let machine = "name = 'slow'\ncpus = 2\nslice_ns = 3000000\nsubmission_ns = 4000\n\
+    let machine = "name = 'slow'\ncores = 2\nslice_ns = 3000000\nsubmission_ns = 4000\n\
         turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1000\ntimer_ns = 500\n\
         wake_delay_ns = 2500\ninterrupt_ns = 1000\ninterrupt_delay_ns = 3000\n";
     folder.put("slow.toml", machine);
