@@ -213,24 +213,18 @@ impl SimMachine {
         let middle_sleep = sleeps.get(sleeps.len() / 2).copied().unwrap_or(0.0);
         let beyond_polling = |other_cpu_ns: f64| ns(other_cpu_ns - cost.other_cpu_poll_ns);
         let wake_delay_ns = ns(cost.wake_clear.base_ns.value_at(middle_sleep));
-        let interrupt_delay_ns = ns(cost.interrupt_latency_ns);
-        // Both delays contain a switch and a handler, so these must not be longer than the delays.
-        let switch_ns = ns(cost.sleep_cpu_clear_ns.value_at(middle_sleep));
-        let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
-        let timer_ns = beyond_polling(cost.other_cpu_sleep_ns);
-        let interrupt_ns = beyond_polling(cost.other_cpu_interrupt_ns);
         let costs = [
             ("submission_ns", ns(cost.submit_ns)),
             ("turnaround_ns", ns(cost.turnaround_ns)),
             ("look_ns", ns(cost.reap_hit_ns).max(1)),
-            ("switch_ns", switch_ns),
-            ("timer_ns", timer_ns.min(wake_delay_ns - switch_ns)),
-            ("wake_delay_ns", wake_delay_ns),
             (
-                "interrupt_ns",
-                interrupt_ns.min(interrupt_delay_ns - switch_ns),
+                "switch_ns",
+                ns(cost.sleep_cpu_clear_ns.value_at(middle_sleep)),
             ),
-            ("interrupt_delay_ns", interrupt_delay_ns),
+            ("timer_ns", beyond_polling(cost.other_cpu_sleep_ns)),
+            ("wake_delay_ns", wake_delay_ns),
+            ("interrupt_ns", beyond_polling(cost.other_cpu_interrupt_ns)),
+            ("interrupt_delay_ns", ns(cost.interrupt_latency_ns)),
         ];
         let machine = SimMachine {
             name,

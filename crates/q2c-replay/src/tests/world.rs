@@ -287,9 +287,9 @@ fn an_overlapping_request_goes_when_the_other_thread_has_submitted() {
     });
 }
 
-/// By hand: two threads with two requests each, all due at once, on a device of 100 us. Each has one
-/// in flight. With one request for both they go one after another; with one for each thread, two at
-/// a time.
+/// By hand: two threads with two requests each, all due at once, on a device of 100 us. Each has
+/// one in flight. With one request for both they go one after another; with one for each thread,
+/// two at a time.
 #[test]
 fn threads_without_a_free_request_wait_for_one() {
     const MIB: u64 = 2048;

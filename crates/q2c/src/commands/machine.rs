@@ -68,13 +68,13 @@ fn is_json(from: &Path) -> Result<bool, Fault> {
 }
 
 fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
-    let (_, text) = read_result_text(from)?;
+    let (path, text) = read_result_text(from)?;
     let (machine, calibrations) = if text.starts_with('[') {
         let calibrations: Result<Vec<Calibration>, _> = serde_json::from_str(&text);
         let calibrations = calibrations.map_err(|error| read_fault(from, error))?;
         (Machine::default(), calibrations)
     } else {
-        let run: TuneResult = run_folder::read_result(from, "q2c tune", tune::SCHEMA)?;
+        let run: TuneResult = run_folder::parse_result(&path, &text, "q2c tune", tune::SCHEMA)?;
         (run.machine, run.calibration)
     };
     let none = || {

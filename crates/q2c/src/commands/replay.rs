@@ -296,10 +296,10 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
     let mut folder = create_folder(args, &prepared)?;
     let _orderly = Orderly::begin();
+    let facts = read_machine(&roots, &time);
     let starts = rows.iter().zip(&prepared).map(|(row, ready)| {
         let TraceSource { name, made_by, .. } = row.trace;
-        let machine = read_machine(&roots, &time);
-        RunStart::new(machine, ready.job.clone(), name, made_by, begin)
+        RunStart::new(facts.clone(), ready.job.clone(), name, made_by, begin)
     });
     let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();

@@ -8,7 +8,7 @@ use q2c_model::{CpuId, Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::{Exit, Machine};
 use q2c_run::run_dir::RunDirError;
-use q2c_run::{Identity, RunDir, RunState, whole_file};
+use q2c_run::{Identity, RunDir, RunState, read_result_text};
 use q2c_workbench::workbench::Workbench;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,22 +44,29 @@ pub(crate) fn read_result<T: DeserializeOwned>(
     command: &str,
     schema: &str,
 ) -> Result<T, Fault> {
+    let (path, text) = read_result_text(run)?;
+    parse_result(&path, &text, command, schema)
+}
+
+/// Reads a command's result from the `text` of the file `path`, as [`read_result`] does.
+pub(crate) fn parse_result<T: DeserializeOwned>(
+    path: &Path,
+    text: &str,
+    command: &str,
+    schema: &str,
+) -> Result<T, Fault> {
     #[derive(Deserialize)]
     struct SchemaHead {
         schema: String,
     }
-    let in_folder = run.is_dir().then(|| run.join("result.json"));
-    let path = in_folder.unwrap_or_else(|| run.to_owned());
-    let text = whole_file::read_named_text(&path, whole_file::MAX_RESULT);
-    let text = text.map_err(|error| read_fault(&path, error))?;
-    let no_result = |e| read_fault(&path, format!("expected a result of {command}, found {e}"));
-    let head: SchemaHead = serde_json::from_str(&text).map_err(no_result)?;
+    let no_result = |e| read_fault(path, format!("expected a result of {command}, found {e}"));
+    let head: SchemaHead = serde_json::from_str(text).map_err(no_result)?;
     if head.schema != schema {
         let actual = head.schema.escape_debug();
         let reason = format!("expected schema {schema}, found `{actual}`");
-        return Err(read_fault(&path, reason));
+        return Err(read_fault(path, reason));
     }
-    serde_json::from_str(&text).map_err(no_result)
+    serde_json::from_str(text).map_err(no_result)
 }
 
 /// Prints the run's folder on stderr, and returns its path.

@@ -71,8 +71,8 @@ impl<T: Time> Sim<T> {
         }
     }
 
-    /// Hands the request to the device at `now`. It asked its hardware queue at `queued_ns`, and had
-    /// what it asked for at `got_ns`.
+    /// Hands the request to the device at `now`. It asked its hardware queue at `queued_ns`, and
+    /// had what it asked for at `got_ns`.
     fn start(&mut self, request: &Request, (queued_ns, got_ns, now): (u64, u64, u64)) {
         let is_write = request.operation != Operation::Read;
         let service = self.draws.next(Io {
