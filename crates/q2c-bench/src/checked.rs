@@ -1,7 +1,11 @@
 //! Refuses runs that do not fit their target or its interfaces, before they start.
 
 use crate::stages::unseen_reason;
+use crate::trial::SLICE;
 use crate::{BenchSettings, Interface};
+use q2c_engine::EngineSpec;
+use q2c_model::Bytes;
+use q2c_model::stats::Histogram;
 use q2c_result::late::UnseenReason;
 use q2c_result::{Target, TargetKind};
 use q2c_workbench::workload::Site;
@@ -27,8 +31,37 @@ impl BenchSettings {
         ))
     }
 
-    /// Refuses interfaces that need a file if the target is simulated.
+    /// Refuses trials whose histograms do not fit into `free` memory: each job has one for every
+    /// slice. A simulated machine may have many more jobs than this one has memory for.
+    pub fn check_memory(&self, free: Option<Bytes>) -> Result<(), String> {
+        let jobs = self.axes.jobs.iter().max().copied().unwrap_or(1);
+        let phases = if self.phases {
+            self.axes.background.len().max(1)
+        } else {
+            1
+        };
+        let slices = (self.warm_up + self.seconds) / SLICE.as_secs_f64() * phases as f64;
+        let needed = Bytes((f64::from(jobs) * slices) as u64 * Histogram::BYTES.0);
+        match free.filter(|free| *free < needed) {
+            Some(free) => Err(format!(
+                "keep the latencies of {jobs} jobs for {} s: expected {needed} of free memory, found {free}; name fewer \
+                 --jobs or --seconds",
+                slices * SLICE.as_secs_f64()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses interfaces that need a file if the target is simulated, and those whose costs the
+    /// simulated machine does not have.
     pub fn check_simulated(&self, target: &Target) -> Result<(), String> {
+        for interface in self.interfaces()? {
+            let costs = |engine: &EngineSpec| engine.check_costs(self.machine.as_ref());
+            interface
+                .engine()
+                .map_or(Ok(()), costs)
+                .map_err(|e| e.to_string())?;
+        }
         let needs_file = |name: &&String| match name.parse() {
             Ok(Interface::Engine(engine)) => engine.needs_file(),
             Ok(Interface::Spdk) => true,
@@ -63,6 +96,17 @@ pub(crate) mod tests {
             settings.cpus.push(0);
         }
         settings
+    }
+
+    /// 1,024 jobs and 100 s, 400 slices of each, with 3,776 counts of 8 bytes: 12.4 GB.
+    #[test]
+    fn histograms_must_fit_into_memory() {
+        let plan = settings("sim:50us --jobs 1,1024 --seconds 99s --warm-up 1s");
+        let needed = 1_024 * 400 * 3_776 * 8;
+        assert_eq!(plan.check_memory(Some(Bytes(needed))), Ok(()));
+        assert_eq!(plan.check_memory(None), Ok(()));
+        let error = plan.check_memory(Some(Bytes(needed - 1))).unwrap_err();
+        assert!(error.contains("1024 jobs for 100 s"), "{error}");
     }
 
     #[test]

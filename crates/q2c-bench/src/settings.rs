@@ -5,6 +5,7 @@ use crate::fio::Size;
 use crate::interface::Interface;
 use crate::spec::{Axes, DEPTHS, JOBS, SIZES};
 use clap::Args;
+use q2c_engine::engines::behind_interface;
 use q2c_engine::{Pattern, SimMachine};
 use q2c_host::topology::ChosenCpus;
 use q2c_model::{Bytes, CpuId, List, parse_budget, parse_cpus, parse_seconds_in, parse_size};
@@ -191,7 +192,16 @@ impl BenchSettings {
             _ => &["io_uring", "libaio", "pvsync2"],
         };
         let engines = engines.iter().map(|&name| name.to_owned());
-        self.axes.engine.get_or_insert_with(|| engines.collect());
+        let engines = self.axes.engine.get_or_insert_with(|| engines.collect());
+        // A path is no simulated device, whatever its name.
+        if let (TargetKind::Simulated, Some(name)) = (target.kind, &self.target) {
+            let behind = |engine: &mut String| {
+                if let Some(text) = behind_interface(name, engine) {
+                    *engine = text;
+                }
+            };
+            engines.iter_mut().for_each(behind);
+        }
         self.axes.background = self.axes.distinct_backgrounds();
         self.cpus = cpus.cpus.iter().map(|cpu| cpu.0).collect();
         self.cpu_order.clone_from(&cpus.words);

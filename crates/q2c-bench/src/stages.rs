@@ -6,7 +6,7 @@ use super::plan::setup_label;
 use super::timetable::Timetable;
 use super::trial::SLICE;
 use crate::{BenchPlan, Interface, PointSetup, TrialError, TrialPlace};
-use q2c_engine::{EngineSpec, LaneData, TimeSource};
+use q2c_engine::{EngineSpec, LaneData, SimInterface, TimeSource};
 use q2c_host::cpu_time::Helper;
 use q2c_model::Fault;
 use q2c_result::Warning;
@@ -30,7 +30,10 @@ const KEY_PREFIX: &str = "stages of ";
 /// Why the block layer does not see the I/O of an interface; `None` if it does. A simulated machine
 /// has a block layer of its own.
 pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<UnseenReason> {
-    let is_simulated = |engine: &EngineSpec| engine.simulates().is_some();
+    let is_simulated = |engine: &EngineSpec| {
+        let spec = engine.simulates();
+        spec.is_some_and(|spec| spec.interface != Some(SimInterface::Spdk))
+    };
     if site.time.world().is_some() && interface.engine().is_some_and(is_simulated) {
         return None;
     }

@@ -14,6 +14,7 @@
 
 use q2c_model::Bytes;
 use q2c_policy::method::Means;
+use q2c_service::SimInterface;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
@@ -73,6 +74,11 @@ pub enum EngineError {
         "open engine {0}: a request that never completes would hold its job for ever; use it on a simulated device, in simulated time"
     )]
     OnlySimulated(String),
+    /// The costs of the interface are not known.
+    #[error(
+        "simulate {0}: expected its costs, found none; give --machine a file with [interfaces.{0}], as q2c machine fit makes"
+    )]
+    NoCosts(SimInterface),
     /// Only requests that never complete are in flight. Holds one of them.
     #[error(
         "wait for a completion: the request of {} bytes at {} never completes", .0.length, .0.offset

@@ -247,7 +247,8 @@ impl<T: Time> EngineLane<'_, T> {
     ) -> Result<RingCompletion, EngineError> {
         let begin = self.time.now();
         // The rule's time began when the submission returned, so the time since then is subtracted.
-        self.time.sleep(asked.0.saturating_sub(begin - submitted));
+        let sleep_ns = asked.0.saturating_sub(begin - submitted);
+        self.time.sleep_beside(sleep_ns, || self.engine.next_due());
         let woke_at = self.time.now();
         sample.asked_ns = clamp_u32(asked.0);
         sample.slept_ns = clamp_u32(woke_at - begin);

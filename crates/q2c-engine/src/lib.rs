@@ -20,7 +20,7 @@ mod world;
 pub use engines::{EngineSpec, Medium};
 pub use pattern::Pattern;
 pub use q2c_policy::Wait;
-pub use q2c_service::{IrqPlacement, SimMachine};
+pub use q2c_service::{IrqPlacement, SimInterface, SimMachine};
 pub use run::thread::Meeting;
 pub use run::{
     Activity, JobPlan, LaneData, Live, LiveAnswer, LivePlan, LiveSlice, Mark, PhaseData, RunData,

@@ -2,6 +2,7 @@
 
 use crate::world::World;
 use q2c_model::CpuId;
+use q2c_service::SimInterface;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{
@@ -39,6 +40,10 @@ pub trait Time: Copy {
     /// Leaves the CPU for `ns`, by a timer.
     fn sleep(self, ns: u64);
 
+    /// As [`Time::sleep`], beside requests of which the first completes at `next_due` if that is
+    /// known. A simulated thread wakes otherwise if the completion comes during its sleep.
+    fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>);
+
     /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once if that time
     /// has passed.
     fn wait_for_completion(self, at_ns: u64);
@@ -61,6 +66,10 @@ pub trait Time: Copy {
 
     /// Lets the time of a step pass.
     fn spend(self, step: LaneStep);
+
+    /// Lets the steps of the calling thread cost what they do behind `interface`, and returns the
+    /// cost of a submission, ns; `None` if the costs of that interface are not known.
+    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64>;
 
     /// Puts the calling thread on `cpu`, with the smallest timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
@@ -103,6 +112,11 @@ impl Time for Real {
         sleep_until(monotonic_ns() + ns);
     }
 
+    #[inline(always)]
+    fn sleep_beside(self, ns: u64, _next_due: impl FnOnce() -> Option<u64>) {
+        self.sleep(ns);
+    }
+
     fn wait_for_completion(self, at_ns: u64) {
         self.sleep(at_ns.saturating_sub(self.now()));
     }
@@ -133,6 +147,10 @@ impl Time for Real {
 
     #[inline(always)]
     fn spend(self, _step: LaneStep) {}
+
+    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64> {
+        interface.is_none().then_some(0)
+    }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
         pin(cpu).and_then(|()| minimize_timer_slack())

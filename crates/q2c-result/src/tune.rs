@@ -196,6 +196,9 @@ pub struct Series {
 /// The calibration of one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    /// The engine that did the I/O, with its options; empty in calibrations of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub engine: String,
     /// Block size of the requests.
     pub bs: Bytes,
     /// CPU that the calibration ran on.

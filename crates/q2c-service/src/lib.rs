@@ -23,6 +23,7 @@
 //! ```
 
 mod empirical;
+mod interface;
 mod machine;
 mod requests;
 mod servers;
@@ -31,6 +32,7 @@ pub use empirical::{
     Empirical, EmpiricalBuilder, EmpiricalClass, MAX_TIMES_PER_CLASS, Measure, NoTimes,
     RecordedFacts, RecordedTimes,
 };
-pub use machine::{IrqPlacement, SimMachine};
+pub use interface::{InterfaceCosts, SimInterface};
+pub use machine::{IrqPlacement, SimMachine, WakeCosts};
 pub use requests::RequestQueue;
 pub use servers::{Draws, Servers, ServiceTimes};

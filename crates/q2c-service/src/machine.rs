@@ -1,5 +1,6 @@
 //! The simulated machine: how many CPUs it has, and what each step of an I/O costs there.
 
+use crate::{InterfaceCosts, SimInterface};
 use q2c_model::{CostModel, Exit, Fault, OrFault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,11 +53,21 @@ pub struct SimMachine {
     pub timer_ns: u64,
     /// Time from the end of a timed sleep until the thread runs, timer and switch included.
     pub wake_delay_ns: u64,
+    /// The same delay where the completion came during the sleep; `None` if it is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_delay_ns: Option<u64>,
+    /// CPU time of the switch where the completion came during the sleep; `None` if it is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_switch_ns: Option<u64>,
     /// CPU time of the device's interrupt, on the CPU that `irq` names.
     pub interrupt_ns: u64,
     /// Time from the device's completion until the waiting thread has reaped it, interrupt and
     /// switch included.
     pub interrupt_delay_ns: u64,
+    /// CPU time that a thread takes to leave its CPU and to come back by an interrupt; `None` for
+    /// that of a timed sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt_switch_ns: Option<u64>,
     /// The CPUs that take the device's interrupts.
     #[serde(default)]
     pub irq: IrqPlacement,
@@ -66,10 +77,36 @@ pub struct SimMachine {
     /// Speed of a thread's steps while a thread on a sibling CPU polls.
     #[serde(default = "compute_beside_polling")]
     pub compute_beside_polling: f64,
+    /// Costs of interfaces that differ from these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub interfaces: BTreeMap<SimInterface, InterfaceCosts>,
     /// Sources of values, by key: `stated`, `calibrated` or `fitted to ...`. A value without one is
     /// stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, String>,
+}
+
+/// The costs of a wake-up, ns. The delay contains the handler and the switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WakeCosts {
+    /// Time from the cause until the thread runs.
+    pub delay_ns: u64,
+    /// CPU time of the interrupt.
+    pub handler_ns: u64,
+    /// CPU time that the thread takes to leave its CPU and to come back.
+    pub switch_ns: u64,
+}
+
+impl WakeCosts {
+    /// The least delay with this handler and this switch.
+    fn least_ns(self) -> u64 {
+        self.handler_ns.saturating_add(self.switch_ns)
+    }
+
+    /// What the switch leaves of the delay.
+    fn room_ns(self) -> u64 {
+        self.delay_ns - self.switch_ns
+    }
 }
 
 /// The CPUs that take a device's interrupts.
@@ -128,11 +165,15 @@ impl Default for SimMachine {
             switch_ns: 1_487,
             timer_ns: 500,
             wake_delay_ns: 2_500,
+            miss_delay_ns: None,
+            miss_switch_ns: None,
+            interrupt_switch_ns: None,
             interrupt_ns: 1_076,
             interrupt_delay_ns: 3_000,
             irq: IrqPlacement::Submitter,
             compute_beside_compute: compute_beside_compute(),
             compute_beside_polling: compute_beside_polling(),
+            interfaces: BTreeMap::new(),
             sources: BTreeMap::new(),
         }
     }
@@ -204,8 +245,9 @@ impl SimMachine {
         machine.check().map(|()| machine)
     }
 
-    /// q2c's own machine with the costs that a calibration measured. Where a cost
-    /// depends on the length of the sleep, that of the middle one of the measured sleeps is taken.
+    /// q2c's own machine with the costs that a calibration measured. Where a cost depends on the
+    /// length of the sleep, that of the middle one of the measured sleeps is taken; the delay of a
+    /// miss is that of a sleep that ends with the completion.
     #[must_use]
     pub fn with_costs(name: String, cost: &CostModel) -> Self {
         let ns = |value: f64| value.max(0.0).round() as u64;
@@ -213,6 +255,10 @@ impl SimMachine {
         let middle_sleep = sleeps.get(sleeps.len() / 2).copied().unwrap_or(0.0);
         let beyond_polling = |other_cpu_ns: f64| ns(other_cpu_ns - cost.other_cpu_poll_ns);
         let wake_delay_ns = ns(cost.wake_clear.base_ns.value_at(middle_sleep));
+        // A sleep that ends with the completion is the border of a miss.
+        let miss_delay_ns = ns(cost.wake_hit.base_ns.value_at(0.0));
+        let hit_cpu_ns = cost.sleep_cpu_hit_ns.value_at(middle_sleep);
+        let before_switch_ns = cost.submit_ns + cost.turnaround_ns;
         let costs = [
             ("submission_ns", ns(cost.submit_ns)),
             ("turnaround_ns", ns(cost.turnaround_ns)),
@@ -223,6 +269,12 @@ impl SimMachine {
             ),
             ("timer_ns", beyond_polling(cost.other_cpu_sleep_ns)),
             ("wake_delay_ns", wake_delay_ns),
+            ("miss_delay_ns", miss_delay_ns),
+            ("miss_switch_ns", ns(hit_cpu_ns - cost.reap_hit_ns)),
+            (
+                "interrupt_switch_ns",
+                ns(cost.interrupt_cpu_ns - before_switch_ns),
+            ),
             ("interrupt_ns", beyond_polling(cost.other_cpu_interrupt_ns)),
             ("interrupt_delay_ns", ns(cost.interrupt_latency_ns)),
         ];
@@ -243,18 +295,48 @@ impl SimMachine {
                 self.sources.insert(key.to_owned(), source.to_owned());
             }
         }
-        self.limit(
-            "switch_ns",
-            self.wake_delay_ns.min(self.interrupt_delay_ns),
-            source,
-        );
-        self.limit("timer_ns", self.wake_delay_ns - self.switch_ns, source);
-        self.limit(
-            "interrupt_ns",
-            self.interrupt_delay_ns - self.switch_ns,
-            source,
-        );
+        self.limit("switch_ns", self.wake_delay_ns, source);
+        let (missed, interrupted) = (self.missed_wake(), self.interrupt_wake());
+        if missed.switch_ns > missed.delay_ns {
+            self.limit("miss_switch_ns", missed.delay_ns, source);
+        }
+        if interrupted.switch_ns > interrupted.delay_ns {
+            self.limit("interrupt_switch_ns", interrupted.delay_ns, source);
+        }
+        let most_timer_ns = self
+            .timed_wake()
+            .room_ns()
+            .min(self.missed_wake().room_ns());
+        self.limit("timer_ns", most_timer_ns, source);
+        self.limit("interrupt_ns", self.interrupt_wake().room_ns(), source);
         self
+    }
+
+    /// The end of a timed sleep before the completion.
+    pub fn timed_wake(&self) -> WakeCosts {
+        WakeCosts {
+            delay_ns: self.wake_delay_ns,
+            handler_ns: self.timer_ns,
+            switch_ns: self.switch_ns,
+        }
+    }
+
+    /// The end of a timed sleep during which the completion came.
+    pub fn missed_wake(&self) -> WakeCosts {
+        WakeCosts {
+            delay_ns: self.miss_delay_ns.unwrap_or(self.wake_delay_ns),
+            switch_ns: self.miss_switch_ns.unwrap_or(self.switch_ns),
+            ..self.timed_wake()
+        }
+    }
+
+    /// The wake-up by the interrupt of a completion.
+    pub fn interrupt_wake(&self) -> WakeCosts {
+        WakeCosts {
+            delay_ns: self.interrupt_delay_ns,
+            handler_ns: self.interrupt_ns,
+            switch_ns: self.interrupt_switch_ns.unwrap_or(self.switch_ns),
+        }
     }
 
     /// Lowers a cost to what another one that was measured leaves for it.
@@ -266,6 +348,7 @@ impl SimMachine {
     }
 
     fn cost_mut(&mut self, key: &str) -> Option<&mut u64> {
+        let switch_ns = self.switch_ns;
         Some(match key {
             "submission_ns" => &mut self.submission_ns,
             "turnaround_ns" => &mut self.turnaround_ns,
@@ -273,6 +356,9 @@ impl SimMachine {
             "switch_ns" => &mut self.switch_ns,
             "timer_ns" => &mut self.timer_ns,
             "wake_delay_ns" => &mut self.wake_delay_ns,
+            "miss_delay_ns" => self.miss_delay_ns.get_or_insert_default(),
+            "miss_switch_ns" => self.miss_switch_ns.get_or_insert(switch_ns),
+            "interrupt_switch_ns" => self.interrupt_switch_ns.get_or_insert(switch_ns),
             "interrupt_ns" => &mut self.interrupt_ns,
             "interrupt_delay_ns" => &mut self.interrupt_delay_ns,
             _ => return None,
@@ -333,15 +419,22 @@ impl SimMachine {
         for (name, ns, least) in self.times_with_minimum() {
             range(name, ns as f64, least as f64, MOST_NS as f64)?;
         }
+        for &interface in self.interfaces.keys() {
+            let checked = self
+                .behind(interface)
+                .map_or(Ok(()), |machine| machine.check());
+            checked.map_err(|fault| fault.with_advice(&format!(" in [{}]", interface.key())))?;
+        }
         Ok(())
     }
 
     fn check_sources(&self) -> Result<(), Fault> {
-        let keys = toml::Table::try_from(SimMachine::default());
+        let keys = toml::Table::try_from(self);
         let keys = keys.or_fault(Exit::Input, "list the keys of a simulated machine")?;
         for (key, source) in &self.sources {
             let is_known = source == "stated" || source == "calibrated";
-            if !keys.contains_key(key) || !(is_known || source.starts_with("fitted to ")) {
+            let is_key = keys.contains_key(key) || self.interfaces.keys().any(|i| i.key() == *key);
+            if !is_key || !(is_known || source.starts_with("fitted to ")) {
                 return Err(Fault::input(format!(
                     "simulate a machine with the source {key} = {source:?}: expected the name of a key, and stated, \
                      calibrated or fitted to ..."
@@ -366,9 +459,9 @@ impl SimMachine {
 
     /// Name, value and smallest allowed value of every time. A look must take time, so that a lane
     /// that looks makes progress.
-    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 12] {
-        let least_wake = self.timer_ns.saturating_add(self.switch_ns);
-        let least_delay = self.interrupt_ns.saturating_add(self.switch_ns);
+    fn times_with_minimum(&self) -> [(&'static str, u64, u64); 15] {
+        let missed = self.missed_wake();
+        let interrupted = self.interrupt_wake();
         [
             ("slice_ns", self.slice_ns, 10_000),
             ("submission_ns", self.submission_ns, 0),
@@ -379,9 +472,20 @@ impl SimMachine {
             ("look_ns", self.look_ns, 1),
             ("switch_ns", self.switch_ns, 0),
             ("timer_ns", self.timer_ns, 0),
-            ("wake_delay_ns", self.wake_delay_ns, least_wake),
+            (
+                "wake_delay_ns",
+                self.wake_delay_ns,
+                self.timed_wake().least_ns(),
+            ),
+            ("miss_switch_ns", missed.switch_ns, 0),
+            ("miss_delay_ns", missed.delay_ns, missed.least_ns()),
             ("interrupt_ns", self.interrupt_ns, 0),
-            ("interrupt_delay_ns", self.interrupt_delay_ns, least_delay),
+            ("interrupt_switch_ns", interrupted.switch_ns, 0),
+            (
+                "interrupt_delay_ns",
+                interrupted.delay_ns,
+                interrupted.least_ns(),
+            ),
         ]
     }
 
@@ -401,6 +505,9 @@ impl SimMachine {
             switch_ns: cost(self.switch_ns),
             timer_ns: cost(self.timer_ns),
             wake_delay_ns: cost(self.wake_delay_ns),
+            miss_delay_ns: self.miss_delay_ns.map(cost),
+            miss_switch_ns: self.miss_switch_ns.map(cost),
+            interrupt_switch_ns: self.interrupt_switch_ns.map(cost),
             interrupt_ns: cost(self.interrupt_ns),
             interrupt_delay_ns: cost(self.interrupt_delay_ns),
             ..self.clone()

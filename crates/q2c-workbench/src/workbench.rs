@@ -291,7 +291,9 @@ fn engines_of(jobs: &[BackgroundSpec]) -> impl Iterator<Item = &EngineSpec> {
 /// The clock of a workload: that of a new simulated world, with its background, or the system's.
 fn time_source(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
     let simulated = engine.simulates().is_some();
-    let Some(machine) = request.machine.clone().filter(|_| simulated) else {
+    let machine = request.machine.clone().filter(|_| simulated);
+    engine.check_costs(machine.as_ref())?;
+    let Some(machine) = machine else {
         return Ok(Clock::new().into());
     };
     match engines_of(&request.background).find(|engine| engine.needs_file()) {
@@ -302,7 +304,7 @@ fn time_source(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSou
 
 fn engine_fault(error: EngineError) -> Fault {
     let exit = match error {
-        EngineError::NotSimulated(_) => Exit::Usage,
+        EngineError::NotSimulated(_) | EngineError::NoCosts(_) => Exit::Usage,
         _ => Exit::Input,
     };
     Fault::from_error(exit, error)

@@ -152,15 +152,16 @@ pub(crate) fn machine_with_costs(
     simulated
 }
 
-/// Refuses an engine that needs a file if the target is a simulated device.
+/// Refuses an engine that needs a file if the target is a simulated device. Those whose names are
+/// interfaces of simulated devices need none there.
 fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let target = &request.target;
     let target_engine = target.parse::<EngineSpec>();
     let is_simulated = target_engine.is_ok_and(|engine| !engine.needs_file());
-    let file_engine = request.engine.as_ref().filter(|engine| engine.needs_file());
-    let Some(engine) = file_engine.filter(|_| is_simulated && !Path::new(target).exists()) else {
+    let engine = EngineSpec::for_target(request.engine.as_ref(), target).or_exit(Exit::Usage)?;
+    if !is_simulated || !engine.needs_file() || Path::new(target).exists() {
         return Ok(());
-    };
+    }
     Err(Fault::usage(format!(
         "use {target} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave \
          --engine out, or name another target"

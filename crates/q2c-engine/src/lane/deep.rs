@@ -173,7 +173,8 @@ impl<T: Time> EngineLane<'_, T> {
             let oldest = oldest.ok_or(EngineError::NothingInFlight)?;
             match oldest.decision {
                 Decision::Sleep(asked) if oldest.due_ns > now => {
-                    self.time.sleep(oldest.due_ns - now);
+                    let next_due = || self.engine.next_due();
+                    self.time.sleep_beside(oldest.due_ns - now, next_due);
                     let woke = self.time.now();
                     let sample = &mut oldest.sample;
                     sample.asked_ns = clamp_u32(asked.0);

@@ -7,10 +7,12 @@ use crate::{LaneStep, Meeting, Time, World};
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 use q2c_model::CpuId;
+use q2c_service::SimInterface;
 use q2c_sys::thread::ContextSwitches;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::thread::Thread;
@@ -139,6 +141,12 @@ impl Time for SimulatedThread<'_> {
         self.sleep_until(at, Wake::Timer);
     }
 
+    fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>) {
+        let at = self.now().saturating_add(ns);
+        let is_missed = next_due().is_some_and(|due| due <= at);
+        self.sleep_until(at, [Wake::Timer, Wake::MissedTimer][usize::from(is_missed)]);
+    }
+
     fn wait_for_completion(self, at_ns: u64) {
         if at_ns > self.now() {
             self.sleep_until(at_ns, Wake::Interrupt);
@@ -157,7 +165,7 @@ impl Time for SimulatedThread<'_> {
     fn look_again(self, next_find: impl FnOnce(u64) -> u64) -> u64 {
         let mut last_skipped_ns = 0;
         self.plan(|schedule, thread| {
-            let (now, look_ns) = (schedule.now, schedule.costs.look_ns);
+            let (now, look_ns) = (schedule.now, schedule.threads[thread].costs.look_ns);
             let looks = next_find(now).saturating_sub(now).div_ceil(look_ns);
             // The last of these looks finds something, so it is not skipped.
             let skipped_ns = looks.saturating_sub(1).saturating_mul(look_ns);
@@ -183,14 +191,11 @@ impl Time for SimulatedThread<'_> {
             if step == LaneStep::Lock {
                 return schedule.lock(thread);
             }
+            let costs = &schedule.threads[thread].costs;
             let ns = match step {
-                LaneStep::Turnaround => {
-                    schedule.beside_siblings(thread, schedule.costs.turnaround_ns)
-                }
-                LaneStep::Submission => {
-                    schedule.beside_siblings(thread, schedule.costs.submission_ns)
-                }
-                LaneStep::Look | LaneStep::Lock => schedule.costs.look_ns,
+                LaneStep::Turnaround => schedule.beside_siblings(thread, costs.turnaround_ns),
+                LaneStep::Submission => schedule.beside_siblings(thread, costs.submission_ns),
+                LaneStep::Look | LaneStep::Lock => costs.look_ns,
             };
             let must_wait = schedule.work(thread, ns);
             if schedule.is_stuck() {
@@ -198,6 +203,15 @@ impl Time for SimulatedThread<'_> {
             }
             must_wait
         });
+    }
+
+    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64> {
+        let mut schedule = self.shared.schedule.borrow_mut();
+        if let Some(interface) = interface {
+            let machine = self.shared.world.machine().behind(interface)?;
+            schedule.threads[self.thread].costs = Rc::new(machine.at_speed());
+        }
+        Some(schedule.submission_ns(self.thread))
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {

@@ -3,10 +3,11 @@
 
 use super::{Counters, SimCpuCounters};
 use q2c_model::CpuId;
-use q2c_service::{IrqPlacement, SimMachine};
+use q2c_service::{IrqPlacement, SimMachine, WakeCosts};
 use q2c_sys::thread::ContextSwitches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::rc::Rc;
 
 /// A run is stuck if its time advances by less than [`STEP_SPAN_NS`] in this many steps of each
 /// lane.
@@ -19,6 +20,8 @@ pub(super) enum Wake {
     /// The begin of the thread, which costs nothing.
     Begin,
     Timer,
+    /// A timer's, where a completion came during the sleep.
+    MissedTimer,
     Interrupt,
     /// A request of the hardware queue is free. The interrupt that frees it belongs to another
     /// thread's I/O, so its handler is not counted here.
@@ -53,6 +56,8 @@ enum CpuNeed {
 
 #[derive(Debug)]
 pub(super) struct ScheduledThread {
+    /// The costs of its steps: the machine's, or those behind its interface.
+    pub costs: Rc<SimMachine>,
     /// `None` for the thread next to the lanes, which costs nothing.
     cpu: Option<usize>,
     state: ThreadState,
@@ -77,7 +82,7 @@ type ScheduledEvent = Reverse<(u64, usize, u32)>;
 
 #[derive(Debug)]
 pub(super) struct WorldSchedule {
-    pub costs: SimMachine,
+    pub costs: Rc<SimMachine>,
     pub now: u64,
     pub threads: Vec<ScheduledThread>,
     cpus: Vec<ScheduledCpu>,
@@ -96,7 +101,9 @@ impl WorldSchedule {
     /// A schedule of `lanes` threads without a CPU and, last, the thread next to them. Time and
     /// counters continue from `counters`.
     pub(crate) fn new(costs: SimMachine, counters: &Counters, lanes: usize) -> Self {
+        let costs = Rc::new(costs);
         let thread = |_| ScheduledThread {
+            costs: Rc::clone(&costs),
             cpu: None,
             state: ThreadState::Asleep(Wake::Begin),
             latest_event: 0,
@@ -109,9 +116,9 @@ impl WorldSchedule {
             ..ScheduledCpu::default()
         };
         WorldSchedule {
-            costs,
             now: counters.now_ns,
             threads: (0..=lanes).map(thread).collect(),
+            costs: Rc::clone(&costs),
             cpus: counters.cpus.iter().map(cpu).collect(),
             lock_free_ns: 0,
             lock_node: None,
@@ -236,20 +243,39 @@ impl WorldSchedule {
         };
         self.leave(thread, cpu, ThreadState::Asleep(wake));
         self.threads[thread].switches.voluntary += 1;
-        let delay = match wake {
-            Wake::Begin => 0,
-            Wake::Timer => self.costs.wake_delay_ns - self.costs.switch_ns,
-            Wake::Interrupt | Wake::Request => self.costs.interrupt_delay_ns - self.costs.switch_ns,
-        };
+        let costs = self.wake_costs(thread, wake);
+        let delay = costs.delay_ns - costs.switch_ns;
         self.push(thread, at.max(self.now).saturating_add(delay));
+    }
+
+    fn wake_costs(&self, thread: usize, wake: Wake) -> WakeCosts {
+        let costs = &self.threads[thread].costs;
+        match wake {
+            Wake::Begin => WakeCosts::default(),
+            Wake::Timer => costs.timed_wake(),
+            Wake::MissedTimer => costs.missed_wake(),
+            Wake::Interrupt => costs.interrupt_wake(),
+            Wake::Request => WakeCosts {
+                handler_ns: 0,
+                ..costs.interrupt_wake()
+            },
+        }
+    }
+
+    /// The cost of a submission; 0 for a thread without a CPU, whose steps take no time.
+    pub(crate) fn submission_ns(&self, thread: usize) -> u64 {
+        let thread = &self.threads[thread];
+        thread.cpu.map_or(0, |_| thread.costs.submission_ns)
     }
 
     /// Moves the end of a thread's wait for a request to `at`.
     pub(crate) fn wake_at(&mut self, thread: usize, at: u64) {
         if self.threads[thread].state == ThreadState::Asleep(Wake::Request) {
-            let delay = self.costs.interrupt_delay_ns - self.costs.switch_ns;
+            let costs = self.wake_costs(thread, Wake::Request);
             // A thread without a CPU takes no time for its steps.
-            let delay = self.threads[thread].cpu.map_or(0, |_| delay);
+            let delay = self.threads[thread]
+                .cpu
+                .map_or(0, |_| costs.delay_ns - costs.switch_ns);
             self.push(thread, at.max(self.now).saturating_add(delay));
         }
     }
@@ -286,12 +312,11 @@ impl WorldSchedule {
     }
 
     fn wake(&mut self, thread: usize, cpu: usize, wake: Wake) {
-        let (handler_ns, switch_ns) = match wake {
-            Wake::Begin => (0, 0),
-            Wake::Timer => (self.costs.timer_ns, self.costs.switch_ns),
-            Wake::Interrupt => (self.costs.interrupt_ns, self.costs.switch_ns),
-            Wake::Request => (0, self.costs.switch_ns),
-        };
+        let WakeCosts {
+            handler_ns,
+            switch_ns,
+            ..
+        } = self.wake_costs(thread, wake);
         self.handle_interrupt(cpu, wake, handler_ns);
         self.threads[thread].state = ThreadState::Ready {
             amount: switch_ns,

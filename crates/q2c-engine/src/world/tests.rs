@@ -9,6 +9,7 @@ use crate::{
 };
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, LaneMethod, Outcome, Token};
+use q2c_service::{InterfaceCosts, SimInterface};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -96,6 +97,90 @@ fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     assert_eq!(phase.end.cpu_ns - phase.begin.cpu_ns, length);
     let busy = counters.cpus[1].threads_ns;
     assert!(busy >= 100_000_000 && counters.cpus[0] == SimCpuCounters::default());
+}
+
+/// Behind libaio a submission takes 900 ns, and a look 70 ns: of 1,143 looks the last ends at
+/// 80,010 ns. What libaio leaves out is the machine's. SPDK needs neither the one request of the
+/// device, for which the other lane would wait, nor the lock.
+#[test]
+fn an_interface_has_costs_of_its_own() {
+    let costs = |submission_ns, look_ns| InterfaceCosts {
+        submission_ns,
+        look_ns,
+        ..InterfaceCosts::default()
+    };
+    let libaio = (SimInterface::Libaio, costs(Some(900), Some(70)));
+    let spdk = (SimInterface::Spdk, costs(Some(200), None));
+    let world = World::new(SimMachine {
+        lock_ns: 300,
+        interfaces: [libaio, spdk].into(),
+        ..machine()
+    });
+    let cycle_of = |targets: &[&str]| {
+        let devices = SimDevices::default();
+        let jobs = targets.iter().zip(0..);
+        let jobs = jobs.map(|(target, cpu)| job(target, &devices, cpu, "poll"));
+        let data = go(&world, 10, jobs.collect()).unwrap();
+        data.lanes.iter().map(cycle).collect::<Vec<u64>>()
+    };
+    assert_eq!(cycle_of(&["sim:80us"]), [80_900]);
+    assert_eq!(
+        cycle_of(&["sim:80us,interface=libaio"]),
+        [100 + 900 + 300 + 80_010]
+    );
+    let spdk = "sim:80us,servers=2,nr_requests=1,interface=spdk";
+    assert_eq!(cycle_of(&[spdk, spdk]), [80_300, 80_300]);
+    let error = go(
+        &world,
+        1,
+        vec![job(
+            "sim:80us,interface=pvsync2",
+            &SimDevices::default(),
+            0,
+            "poll",
+        )],
+    );
+    let error = std::error::Error::source(&error.unwrap_err()).map(ToString::to_string);
+    let text = error.unwrap_or_default();
+    assert!(text.contains("[interfaces.pvsync2]"), "{text}");
+}
+
+/// A sleep of 20 us ends before the completion at 80 us, as before; one of 90 us ends after it, and
+/// then the thread runs 6,000 ns later, 2,000 of them on its CPU, and looks once.
+#[test]
+fn a_sleep_that_the_request_ends_in_may_cost_more() {
+    let world = World::new(SimMachine {
+        miss_delay_ns: Some(6_000),
+        miss_switch_ns: Some(2_000),
+        ..machine()
+    });
+    for (asked, expected_ns, cpu_ns) in [
+        (20_000, 600 + 80_000, None),
+        (90_000, 600 + 90_000 + 6_000 + 50, Some(600 + 2_000 + 50)),
+    ] {
+        let method = format!("hybrid:fixed:{asked}ns");
+        let job = job("sim:80us", &SimDevices::default(), 1, &method);
+        let data = go(&world, 10, vec![job]).unwrap();
+        assert_eq!(cycle(&data.lanes[0]), expected_ns, "{asked}");
+        let phase = &data.lanes[0].phases[0];
+        let used_ns = phase.end.cpu_ns - phase.begin.cpu_ns;
+        assert!(cpu_ns.is_none_or(|ns| used_ns == ns * phase.ios), "{asked}");
+    }
+}
+
+/// An interrupt may cost another switch than a timer.
+#[test]
+fn an_interrupt_may_have_a_switch_of_its_own() {
+    let world = World::new(SimMachine {
+        interrupt_switch_ns: Some(700),
+        ..machine()
+    });
+    let job = job("sim:80us", &SimDevices::default(), 1, "interrupt");
+    let data = go(&world, 10, vec![job]).unwrap();
+    assert_eq!(cycle(&data.lanes[0]), 83_600);
+    let phase = &data.lanes[0].phases[0];
+    let used_ns = phase.end.cpu_ns - phase.begin.cpu_ns;
+    assert_eq!(used_ns, phase.ios * 1_300);
 }
 
 /// Per I/O the thread takes 100 + 500 + 1,500 ns of CPU, the interrupt 1,000 ns; the completion is

@@ -1,5 +1,6 @@
 //! A histogram for latencies, with constant memory and a few instructions per value.
 
+use crate::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A class is at most 1.6 % wide, and its middle is at most 0.8 % off. Below 128, each value has
@@ -100,6 +101,9 @@ impl TryFrom<StoredHistogram> for Histogram {
 }
 
 impl Histogram {
+    /// Size of one in memory.
+    pub const BYTES: Bytes = Bytes((CLASSES * size_of::<u64>()) as u64);
+
     /// The largest relative error of a percentile: half the width of a class; 0 below 128.
     pub const ERROR: f64 = 0.5 / CLASSES_PER_OCTAVE as f64;
 

@@ -205,6 +205,7 @@ impl CalibrationBench<'_> {
         let mut summaries = vec![point::polling_summary(&points)];
         summaries.extend(points.iter().map(FixedSleepPoint::summary));
         Ok(Calibration {
+            engine: self.workload.engine.to_string(),
             bs,
             cpu: self.workload.cpus[0],
             irq_cpu: interrupt.irq_cpu,

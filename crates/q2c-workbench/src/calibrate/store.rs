@@ -206,6 +206,7 @@ mod tests {
 
     fn calibration() -> Calibration {
         Calibration {
+            engine: "io_uring".to_owned(),
             bs: Bytes(4096),
             cpu: CpuId(0),
             irq_cpu: None,

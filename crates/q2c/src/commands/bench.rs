@@ -112,6 +112,8 @@ fn start_run(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault>
         .map_err(|fault| Fault::new(failure_exit, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
     spec.check_simulated(&bench.target).or_exit(failure_exit)?;
+    let free = q2c_host::machine::free_memory(&bench.workload.site.roots);
+    spec.check_memory(free).or_exit(Exit::Environment)?;
     let site = &bench.workload.site;
     spec.check_stages(site).or_exit(Exit::Target)?;
     let hw_queues = spec.axes.hw_queues.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::commands::run_folder;
 use crate::output::{NewFile, read_fault, show_as};
 use crate::workbench::machine_with_costs;
 use clap::{Args, Subcommand};
-use q2c_engine::SimMachine;
+use q2c_engine::{EngineSpec, SimInterface, SimMachine};
 use q2c_model::Fault;
 use q2c_result::tune::{self, Calibration, TuneResult};
 use q2c_result::{Exit, Machine};
@@ -26,8 +26,9 @@ pub(crate) enum MachineCommand {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FitArgs {
     /// Run folder of q2c tune or its result.json, what q2c calibrate --json printed, or a recording
-    /// with times of the user layer
-    pub from: PathBuf,
+    /// with times of the user layer; from the second on, calibrations by other interfaces
+    #[arg(required = true)]
+    pub from: Vec<PathBuf>,
     /// Write the machine here, as TOML; a name that is not taken yet
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
@@ -39,11 +40,15 @@ pub(crate) struct FitArgs {
 pub(crate) fn run(command: &MachineCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
     let MachineCommand::Fit(args) = command;
     let out = NewFile::create(&args.out)?;
-    let machine = if is_json(&args.from)? {
-        from_calibration(&args.from)?
+    let (first, others) = args.from.split_first().expect("clap wants one");
+    let mut machine = if is_json(first)? {
+        from_calibration(first)?
     } else {
-        from_recording(&args.from, &recorded_costs(&args.from, stop)?)
+        from_recording(first, &recorded_costs(first, stop)?)
     };
+    for other in others {
+        add_interface(&mut machine, other)?;
+    }
     machine.check()?;
     let text = machine.to_toml()?;
     out.write_and_say("machine:", text.as_bytes())?;
@@ -89,7 +94,28 @@ fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
         calibration.bs,
         from.display()
     );
-    Ok(machine_with_costs(name, &machine, calibration))
+    let fitted = machine_with_costs(name, &machine, calibration);
+    let engine: Option<EngineSpec> = calibration.engine.parse().ok();
+    Ok(match engine.and_then(|engine| engine.interface()) {
+        Some(interface) => fitted.measured_behind(interface),
+        None => fitted,
+    })
+}
+
+/// Adds the costs of one more interface.
+fn add_interface(machine: &mut SimMachine, from: &Path) -> Result<(), Fault> {
+    let other = from_calibration(from)?;
+    let Some(interface) = other.interfaces.keys().next() else {
+        let names = SimInterface::ALL.map(SimInterface::name).join(", ");
+        let reason = format!("expected a calibration by one of {names}, found one without");
+        return Err(read_fault(from, reason));
+    };
+    if machine.interfaces.contains_key(interface) {
+        let reason = format!("expected another interface, found {interface} again");
+        return Err(read_fault(from, reason));
+    }
+    machine.add_interfaces_of(&other);
+    Ok(())
 }
 
 fn from_recording(from: &Path, costs: &[RecordedCost]) -> SimMachine {
@@ -104,10 +130,19 @@ fn from_recording(from: &Path, costs: &[RecordedCost]) -> SimMachine {
 
 /// Each value with its source, and the values that were not measured.
 fn summary(machine: &SimMachine, toml: &str) -> String {
-    let values = toml.lines().take_while(|line| !line.starts_with('['));
+    let values = toml.lines().take_while(|line| *line != "[sources]");
+    let values = values.filter(|line| !line.is_empty());
     let (mut lines, mut stated) = (Vec::new(), Vec::new());
+    let mut table = "";
     for line in values {
-        let key = line.split(' ').next().unwrap_or_default();
+        table = line
+            .strip_prefix('[')
+            .map_or(table, |name| name.trim_end_matches(']'));
+        let key = if table.is_empty() {
+            line.split(' ').next().unwrap_or_default()
+        } else {
+            table
+        };
         match machine.sources.get(key) {
             Some(source) => lines.push(format!("{line:<28} {source}")),
             None if key != "name" && !key.is_empty() => stated.push(line),

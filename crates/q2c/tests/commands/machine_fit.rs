@@ -9,7 +9,10 @@ fn place() -> Place {
         ("submission_ns = 500", "submission_ns = 900"),
         ("turnaround_ns = 100", "turnaround_ns = 300"),
         ("wake_delay_ns = 2500", "wake_delay_ns = 4000"),
-        ("interrupt_delay_ns = 3000", "interrupt_delay_ns = 6000"),
+        (
+            "interrupt_delay_ns = 3000",
+            "interrupt_delay_ns = 6000\ninterrupt_switch_ns = 1200\nmiss_delay_ns = 4700",
+        ),
     ];
     let text = costs.iter().fold(MACHINE.to_owned(), |text, (from, to)| {
         text.replace(from, to)
@@ -25,11 +28,13 @@ fn fit(place: &Place, from: &str) -> (Value, Vec<String>) {
     (machine, keys)
 }
 
-const MEASURED: [(&str, f64); 4] = [
+const MEASURED: [(&str, f64); 6] = [
     ("/submission_ns", 900.0),
     ("/turnaround_ns", 300.0),
     ("/wake_delay_ns", 4_000.0),
     ("/interrupt_delay_ns", 6_000.0),
+    ("/miss_delay_ns", 4_700.0),
+    ("/interrupt_switch_ns", 1_200.0),
 ];
 
 #[test]
@@ -41,9 +46,39 @@ fn a_calibration_gives_the_costs_of_the_machine_that_it_ran_on() {
     for (key, ns) in MEASURED {
         assert_near(number(&machine, key), ns, 0.05);
     }
-    assert_eq!(keys.len(), 8, "{keys:?}");
+    assert_eq!(keys.len(), 11, "{keys:?}");
     // The machine that was written is one that commands take.
     place.done("bench sim:80us --method poll --seconds 0.2 --machine c.json.toml");
+}
+
+/// Each calibration by an interface shows its costs; the first ones are the machine's, too.
+#[test]
+fn calibrations_by_interfaces_give_the_costs_of_each() {
+    let place = place();
+    let text = place.text("m.toml");
+    let interfaces = "[interfaces.io_uring]\nsubmission_ns = 700\n\
+        [interfaces.libaio]\nsubmission_ns = 1500\nturnaround_ns = 200\n";
+    place.put("m.toml", text + interfaces);
+    for name in ["io_uring", "libaio"] {
+        let command = format!("calibrate sim:80us --engine {name} --machine m.toml --json");
+        place.put(format!("{name}.json"), place.done(command));
+    }
+    let machine = place.json("machine fit io_uring.json libaio.json -o fit.toml --json");
+    for (key, ns) in [
+        ("/submission_ns", 700.0),
+        ("/interfaces/io_uring/submission_ns", 700.0),
+        ("/interfaces/libaio/submission_ns", 1_500.0),
+        ("/interfaces/libaio/turnaround_ns", 200.0),
+    ] {
+        assert_near(number(&machine, key), ns, 0.05);
+    }
+    let again = "machine fit io_uring.json io_uring.json -o twice.toml";
+    place.q2c(again).refused(3, &["found io_uring again"]);
+    place.put("plain.json", place.done("calibrate sim:80us --json"));
+    let plain = "machine fit io_uring.json plain.json -o plain.toml";
+    place
+        .q2c(plain)
+        .refused(3, &["expected a calibration by one of"]);
 }
 
 #[test]
@@ -66,8 +101,10 @@ fn what_shows_no_cost_is_refused_by_name() {
     let place = place();
     place.put("list.json", "[]");
     place.put("list.txt", "31.2\n30.4\n");
+    place.put("bench.json", r#"{"schema": "q2c.bench/1"}"#);
     for (from, reason) in [
         ("list.json", "expected a calibration, found none"),
+        ("bench.json", "expected schema q2c.tune/"),
         ("none.parquet", "none.parquet"),
     ] {
         let ended = place.q2c(format!("machine fit {from} -o fit.toml"));

@@ -1,6 +1,7 @@
 //! Tests of `q2c scale predict`.
 
 use crate::program::*;
+use std::collections::BTreeMap;
 
 const PARAMETERS: &str = "cpu_ns = { value = 6000, low = 5800, high = 6200 }\ndevice_ns = 8000\n\
     lock_ns = 300\nlock_growth = 0.05\nqueues = 20\ntags = 64\n";
@@ -90,4 +91,38 @@ fn too_few_cores_need_parameters() {
     let end = number(&result, "/ends_at");
     assert!((24.0..48.0).contains(&end), "{end}");
     assert!(number(&result, "/peak") < 64.0);
+}
+
+/// Two models of one machine: the closed network, and the simulated machine, whose lanes do each
+/// step. Requests or servers end the scaling. Where times do not vary, only the network with that
+/// variation agrees.
+#[test]
+fn the_simulated_machine_agrees_with_the_network() {
+    let place = Place::new();
+    let free = "cores=48,switch_ns=0,timer_ns=0,interrupt_ns=0,interrupt_delay_ns=0";
+    for (parameters, target) in [
+        ("device_parallel = 16", "sim:exp(80us),servers=16"),
+        (
+            "device_parallel = 64\nqueues = 2\ntags = 6",
+            "sim:exp(80us),servers=64,queues=2,nr_requests=6",
+        ),
+        ("device_parallel = 16\ndevice_cv = 0", "sim:80us,servers=16"),
+    ] {
+        place.put(
+            "p.toml",
+            format!("cpu_ns = 600\ndevice_ns = 80000\n{parameters}"),
+        );
+        let predicted = place.json("scale predict --parameters p.toml --cores 48 --json");
+        let points = predicted.list("curve").iter();
+        let iops = points.map(|point| (point["jobs"].as_u64(), number(point, "/iops")));
+        let iops: BTreeMap<_, f64> = iops.collect();
+        let bench = place.json(format!(
+            "bench {target} --machine {free} --jobs 1,8,12,16,32,48 --method poll --trials 1 \
+             --seconds 1 --json"
+        ));
+        for cell in bench.list("cells") {
+            let simulated = number(cell, "/iops/median");
+            assert_near(simulated, iops[&cell["jobs"].as_u64()], 0.02);
+        }
+    }
 }

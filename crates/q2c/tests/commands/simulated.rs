@@ -222,6 +222,44 @@ fn what_is_wrong_with_a_machine_is_named() {
     assert!(!folder.path().join("runs").exists());
 }
 
+/// The service is 10 us. io_uring and SPDK add 0.1 us of turnaround and their submissions; libaio
+/// and pvsync2 have those of the machine. SPDK takes no request of the device, so two jobs do not
+/// wait for its only one.
+#[test]
+fn interfaces_are_points_of_a_bench() {
+    let place = Place::new();
+    let interfaces = "[interfaces.io_uring]\nsubmission_ns = 400\n[interfaces.libaio]\n\
+        [interfaces.pvsync2]\n[interfaces.spdk]\nsubmission_ns = 100\n";
+    place.put("m.toml", MACHINE.to_owned() + interfaces);
+    let command = "bench sim:10us,servers=2,nr_requests=1 --method poll --machine m.toml \
+        --trials 1 --seconds 0.2 --json --jobs 1,2 --engine";
+    let result = place.json(format!("{command} io_uring,libaio,pvsync2,spdk"));
+    let mut cycles = [10.5, 10.6, 10.6, 10.2].into_iter();
+    for cells in result.list("cells").chunks(2) {
+        let iops = |cell: &Value| number(cell, "/iops/median");
+        let expected = 1e6 / cycles.next().unwrap();
+        assert_near(iops(&cells[0]), expected, 1e-3);
+        let name = cells[0]["engine"].as_str().unwrap();
+        let is_spdk = name.ends_with(",interface=spdk");
+        let gain = iops(&cells[1]) / iops(&cells[0]);
+        assert_eq!(is_spdk, gain > 1.9, "{gain} {name}");
+    }
+    assert_eq!(cycles.next(), None);
+    for (engine, said) in [
+        ("io_uring:sqpoll", "a simulated device is its own engine"),
+        ("null,spdk", "[interfaces.spdk]"),
+    ] {
+        let bench = format!("bench sim:10us --engine {engine}");
+        place.q2c(bench).refused(2, &[said]);
+    }
+    let tune = "tune sim:80us --engine libaio";
+    place.q2c(tune).refused(2, &["[interfaces.libaio]"]);
+    let stages = format!("{command} spdk --stages");
+    place
+        .q2c(stages)
+        .refused(5, &["does not go through the block layer"]);
+}
+
 /// If neither the device nor the machine takes time, simulated time cannot advance. A device with
 /// service times can be measured on such a machine.
 #[test]

@@ -19,6 +19,32 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
     rows.cloned().collect()
 }
 
+/// Ten simulated seconds: polled I/Os of 80.6 us, then those of a sleep of 200 us, each with 2.5 us
+/// of wake-up, one look and 0.6 us of steps. Its screen would race, so there are lines.
+#[test]
+fn simulated_time_does_not_wait() {
+    let place = Place::new();
+    let command =
+        "poll watch sim:80us --machine cores=4 --policy poll --policy fixed:200us --interval 1s";
+    let ended = place.q2c(format!("{command} --seconds 10 --every 5s --json"));
+    let (lines, result) = ended.lines();
+    assert!(lines.len() >= 10, "{}", lines.len());
+    assert_eq!(result["machine"]["simulated"]["cores"], 4);
+    for (method, cycle_s) in [("poll", 80.6e-6), ("hybrid:fixed:sleep=200us", 203.15e-6)] {
+        let row = &rows(&result, method)[0];
+        assert_near(number(row, "/median/iops"), 1.0 / cycle_s, 1e-3);
+    }
+    for (line, said) in [
+        (command.to_owned(), "--seconds"),
+        (
+            command.replace("sim:80us", "/dev/null") + " --seconds 2",
+            "--machine with",
+        ),
+    ] {
+        place.q2c(line).refused(2, &[said]);
+    }
+}
+
 /// Two seconds with intervals of 100 ms, and a new method every 500 ms. First polling, then a sleep
 /// of 200 us, then one of 1.5 ms, which always misses on a device of 1 ms.
 #[test]

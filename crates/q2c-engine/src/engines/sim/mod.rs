@@ -22,7 +22,8 @@ use q2c_model::{Bytes, CpuId, Direction, Nanos};
 use q2c_policy::Io;
 use q2c_policy::method::Means;
 use q2c_service::{
-    Draws, Empirical, RecordedFacts, RecordedTimes, RequestQueue, Servers, ServiceTimes,
+    Draws, Empirical, Measure, RecordedFacts, RecordedTimes, RequestQueue, Servers, ServiceTimes,
+    SimInterface,
 };
 use std::error::Error;
 use std::iter::repeat_n;
@@ -36,30 +37,54 @@ pub(crate) struct Sim<T> {
     /// The submitter's CPU, and the number of its hardware queue.
     cpu: CpuId,
     queue: usize,
+    /// True if the submitter takes no request of the queue, and no lock.
+    is_past_block_layer: bool,
+    /// The part of a drawn service time that is the submission, which passes before: recorded U2C
+    /// contains one.
+    submission: Nanos,
     draws: Draws,
     /// The submitter's own requests, each with its completion time, ns on the run's clock.
     in_flight: Vec<(u64, RingCompletion)>,
 }
 
 impl<T: Time> Sim<T> {
-    /// Opens the device for up to `slots` requests in flight. `seed` draws the service times.
-    pub(crate) fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
+    /// Opens the device behind `interface` for up to `slots` requests in flight. `seed` draws the
+    /// service times.
+    pub(crate) fn open(
+        time: T,
+        device: Arc<SimDevice>,
+        interface: Option<SimInterface>,
+        slots: usize,
+        seed: u64,
+    ) -> Result<Self, EngineError> {
+        let submission_ns = match (time.use_interface(interface), interface) {
+            (None, Some(interface)) => return Err(EngineError::NoCosts(interface)),
+            (submission_ns, _) => submission_ns.unwrap_or_default(),
+        };
+        let recorded = device.recorded_times();
+        let has_submission = recorded.is_some_and(|times| times.facts().measure == Measure::U2c);
         *lock(&device.open_engines) += 1;
-        Sim {
+        Ok(Sim {
             time,
+            is_past_block_layer: interface == Some(SimInterface::Spdk),
+            submission: Nanos(if has_submission { submission_ns } else { 0 }),
             cpu: time.cpu(),
             queue: device.queue_of(time.cpu()),
             draws: Draws::new(device.times.clone(), seed),
             device,
             in_flight: Vec::with_capacity(slots),
-        }
+        })
+    }
+
+    /// The requests of the submitter's hardware queue; `None` if it needs none.
+    fn requests(&self) -> Option<&Mutex<RequestQueue<WaitingThread>>> {
+        let requests = self.device.requests.get(self.queue);
+        requests.filter(|_| !self.is_past_block_layer)
     }
 
     /// Sleeps until the hardware queue has a free request.
     fn take_request(&self) {
-        let Some(queue) = self.device.requests.get(self.queue) else {
-            return;
-        };
+        let Some(queue) = self.requests() else { return };
         loop {
             let submitter = WaitingThread {
                 thread_id: self.time.thread_id(),
@@ -79,8 +104,9 @@ impl<T: Time> Sim<T> {
             direction: [Direction::Read, Direction::Write][usize::from(is_write)],
             bytes: request.length,
         });
+        let service = Nanos(service.0.saturating_sub(self.submission.0));
         let end = self.device.servers.enqueue(Nanos(now), service);
-        if let Some(queue) = self.device.requests.get(self.queue) {
+        if let Some(queue) = self.requests() {
             let wake = |submitter: &WaitingThread, at: Nanos| {
                 let WaitingThread { thread_id, handle } = submitter;
                 self.time.unpark(*thread_id, handle, at.0);
@@ -88,6 +114,7 @@ impl<T: Time> Sim<T> {
             lock(queue).give_back(end, wake);
         }
         if T::SIMULATED
+            && !self.is_past_block_layer
             && let Some(capture) = &mut *lock(&self.device.capture)
         {
             capture.add(SimRequest {
@@ -146,7 +173,9 @@ impl<T: Time> Engine for Sim<T> {
                 queued_ns = self.time.now();
                 self.take_request();
                 got_ns = self.time.now();
-                self.time.spend(LaneStep::Lock);
+                if !self.is_past_block_layer {
+                    self.time.spend(LaneStep::Lock);
+                }
                 now = self.time.now();
             }
             self.start(request, (queued_ns, got_ns, now));
@@ -209,6 +238,9 @@ pub struct SimSpec {
     /// Number of requests of each hardware queue; `None` for any number. A submitter that finds
     /// none free sleeps: first come, first served.
     pub nr_requests: Option<usize>,
+    /// The interface by which requests reach the device; `None` for one with the machine's own
+    /// costs. Engines behind different interfaces share the device.
+    pub interface: Option<SimInterface>,
 }
 
 impl SimSpec {
@@ -219,6 +251,7 @@ impl SimSpec {
             servers,
             queues: 1,
             nr_requests: None,
+            interface: None,
         }
     }
 }
@@ -293,7 +326,9 @@ impl SimDevices {
     /// The device of this specification; it is created on first use.
     pub fn device_for(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
         let mut devices = lock(&self.devices);
-        if let Some((_, device)) = devices.iter().find(|(key, _)| key == spec) {
+        let mut spec = spec.clone();
+        spec.interface = None;
+        if let Some((_, device)) = devices.iter().find(|(key, _)| *key == spec) {
             return Ok(Arc::clone(device));
         }
         let times = match &spec.service {
@@ -319,7 +354,7 @@ impl SimDevices {
             open_engines: Mutex::default(),
             capture: Mutex::default(),
         });
-        devices.push((spec.clone(), Arc::clone(&device)));
+        devices.push((spec, Arc::clone(&device)));
         Ok(device)
     }
 

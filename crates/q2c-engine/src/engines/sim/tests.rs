@@ -23,7 +23,7 @@ fn spec(text: &str) -> SimSpec {
 
 fn open(devices: &SimDevices, text: &str, slots: usize, seed: u64) -> Sim<Real> {
     let device = devices.device_for(&spec(text)).unwrap();
-    Sim::open(Real(Clock::MONOTONIC), device, slots, seed)
+    Sim::open(Real(Clock::MONOTONIC), device, None, slots, seed).unwrap()
 }
 
 /// A submitter with one request at the device, and the time at which that completes, ns.

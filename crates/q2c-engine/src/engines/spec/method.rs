@@ -3,7 +3,9 @@
 //! combinations that an engine cannot do, with the reason.
 
 use super::{EngineSpec, RingKind};
+use crate::engines::SimSpec;
 use q2c_policy::{LaneMethod, Method, Wait};
+use q2c_service::SimInterface;
 use q2c_sys::{RingOptions, SqPoll};
 
 impl RingKind {
@@ -70,7 +72,11 @@ impl EngineSpec {
     /// engine that submits without waiting can.
     pub fn keeps_no_schedule(&self) -> Option<&'static str> {
         match self.plain() {
-            EngineSpec::Pvsync2(_) => Some("it waits for each request in its call"),
+            EngineSpec::Pvsync2(_)
+            | EngineSpec::Sim(SimSpec {
+                interface: Some(SimInterface::Pvsync2),
+                ..
+            }) => Some("it waits for each request in its call"),
             EngineSpec::IoUringCmd { .. } => Some("it sends commands past the block layer"),
             EngineSpec::IoUring(options) if options.iopoll => {
                 Some("it polls in its calls, which keeps no schedule")
@@ -125,6 +131,13 @@ impl EngineSpec {
             EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => {
                 hybrid_ring_refusal(wait)
             }
+            EngineSpec::Sim(spec) => match (spec.interface, wait) {
+                (Some(SimInterface::Pvsync2), _) => {
+                    pvsync2_refusal(matches!(wait, Wait::Poll), depth, wait)
+                }
+                (Some(SimInterface::Spdk), Wait::Interrupt) => Some("spdk has no interrupts: poll"),
+                _ => None,
+            },
             _ => None,
         };
         reason.map(str::to_owned)

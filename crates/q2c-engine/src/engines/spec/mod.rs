@@ -6,7 +6,7 @@ mod parse;
 mod registry;
 mod sim;
 
-pub use registry::{ENGINES, EngineKind, ParseEngineError};
+pub use registry::{ENGINES, EngineKind, ParseEngineError, behind_interface};
 
 use super::fault::{FaultEngine, FaultKind};
 use super::libaio::Libaio;
@@ -16,6 +16,7 @@ use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimDevices, SimSpec};
 use super::uring::{NvmeEngine, UringEngine};
 use crate::{Engine, EngineError, Real, Time};
+use q2c_service::{SimInterface, SimMachine};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Clock, RingOptions, SqPoll, VectoredFlags};
 use std::fs::File;
@@ -137,7 +138,8 @@ impl EngineSpec {
                 let Medium::Simulated(devices) = medium else {
                     return Err(EngineError::NoDevices(self.to_string()));
                 };
-                Box::new(Sim::open(time, devices.device_for(spec)?, slots, seed))
+                let device = devices.device_for(spec)?;
+                Box::new(Sim::open(time, device, spec.interface, slots, seed)?)
             }
             EngineSpec::Fault { kind, nth, inner } => {
                 if !T::SIMULATED && *kind == FaultKind::Hang {
@@ -160,6 +162,27 @@ impl EngineSpec {
         match self.plain() {
             EngineSpec::Sim(spec) => Some(spec),
             _ => None,
+        }
+    }
+
+    /// The interface by which the engine reaches a device, or simulates to; `None` for any other.
+    pub fn interface(&self) -> Option<SimInterface> {
+        let name = match self.plain() {
+            EngineSpec::Sim(spec) => return spec.interface,
+            engine => engine.to_string(),
+        };
+        SimInterface::with_name(name.split(':').next().unwrap_or_default())
+    }
+
+    /// Checks that `machine` has the costs of the interface that the engine simulates.
+    pub fn check_costs(&self, machine: Option<&SimMachine>) -> Result<(), EngineError> {
+        let interface = self.simulates().and_then(|spec| spec.interface);
+        let knows = |&interface: &SimInterface| {
+            machine.is_some_and(|machine| machine.interfaces.contains_key(&interface))
+        };
+        match interface.filter(|interface| !knows(interface)) {
+            Some(interface) => Err(EngineError::NoCosts(interface)),
+            None => Ok(()),
         }
     }
 

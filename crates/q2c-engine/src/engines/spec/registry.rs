@@ -1,4 +1,5 @@
 use super::{EngineSpec, parse, sim};
+use q2c_service::SimInterface;
 use std::path::Path;
 use std::str::FromStr;
 use thiserror::Error;
@@ -41,7 +42,7 @@ pub const ENGINES: &[EngineKind] = &[
     },
     EngineKind {
         name: "sim",
-        help: "a device of known truth: sim:50us, sim:exp(80us), sim:lognormal(50us,0.3), sim:trace=FILE, with ,servers=N ,queues=N ,nr_requests=N",
+        help: "a device of known truth: sim:50us, sim:exp(80us), sim:lognormal(50us,0.3), sim:trace=FILE, with ,servers=N ,queues=N ,nr_requests=N ,interface=NAME",
         parse: sim::parse,
     },
     EngineKind {
@@ -89,13 +90,15 @@ impl FromStr for EngineSpec {
 
 impl EngineSpec {
     /// The engine that does I/O on `target` (a path, or the text of a simulated device): the engine
-    /// `asked` for, else the simulated device that the text names, else io_uring.
+    /// `asked` for, else the simulated device that the text names, else io_uring. On a simulated
+    /// device the engine is the device behind the interface of that name.
     pub fn for_target(
         asked: Option<&EngineSpec>,
         target: &str,
     ) -> Result<EngineSpec, ParseEngineError> {
         if let Some(engine) = asked {
-            return Ok(engine.clone());
+            let behind = behind_interface(target, &engine.to_string());
+            return behind.map_or(Ok(engine.clone()), |text| text.parse());
         }
         match target.parse::<EngineSpec>() {
             Ok(spec) if !spec.needs_file() => Ok(spec),
@@ -104,6 +107,15 @@ impl EngineSpec {
             _ => Ok(EngineSpec::IO_URING),
         }
     }
+}
+
+/// The text of the simulated device `target` behind the interface `name`; `None` if the target is
+/// none, or there is no such interface.
+pub fn behind_interface(target: &str, name: &str) -> Option<String> {
+    let engine: EngineSpec = target.parse().ok()?;
+    let is_simulated = engine.simulates().is_some() && !Path::new(target).exists();
+    let interface = SimInterface::with_name(name).filter(|_| is_simulated)?;
+    Some(format!("{target},interface={interface}"))
 }
 
 fn names_an_engine(target: &str) -> bool {

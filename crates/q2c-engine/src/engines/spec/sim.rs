@@ -5,7 +5,7 @@ use super::super::sim::{Service, SimSpec};
 use super::EngineSpec;
 use super::parse::duration;
 use q2c_model::parse_duration;
-use q2c_service::{Measure, RecordedTimes, ServiceTimes};
+use q2c_service::{Measure, RecordedTimes, ServiceTimes, SimInterface};
 use std::fmt::{self, Formatter};
 
 /// The most servers of a device. Each request searches all of them for a free one.
@@ -16,9 +16,16 @@ const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA)
 /// (`BLK_MQ_MAX_DEPTH` of Linux).
 const MAX_QUEUES: usize = 4096;
 const MAX_REQUESTS: usize = 10_240;
-/// The options that may follow a recording. Those after the first three belong to it alone.
-const OPTIONS: [&str; 5] = ["servers", "queues", "nr_requests", "time", "unit"];
-const MODEL_OPTIONS: usize = 3;
+/// The options that may follow a recording. Those after the first four belong to it alone.
+const OPTIONS: [&str; 6] = [
+    "servers",
+    "queues",
+    "nr_requests",
+    "interface",
+    "time",
+    "unit",
+];
+const MODEL_OPTIONS: usize = 4;
 
 pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
     let (service, options) = split(text);
@@ -94,6 +101,12 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
         ("servers", _) => spec.servers = count(name, value, MAX_SERVERS)?,
         ("queues", _) => spec.queues = count(name, value, MAX_QUEUES)?,
         ("nr_requests", _) => spec.nr_requests = Some(count(name, value, MAX_REQUESTS)?),
+        ("interface", _) => {
+            let names = SimInterface::ALL.map(SimInterface::name).join(", ");
+            let known = SimInterface::with_name(value).filter(|_| spec.interface.is_none());
+            let wrong = || format!("interface must be one of {names}, and given once");
+            spec.interface = Some(known.ok_or_else(wrong)?);
+        }
         ("time", Service::Recorded(times)) => {
             let known = Measure::ALL.into_iter().find(|known| known.name() == value);
             times.measure = Some(known.ok_or("time must be d2c or u2c")?);
@@ -146,5 +159,7 @@ pub(super) fn write(f: &mut Formatter<'_>, spec: &SimSpec) -> fmt::Result {
         write!(f, ",queues={}", spec.queues)?;
     }
     let requests = spec.nr_requests.map(|n| format!(",nr_requests={n}"));
-    f.write_str(&requests.unwrap_or_default())
+    f.write_str(&requests.unwrap_or_default())?;
+    let interface = spec.interface.map(|name| format!(",interface={name}"));
+    f.write_str(&interface.unwrap_or_default())
 }

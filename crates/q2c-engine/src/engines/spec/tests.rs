@@ -105,7 +105,10 @@ fn wrong_options_say_which_there_are_or_what_they_need() {
         ("sim:lognormal(5us,9)", "sigma must lie between 0 and 5"),
         ("sim:lognormal(5us,0.3),4", "the nearest is queues"),
         ("sim:fast", "lognormal(MEDIAN,SIGMA) or trace=FILE"),
-        ("sim:5us,server=2", "nr_requests; the nearest is servers"),
+        (
+            "sim:5us,server=2",
+            "nr_requests, interface; the nearest is servers",
+        ),
         (
             "sim:5us,queues=0",
             "queues must be a whole number from 1 to 4096",
@@ -114,6 +117,8 @@ fn wrong_options_say_which_there_are_or_what_they_need() {
         ("sim:5us,servers=none", "a whole number from 1 to 65536"),
         ("sim:5us,servers=4294967295", "from 1 to 65536"),
         ("sim:5us,servers=18446744073709551616", "from 1 to 65536"),
+        ("sim:5us,interface=aio", "one of io_uring, libaio"),
+        ("sim:5us,interface=spdk,interface=libaio", "and given once"),
         ("sim:5us,time=d2c", "time belongs to recorded times"),
         ("sim:trace=,servers=2", "found no file"),
         ("sim:trace=x,time=q2c", "d2c or u2c"),
@@ -160,6 +165,9 @@ fn what_an_engine_cannot_do_is_refused() {
         ("pvsync2:hipri", [true, false, true]),
         ("fault:eio@1:pvsync2", [false, true, true]),
         ("null", [false, false, false]),
+        ("sim:5us,interface=pvsync2", [false, false, true]),
+        ("sim:5us,interface=spdk", [true, false, false]),
+        ("sim:5us,interface=libaio", [false, false, false]),
     ] {
         assert_eq!(refused(text, 1), expected, "{text}");
         let deep = expected.map(|at_one| at_one || text.contains("pvsync2"));
@@ -255,7 +263,11 @@ fn the_asked_engine_comes_first_then_the_named_one_then_io_uring() {
         let asked = asked.map(|text| text.parse().unwrap());
         EngineSpec::for_target(asked.as_ref(), target).map(|engine| engine.to_string())
     };
-    assert_eq!(engine_for(Some("libaio"), "sim:50us").unwrap(), "libaio");
+    let behind = engine_for(Some("libaio"), "sim:50us");
+    assert_eq!(behind.unwrap(), "sim:50000ns,servers=1,interface=libaio");
+    assert_eq!(engine_for(Some("libaio"), "/dev/sda").unwrap(), "libaio");
+    let other = engine_for(Some("io_uring:sqpoll"), "sim:50us");
+    assert_eq!(other.unwrap(), "io_uring:sqpoll");
     assert_eq!(engine_for(None, "null").unwrap(), "null");
     assert!(engine_for(None, "sim:50us").unwrap().starts_with("sim:"));
     // The text of an engine that needs a file is a path.

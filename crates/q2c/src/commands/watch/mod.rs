@@ -21,7 +21,7 @@ use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
 use q2c_watch::endpoint::Endpoint;
 use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan};
 use q2c_workbench::late::begin_late_capture;
-use q2c_workbench::settings::{JobsArg, RuleArgs, WorkloadArgs};
+use q2c_workbench::settings::{JobsArg, MachineArgs, MachineName, RuleArgs, WorkloadArgs};
 use q2c_workbench::workbench::Workbench;
 use state::{WatchOrder, WatchState};
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,12 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
     let methods = args.methods().or_exit(Exit::Usage)?;
     let endpoint = listen(args.metrics.prometheus)?;
-    let bench = open_new("poll watch", &args.workload, None, args.jobs.jobs, stop)?;
+    let machine = args.machine.clone().map(|name| MachineArgs {
+        machine: Some(name),
+        real_time: false,
+    });
+    let jobs = args.jobs.jobs;
+    let bench = open_new("poll watch", &args.workload, machine.as_ref(), jobs, stop)?;
     tell_place(&bench);
     let stream = open_stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
@@ -42,7 +47,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         args,
         state: WatchState::new(methods, !args.workload.background_jobs().is_empty()),
         head: screen_head(args, bs, &bench),
-        display: WatchDisplay::open(args.plain, args.workload.run.json)?,
+        display: WatchDisplay::open(args.plain || machine.is_some(), args.workload.run.json)?,
         stream,
     };
     let site = &bench.workload.site;
@@ -254,6 +259,10 @@ pub(crate) struct WatchArgs {
     /// Go on to the next method by itself each time this is over
     #[arg(long, value_name = "DURATION", value_parser = switch_period)]
     pub every: Option<Nanos>,
+    /// Watch a simulated target in simulated time, on this machine: here (as calibrated), keys such
+    /// as cores=120,threads=2, or a TOML file of all keys; prints lines [default: real time]
+    #[arg(long, value_name = "MACHINE", requires = "seconds", conflicts_with_all = ["kernel", "parts"])]
+    pub machine: Option<MachineName>,
     /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
     /// uses it: no I/O is done, and the options of a job mean nothing
     #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
