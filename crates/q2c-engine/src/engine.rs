@@ -76,7 +76,7 @@ pub enum EngineError {
     OnlySimulated(String),
     /// The costs of the interface are not known.
     #[error(
-        "simulate {0}: expected its costs, found none; give --machine a file with [interfaces.{0}], as q2c machine fit makes"
+        "simulate {0}: expected its costs, found none; give --machine a file with [interfaces.{0}]"
     )]
     NoCosts(SimInterface),
     /// Only requests that never complete are in flight. Holds one of them.

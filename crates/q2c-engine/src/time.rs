@@ -41,7 +41,7 @@ pub trait Time: Copy {
     fn sleep(self, ns: u64);
 
     /// As [`Time::sleep`], beside requests of which the first completes at `next_due` if that is
-    /// known. A simulated thread wakes otherwise if the completion comes during its sleep.
+    /// known. A simulated thread wakes otherwise if the completion comes before it runs.
     fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>);
 
     /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once if that time
@@ -68,7 +68,8 @@ pub trait Time: Copy {
     fn spend(self, step: LaneStep);
 
     /// Lets the steps of the calling thread cost what they do behind `interface`, and returns the
-    /// cost of a submission, ns; `None` if the costs of that interface are not known.
+    /// machine's own cost of a submission at speed 1, ns; `None` if the costs of that interface are
+    /// not known.
     fn use_interface(self, interface: Option<SimInterface>) -> Option<u64>;
 
     /// Puts the calling thread on `cpu`, with the smallest timer slack.

@@ -192,6 +192,35 @@ pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
         Note::plain("Slice of a thread", duration(sim.slice_ns as f64)),
         Note::plain("Sources of its values", joined(sources, "; ")),
     ];
+    let of_others = [
+        ("delay of a miss", sim.miss_delay_ns),
+        ("switch of a miss", sim.miss_switch_ns),
+        ("switch of an interrupt", sim.interrupt_switch_ns),
+    ];
+    let of_others = of_others
+        .into_iter()
+        .filter_map(|(what, ns)| Some((what, ns?)));
+    let of_others: Vec<_> = of_others.collect();
+    if !of_others.is_empty() {
+        facts.push(Note::plain(
+            "Misses and interrupts at speed 1",
+            listed_times(&of_others),
+        ));
+    }
+    let interfaces = sim.interfaces.keys();
+    let behind = interfaces.filter_map(|interface| Some((interface, sim.behind(*interface)?)));
+    for (interface, behind) in behind {
+        let costs = [
+            ("submission", behind.submission_ns),
+            ("turnaround", behind.turnaround_ns),
+            ("look", behind.look_ns),
+            ("delay of an interrupt", behind.interrupt_delay_ns),
+        ];
+        facts.push(Note::plain(
+            &format!("Costs of {interface} at speed 1"),
+            listed_times(&costs),
+        ));
+    }
     if sim.lock_ns > 0 {
         facts.push(Note::plain("Lock of all submitters", listed_times(&lock)));
     }

@@ -88,6 +88,11 @@ impl Empirical {
         Nanos(times[rng.below(times.len() as u64) as usize])
     }
 
+    /// The part of a request's life that the times are.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
     /// The facts about the times, for results.
     pub fn facts(&self) -> RecordedFacts {
         RecordedFacts {

@@ -63,6 +63,10 @@ pub struct InterfaceCosts {
     pub turnaround_ns: Option<u64>,
     /// In place of [`SimMachine::look_ns`].
     pub look_ns: Option<u64>,
+    /// In place of [`SimMachine::interrupt_ns`].
+    pub interrupt_ns: Option<u64>,
+    /// In place of [`SimMachine::interrupt_switch_ns`].
+    pub interrupt_switch_ns: Option<u64>,
     /// In place of [`SimMachine::interrupt_delay_ns`].
     pub interrupt_delay_ns: Option<u64>,
 }
@@ -75,6 +79,8 @@ impl SimMachine {
             submission_ns: costs.submission_ns.unwrap_or(self.submission_ns),
             turnaround_ns: costs.turnaround_ns.unwrap_or(self.turnaround_ns),
             look_ns: costs.look_ns.unwrap_or(self.look_ns),
+            interrupt_ns: costs.interrupt_ns.unwrap_or(self.interrupt_ns),
+            interrupt_switch_ns: costs.interrupt_switch_ns.or(self.interrupt_switch_ns),
             interrupt_delay_ns: costs.interrupt_delay_ns.unwrap_or(self.interrupt_delay_ns),
             interfaces: BTreeMap::new(),
             sources: BTreeMap::new(),
@@ -89,6 +95,8 @@ impl SimMachine {
             submission_ns: Some(self.submission_ns),
             turnaround_ns: Some(self.turnaround_ns),
             look_ns: Some(self.look_ns),
+            interrupt_ns: Some(self.interrupt_ns),
+            interrupt_switch_ns: Some(self.interrupt_wake().switch_ns),
             interrupt_delay_ns: Some(self.interrupt_delay_ns),
         };
         self.interfaces.insert(interface, costs);
@@ -158,7 +166,11 @@ mod tests {
     fn costs_of_a_calibration_are_also_those_of_its_interface() {
         let machine = SimMachine::default().measured_behind(SimInterface::IoUring);
         let behind = machine.behind(SimInterface::IoUring).unwrap();
-        assert_eq!(behind, SimMachine::default());
+        let expected = SimMachine {
+            interrupt_switch_ns: Some(1_487),
+            ..SimMachine::default()
+        };
+        assert_eq!(behind, expected);
         machine.check().unwrap();
     }
 }

@@ -292,7 +292,8 @@ fn engines_of(jobs: &[BackgroundSpec]) -> impl Iterator<Item = &EngineSpec> {
 fn time_source(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
     let simulated = engine.simulates().is_some();
     let machine = request.machine.clone().filter(|_| simulated);
-    engine.check_costs(machine.as_ref())?;
+    let mut engines = engines_of(&request.background).chain([engine]);
+    engines.try_for_each(|engine| engine.check_costs(machine.as_ref()))?;
     let Some(machine) = machine else {
         return Ok(Clock::new().into());
     };

@@ -129,7 +129,8 @@ fn copy_of_this_machine() -> Result<SimMachine, Fault> {
     simulated.check().map(|()| simulated).or_exit(Exit::Input)
 }
 
-/// A simulated machine with the cores of `machine`, and the costs that were calibrated on it.
+/// A simulated machine with the cores of `machine`, and the costs that were calibrated on it, which
+/// are also those of the interface of the calibration.
 pub(crate) fn machine_with_costs(
     name: String,
     machine: &Machine,
@@ -149,7 +150,11 @@ pub(crate) fn machine_with_costs(
             ["cores", "threads", "nodes"].map(|key| (key.to_owned(), "calibrated".to_owned()));
         simulated.sources.extend(keys);
     }
-    simulated
+    let engine: Option<EngineSpec> = calibration.engine.parse().ok();
+    match engine.and_then(|engine| engine.interface()) {
+        Some(interface) => simulated.measured_behind(interface),
+        None => simulated,
+    }
 }
 
 /// Refuses an engine that needs a file if the target is a simulated device. Those whose names are

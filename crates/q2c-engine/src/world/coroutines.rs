@@ -143,7 +143,9 @@ impl Time for SimulatedThread<'_> {
 
     fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>) {
         let at = self.now().saturating_add(ns);
-        let is_missed = next_due().is_some_and(|due| due <= at);
+        // The wake-up of a sleep that is not missed comes before the completion.
+        let wake_ns = at.saturating_add(self.shared.schedule.borrow().costs.wake_delay_ns);
+        let is_missed = next_due().is_some_and(|due| due <= wake_ns);
         self.sleep_until(at, [Wake::Timer, Wake::MissedTimer][usize::from(is_missed)]);
     }
 
@@ -206,12 +208,12 @@ impl Time for SimulatedThread<'_> {
     }
 
     fn use_interface(self, interface: Option<SimInterface>) -> Option<u64> {
-        let mut schedule = self.shared.schedule.borrow_mut();
+        let machine = self.shared.world.machine();
         if let Some(interface) = interface {
-            let machine = self.shared.world.machine().behind(interface)?;
-            schedule.threads[self.thread].costs = Rc::new(machine.at_speed());
+            let costs = Rc::new(machine.behind(interface)?.at_speed());
+            self.shared.schedule.borrow_mut().threads[self.thread].costs = costs;
         }
-        Some(schedule.submission_ns(self.thread))
+        Some(machine.submission_ns)
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {

@@ -20,7 +20,7 @@ pub(super) enum Wake {
     /// The begin of the thread, which costs nothing.
     Begin,
     Timer,
-    /// A timer's, where a completion came during the sleep.
+    /// A timer's, where a completion comes before the thread runs.
     MissedTimer,
     Interrupt,
     /// A request of the hardware queue is free. The interrupt that frees it belongs to another
@@ -260,12 +260,6 @@ impl WorldSchedule {
                 ..costs.interrupt_wake()
             },
         }
-    }
-
-    /// The cost of a submission; 0 for a thread without a CPU, whose steps take no time.
-    pub(crate) fn submission_ns(&self, thread: usize) -> u64 {
-        let thread = &self.threads[thread];
-        thread.cpu.map_or(0, |_| thread.costs.submission_ns)
     }
 
     /// Moves the end of a thread's wait for a request to `at`.

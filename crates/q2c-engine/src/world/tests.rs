@@ -145,8 +145,9 @@ fn an_interface_has_costs_of_its_own() {
     assert!(text.contains("[interfaces.pvsync2]"), "{text}");
 }
 
-/// A sleep of 20 us ends before the completion at 80 us, as before; one of 90 us ends after it, and
-/// then the thread runs 6,000 ns later, 2,000 of them on its CPU, and looks once.
+/// A sleep of 20 us ends before the completion at 80 us, as before. One of 78 us would wake after
+/// it, 2,500 ns late, and one of 90 us ends after it: then the thread runs 6,000 ns later, 2,000 of
+/// them on its CPU, and looks once.
 #[test]
 fn a_sleep_that_the_request_ends_in_may_cost_more() {
     let world = World::new(SimMachine {
@@ -156,6 +157,7 @@ fn a_sleep_that_the_request_ends_in_may_cost_more() {
     });
     for (asked, expected_ns, cpu_ns) in [
         (20_000, 600 + 80_000, None),
+        (78_000, 600 + 78_000 + 6_000 + 50, Some(600 + 2_000 + 50)),
         (90_000, 600 + 90_000 + 6_000 + 50, Some(600 + 2_000 + 50)),
     ] {
         let method = format!("hybrid:fixed:{asked}ns");

@@ -4,8 +4,8 @@ use crate::commands::run_folder;
 use crate::output::{NewFile, read_fault, show_as};
 use crate::workbench::machine_with_costs;
 use clap::{Args, Subcommand};
-use q2c_engine::{EngineSpec, SimInterface, SimMachine};
-use q2c_model::Fault;
+use q2c_engine::SimMachine;
+use q2c_model::{Bytes, Fault};
 use q2c_result::tune::{self, Calibration, TuneResult};
 use q2c_result::{Exit, Machine};
 use q2c_run::read_result_text;
@@ -41,14 +41,16 @@ pub(crate) fn run(command: &MachineCommand, stop: &AtomicBool) -> Result<Exit, F
     let MachineCommand::Fit(args) = command;
     let out = NewFile::create(&args.out)?;
     let (first, others) = args.from.split_first().expect("clap wants one");
-    let mut machine = if is_json(first)? {
-        from_calibration(first)?
-    } else {
+    let machine = if is_json(first)? {
+        let (machine, bs) = from_calibration(first)?;
+        let mut others = others.iter();
+        others.try_fold(machine, |machine, other| with_interface(machine, bs, other))?
+    } else if others.is_empty() {
         from_recording(first, &recorded_costs(first, stop)?)
+    } else {
+        let reason = "expected a calibration where others follow, found a recording";
+        return Err(read_fault(first, reason));
     };
-    for other in others {
-        add_interface(&mut machine, other)?;
-    }
     machine.check()?;
     let text = machine.to_toml()?;
     out.write_and_say("machine:", text.as_bytes())?;
@@ -72,7 +74,8 @@ fn is_json(from: &Path) -> Result<bool, Fault> {
     Ok(matches!(first, [b'{' | b'[']))
 }
 
-fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
+/// The machine as calibrated, and the block size of the calibration.
+fn from_calibration(from: &Path) -> Result<(SimMachine, Bytes), Fault> {
     let (path, text) = read_result_text(from)?;
     let (machine, calibrations) = if text.starts_with('[') {
         let calibrations: Result<Vec<Calibration>, _> = serde_json::from_str(&text);
@@ -95,27 +98,27 @@ fn from_calibration(from: &Path) -> Result<SimMachine, Fault> {
         from.display()
     );
     let fitted = machine_with_costs(name, &machine, calibration);
-    let engine: Option<EngineSpec> = calibration.engine.parse().ok();
-    Ok(match engine.and_then(|engine| engine.interface()) {
-        Some(interface) => fitted.measured_behind(interface),
-        None => fitted,
-    })
+    Ok((fitted, calibration.bs))
 }
 
-/// Adds the costs of one more interface.
-fn add_interface(machine: &mut SimMachine, from: &Path) -> Result<(), Fault> {
-    let other = from_calibration(from)?;
-    let Some(interface) = other.interfaces.keys().next() else {
-        let names = SimInterface::ALL.map(SimInterface::name).join(", ");
-        let reason = format!("expected a calibration by one of {names}, found one without");
-        return Err(read_fault(from, reason));
+/// The machine with the costs of one more interface. Costs of other block sizes cannot stand beside
+/// each other.
+fn with_interface(mut machine: SimMachine, bs: Bytes, from: &Path) -> Result<SimMachine, Fault> {
+    let (other, other_bs) = from_calibration(from)?;
+    let reason = match other.interfaces.keys().next() {
+        None => {
+            "expected a calibration by io_uring or libaio without options, found none".to_owned()
+        }
+        Some(interface) if machine.interfaces.contains_key(interface) => {
+            format!("expected another interface, found {interface} again")
+        }
+        Some(_) if other_bs != bs => format!("expected a calibration at {bs}, found {other_bs}"),
+        Some(_) => {
+            machine.add_interfaces_of(&other);
+            return Ok(machine);
+        }
     };
-    if machine.interfaces.contains_key(interface) {
-        let reason = format!("expected another interface, found {interface} again");
-        return Err(read_fault(from, reason));
-    }
-    machine.add_interfaces_of(&other);
-    Ok(())
+    Err(read_fault(from, reason))
 }
 
 fn from_recording(from: &Path, costs: &[RecordedCost]) -> SimMachine {

@@ -102,8 +102,10 @@ fn machine_for_targets<'a>(
 ) -> Result<Option<SimMachine>, Fault> {
     let engine_of = |target| EngineSpec::for_target(how.replay.engine.as_ref(), target);
     let (mut simulated, mut real) = (None, None);
+    let mut engines = Vec::new();
     for target in targets {
         let engine = engine_of(target).or_exit(Exit::Usage)?;
+        engines.push(engine.clone());
         let kind = if engine.simulates().is_some() {
             &mut simulated
         } else {
@@ -117,6 +119,13 @@ fn machine_for_targets<'a>(
         }
         _ => simulated_machine(real.map(not_simulated_reason), &how.machine)?,
     };
+    let mut checks = engines
+        .iter()
+        .map(|engine| engine.check_costs(machine.as_ref()));
+    checks
+        .find(Result::is_err)
+        .unwrap_or(Ok(()))
+        .or_exit(Exit::Usage)?;
     if let (Some(simulated), Some(real), false) = (simulated, real, how.machine.real_time) {
         say(&format!(
             "{simulated} takes its requests in real time, because {real} is not a simulated device"

@@ -75,10 +75,18 @@ fn calibrations_by_interfaces_give_the_costs_of_each() {
     let again = "machine fit io_uring.json io_uring.json -o twice.toml";
     place.q2c(again).refused(3, &["found io_uring again"]);
     place.put("plain.json", place.done("calibrate sim:80us --json"));
+    place.put(
+        "large.json",
+        place.done("calibrate sim:80us --engine libaio --bs 64k --machine m.toml --json"),
+    );
+    let large = "machine fit io_uring.json large.json -o large.toml";
+    place
+        .q2c(large)
+        .refused(3, &["expected a calibration at 4 KiB"]);
     let plain = "machine fit io_uring.json plain.json -o plain.toml";
     place
         .q2c(plain)
-        .refused(3, &["expected a calibration by one of"]);
+        .refused(3, &["expected a calibration by io_uring or libaio"]);
 }
 
 #[test]

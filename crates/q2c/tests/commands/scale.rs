@@ -122,7 +122,7 @@ fn the_simulated_machine_agrees_with_the_network() {
         ));
         for cell in bench.list("cells") {
             let simulated = number(cell, "/iops/median");
-            assert_near(simulated, iops[&cell["jobs"].as_u64()], 0.02);
+            assert_near(simulated, iops[&cell["jobs"].as_u64()], 0.005);
         }
     }
 }

@@ -245,6 +245,17 @@ fn interfaces_are_points_of_a_bench() {
         assert_eq!(is_spdk, gain > 1.9, "{gain} {name}");
     }
     assert_eq!(cycles.next(), None);
+    // Recorded U2C of 10.5 us contains a submission of the machine's own, whatever the interface.
+    place.put("list.txt", "10.5\n".repeat(200));
+    let recorded = command.replace("sim:10us,", "sim:trace=list.txt,unit=us,");
+    let result = place.json(format!("{recorded} io_uring,libaio"));
+    for (cell, cycle) in result.list("cells").iter().step_by(2).zip([10.5, 10.6]) {
+        assert_near(number(cell, "/iops/median"), 1e6 / cycle, 1e-3);
+    }
+    place.put(
+        "t.csv",
+        "time,op,offset,bytes\n0.001,R,0,4096\n0.002,R,4096,4096\n",
+    );
     for (engine, said) in [
         ("io_uring:sqpoll", "a simulated device is its own engine"),
         ("null,spdk", "[interfaces.spdk]"),
@@ -252,8 +263,20 @@ fn interfaces_are_points_of_a_bench() {
         let bench = format!("bench sim:10us --engine {engine}");
         place.q2c(bench).refused(2, &[said]);
     }
-    let tune = "tune sim:80us --engine libaio";
-    place.q2c(tune).refused(2, &["[interfaces.libaio]"]);
+    for command in [
+        "tune sim:80us --engine libaio",
+        "tune sim:80us --background engine=sim:80us,interface=libaio",
+        "replay t.csv sim:80us --engine libaio",
+    ] {
+        place.q2c(command).refused(2, &["[interfaces.libaio]"]);
+    }
+    for command in [
+        "replay t.csv sim:80us,interface=spdk",
+        "poll watch sim:80us,interface=spdk --seconds 1",
+    ] {
+        let line = format!("{command} --machine m.toml");
+        place.q2c(line).refused(2, &["no interrupts"]);
+    }
     let stages = format!("{command} spdk --stages");
     place
         .q2c(stages)

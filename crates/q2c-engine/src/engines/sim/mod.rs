@@ -16,7 +16,7 @@ pub use capture::{SimCapture, SimRequest};
 
 use crate::{
     Engine, EngineError, EngineFacts, EngineSpec, LaneStep, Medium, Operation, Request,
-    RingCompletion, Time,
+    RingCompletion, Time, Waits,
 };
 use q2c_model::{Bytes, CpuId, Direction, Nanos};
 use q2c_policy::Io;
@@ -39,8 +39,8 @@ pub(crate) struct Sim<T> {
     queue: usize,
     /// True if the submitter takes no request of the queue, and no lock.
     is_past_block_layer: bool,
-    /// The part of a drawn service time that is the submission, which passes before: recorded U2C
-    /// contains one.
+    /// The part of a drawn service time that is a submission, which passes before: recorded U2C
+    /// contains one. It is the machine's own, as the recording's interface is not known.
     submission: Nanos,
     draws: Draws,
     /// The submitter's own requests, each with its completion time, ns on the run's clock.
@@ -62,7 +62,7 @@ impl<T: Time> Sim<T> {
             (submission_ns, _) => submission_ns.unwrap_or_default(),
         };
         let recorded = device.recorded_times();
-        let has_submission = recorded.is_some_and(|times| times.facts().measure == Measure::U2c);
+        let has_submission = recorded.is_some_and(|times| times.measure() == Measure::U2c);
         *lock(&device.open_engines) += 1;
         Ok(Sim {
             time,
@@ -192,6 +192,14 @@ impl<T: Time> Engine for Sim<T> {
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
+        // Nothing wakes a thread behind such an interface, so it looks.
+        while self.is_past_block_layer {
+            if let Some(done) = self.poll()? {
+                return Ok(done);
+            }
+            self.time
+                .look_again(|_| self.next_due().unwrap_or_default());
+        }
         let first_due = self.first_due();
         let (i, due) = first_due.expect("a request is in flight, as the contract says");
         self.time.wait_for_completion(due);
@@ -209,8 +217,14 @@ impl<T: Time> Engine for Sim<T> {
     }
 
     fn facts(&self) -> EngineFacts {
+        let waits = if self.is_past_block_layer {
+            Waits::Polling
+        } else {
+            Waits::Asleep
+        };
         EngineFacts {
             polls_by: Means::Memory,
+            waits,
             sleeps_undisturbed: true,
             ..EngineFacts::default()
         }

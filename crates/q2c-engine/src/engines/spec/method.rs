@@ -3,7 +3,6 @@
 //! combinations that an engine cannot do, with the reason.
 
 use super::{EngineSpec, RingKind};
-use crate::engines::SimSpec;
 use q2c_policy::{LaneMethod, Method, Wait};
 use q2c_service::SimInterface;
 use q2c_sys::{RingOptions, SqPoll};
@@ -72,11 +71,12 @@ impl EngineSpec {
     /// engine that submits without waiting can.
     pub fn keeps_no_schedule(&self) -> Option<&'static str> {
         match self.plain() {
-            EngineSpec::Pvsync2(_)
-            | EngineSpec::Sim(SimSpec {
-                interface: Some(SimInterface::Pvsync2),
-                ..
-            }) => Some("it waits for each request in its call"),
+            EngineSpec::Pvsync2(_) => Some("it waits for each request in its call"),
+            EngineSpec::Sim(spec) => match spec.interface {
+                Some(SimInterface::Pvsync2) => Some("it waits for each request in its call"),
+                Some(SimInterface::Spdk) => Some("it has no interrupts to wait for"),
+                _ => None,
+            },
             EngineSpec::IoUringCmd { .. } => Some("it sends commands past the block layer"),
             EngineSpec::IoUring(options) if options.iopoll => {
                 Some("it polls in its calls, which keeps no schedule")

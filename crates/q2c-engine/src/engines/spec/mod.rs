@@ -165,13 +165,17 @@ impl EngineSpec {
         }
     }
 
-    /// The interface by which the engine reaches a device, or simulates to; `None` for any other.
+    /// The interface by which the engine reaches a device, or simulates to; `None` for any other,
+    /// and for one whose options change its costs.
     pub fn interface(&self) -> Option<SimInterface> {
-        let name = match self.plain() {
-            EngineSpec::Sim(spec) => return spec.interface,
-            engine => engine.to_string(),
-        };
-        SimInterface::with_name(name.split(':').next().unwrap_or_default())
+        match self.plain() {
+            EngineSpec::Sim(spec) => spec.interface,
+            EngineSpec::IoUring(options) if options.sqpoll.is_none() && !options.hybrid => {
+                Some(SimInterface::IoUring)
+            }
+            EngineSpec::Libaio(ReapFrom::Ring) => Some(SimInterface::Libaio),
+            _ => None,
+        }
     }
 
     /// Checks that `machine` has the costs of the interface that the engine simulates.

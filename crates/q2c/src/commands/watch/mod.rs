@@ -40,6 +40,14 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     });
     let jobs = args.jobs.jobs;
     let bench = open_new("poll watch", &args.workload, machine.as_ref(), jobs, stop)?;
+    let engine = &bench.workload.engine;
+    let waits = methods.iter().flat_map(|method| method.build(1));
+    let refused = waits.filter_map(|wait| engine.refuses(1, &wait)).next();
+    refused
+        .map_or(Ok(()), |reason| {
+            Err(format!("watch these methods: {reason}"))
+        })
+        .or_exit(Exit::Usage)?;
     tell_place(&bench);
     let stream = open_stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
