@@ -17,7 +17,7 @@ pub(crate) const SCATTER_OVER_BUNCH_PCT: f64 = 17.0;
 pub(crate) const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
 
 /// Speeds that follow from the published bunch and scatter figures. A neighbour slows no P task:
-/// the published runs saw no difference above 2.4 %.
+/// the published runs saw no difference above 2.34 %.
 pub fn published() -> Speeds {
     let ratio = 1.0 / (1.0 - SCATTER_OVER_BUNCH_PCT / 100.0);
     Speeds {

@@ -157,13 +157,42 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
     Vec::from_iter(kernel.into_iter().chain(machine.cpu_model.clone()))
 }
 
+/// Times with their names.
+fn listed_times(times: &[(&str, u64)]) -> String {
+    let times = times.iter();
+    listed(times.map(|(what, ns)| format!("{what} {}", duration(*ns as f64))))
+}
+
+/// The costs of misses, interrupts and interfaces that differ from the machine's own.
+fn other_costs(sim: &SimMachine) -> Vec<Note> {
+    let costs = [
+        ("delay of a miss", sim.miss_delay_ns),
+        ("switch of a miss", sim.miss_switch_ns),
+        ("switch of an interrupt", sim.interrupt_switch_ns),
+    ];
+    let costs = costs.into_iter().filter_map(|(what, ns)| Some((what, ns?)));
+    let costs: Vec<_> = costs.collect();
+    let differs = !costs.is_empty();
+    let differing =
+        differs.then(|| Note::plain("Misses and interrupts at speed 1", listed_times(&costs)));
+    let interfaces = sim.interfaces.keys();
+    let behind = interfaces.filter_map(|interface| Some((interface, sim.behind(*interface)?)));
+    let behind = behind.map(|(interface, behind)| {
+        let costs = [
+            ("submission", behind.submission_ns),
+            ("turnaround", behind.turnaround_ns),
+            ("look", behind.look_ns),
+            ("delay of an interrupt", behind.interrupt_delay_ns),
+        ];
+        let title = format!("Costs of {interface} at speed 1");
+        Note::plain(&title, listed_times(&costs))
+    });
+    differing.into_iter().chain(behind).collect()
+}
+
 /// The facts of a simulated machine; `None` for a real one.
 pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
     let sim = machine.simulated.as_ref()?;
-    let listed_times = |times: &[(&str, u64)]| {
-        let times = times.iter();
-        listed(times.map(|(what, ns)| format!("{what} {}", duration(*ns as f64))))
-    };
     let costs = [
         ("submission", sim.submission_ns),
         ("turnaround", sim.turnaround_ns),
@@ -192,35 +221,7 @@ pub(crate) fn simulated_facts(machine: &Machine) -> Option<Vec<Note>> {
         Note::plain("Slice of a thread", duration(sim.slice_ns as f64)),
         Note::plain("Sources of its values", joined(sources, "; ")),
     ];
-    let of_others = [
-        ("delay of a miss", sim.miss_delay_ns),
-        ("switch of a miss", sim.miss_switch_ns),
-        ("switch of an interrupt", sim.interrupt_switch_ns),
-    ];
-    let of_others = of_others
-        .into_iter()
-        .filter_map(|(what, ns)| Some((what, ns?)));
-    let of_others: Vec<_> = of_others.collect();
-    if !of_others.is_empty() {
-        facts.push(Note::plain(
-            "Misses and interrupts at speed 1",
-            listed_times(&of_others),
-        ));
-    }
-    let interfaces = sim.interfaces.keys();
-    let behind = interfaces.filter_map(|interface| Some((interface, sim.behind(*interface)?)));
-    for (interface, behind) in behind {
-        let costs = [
-            ("submission", behind.submission_ns),
-            ("turnaround", behind.turnaround_ns),
-            ("look", behind.look_ns),
-            ("delay of an interrupt", behind.interrupt_delay_ns),
-        ];
-        facts.push(Note::plain(
-            &format!("Costs of {interface} at speed 1"),
-            listed_times(&costs),
-        ));
-    }
+    facts.extend(other_costs(sim));
     if sim.lock_ns > 0 {
         facts.push(Note::plain("Lock of all submitters", listed_times(&lock)));
     }

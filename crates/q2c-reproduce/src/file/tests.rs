@@ -1,3 +1,6 @@
+#[path = "tests/published.rs"]
+mod published;
+
 use super::*;
 use crate::file::Problem;
 

@@ -246,7 +246,7 @@ const TUNED: [&str; 12] = [
     "default hybrid polling at every number",
     "20 points below default hybrid polling on one core",
     "20 points below default hybrid polling up to 4",
-    "11 points at 8 to 24 cores",
+    "11 points on average over 8 to 24",
     "3 points from 48 cores",
     "best KIOPS per core of the polling methods on one core",
     "best KIOPS per core of the polling methods at every",
@@ -294,9 +294,10 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     check(("1", "poll"), (70e3, 1.0, 100.0), &wrong);
     // The default has 10 % fewer IOPS at 16 cores only.
     check(("16", "default"), (90e3, 0.6, 150.0), &[same_all]);
-    // The tuned rule saves nothing at 2, 16 or 96 cores.
+    // The tuned rule saves nothing at 2 or 96 cores. At 16 it takes so much more that the mean over
+    // 8 to 24 cores is wrong.
     check(("2", "tuned"), (100e3, 0.6, 200.0), &[to_4]);
-    check(("16", "tuned"), (100e3, 0.6, 200.0), &[to_24]);
+    check(("16", "tuned"), (100e3, 0.65, 200.0), &[to_24]);
     check(("96", "tuned"), (100e3, 0.6, 200.0), &[from_48]);
     // Its KIOPS per core are below those of polling on one core, or below the default's at 191.
     check(("1", "poll"), (100e3, 1.0, 210.0), &[best_1, best_all]);

@@ -254,7 +254,7 @@ fn interfaces_are_points_of_a_bench() {
     }
     place.put(
         "t.csv",
-        "time,op,offset,bytes\n0.001,R,0,4096\n0.002,R,4096,4096\n",
+        "time_us,op,offset,bytes\n1000,R,0,4096\n2000,R,4096,4096\n",
     );
     for (engine, said) in [
         ("io_uring:sqpoll", "a simulated device is its own engine"),
