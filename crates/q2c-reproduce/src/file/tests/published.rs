@@ -108,6 +108,7 @@ fn every_number_of_the_table_is_in_its_experiment_or_left_out_with_a_reason() {
         let experiment = experiment.unwrap_or_else(|| panic!("no experiment {name}"));
         let claims = experiment.claims.iter().map(|(claim, _)| claim);
         let mut held = numbers(&experiment.setting);
+        held.extend(numbers(&experiment.title));
         held.extend(
             claims.flat_map(|claim| numbers(claim.published.as_deref().unwrap_or_default())),
         );
