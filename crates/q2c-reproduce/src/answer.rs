@@ -43,7 +43,7 @@ pub fn answer(
     summary: &Summary<AxisValues, PointTrial>,
     cpus: impl Fn(&AxisValues) -> Vec<CpuUse>,
 ) -> ReproduceResult {
-    let predicted = stated_error(experiment.study()).is_some();
+    let predicted = stated_error(experiment, facts).is_some();
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
@@ -56,7 +56,7 @@ pub fn answer(
     let result = judge(experiment, facts, cells.collect());
     let mut warnings = result.warnings.clone();
     // A simulated machine runs nothing but the jobs.
-    if !predicted && facts.present.machine.simulated.is_none() {
+    if !predicted {
         warnings.extend(other_load::warnings(&LoadEvidence {
             points: &result.points,
             phases: &result.phases,
@@ -105,7 +105,7 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
         points: &points,
         scale,
         trials: facts.trials,
-        model_error: stated_error(experiment.study()),
+        model_error: stated_error(experiment, facts),
     };
     let claims = experiment.claims.iter().map(|(claim, needs)| {
         let claim = Claim {
@@ -147,11 +147,21 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
 }
 
 /// The stated error of the model by which a study predicts; `None` if the study measures.
-fn stated_error(study: StudyKind) -> Option<StatedError> {
-    match study {
+fn stated_error(experiment: &Experiment, facts: &RunFacts<'_>) -> Option<StatedError> {
+    match experiment.study() {
         StudyKind::Place => Some(place::stated_error()),
         StudyKind::Rules => Some(rules::stated_error()),
-        StudyKind::Jobs | StudyKind::Stages | StudyKind::Compare => None,
+        StudyKind::Compare => None,
+        StudyKind::Jobs | StudyKind::Stages => {
+            let machine = facts.present.machine.simulated.as_ref()?;
+            Some(StatedError {
+                model: format!("a simulated device and {}", machine.name),
+                error:
+                    "its costs and the device's times are as the experiment and the machine state \
+                        them, and delays do not scatter"
+                        .to_owned(),
+            })
+        }
     }
 }
 

@@ -188,7 +188,8 @@ impl MadeUpTrials<'_> {
                 phases: self.phases(&at),
             }],
             cpus: cpu_use(self.experiment, &at, cpus),
-            predicted: matches!(study, StudyKind::Place | StudyKind::Rules),
+            predicted: matches!(study, StudyKind::Place | StudyKind::Rules)
+                || self.experiment.machine.is_some(),
             at,
             ..Point::default()
         }

@@ -144,10 +144,11 @@ impl ReproduceSettings {
         }
     }
 
-    /// True if the experiment runs on the simulated machine.
+    /// True if the experiment runs on a simulated machine: its own, or that of the run.
     pub fn simulates(&self, experiment: &Experiment) -> bool {
         let target = self.has_simulated_target();
-        self.machine.is_some() && experiment.needs_real_time(target).is_none()
+        let machine = experiment.machine.as_ref().or(self.machine.as_ref());
+        machine.is_some() && experiment.needs_real_time(target).is_none()
     }
 }
 

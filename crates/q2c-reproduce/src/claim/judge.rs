@@ -79,7 +79,7 @@ pub(crate) fn judge_claim(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>
         reasons.extend(run.model_error.clone().map(Reason::Predicted));
     }
     let measured = expressions.iter().any(|one| !one.result.samples.is_empty());
-    if run.scale != 1.0 && !predicted && measured {
+    if run.scale != 1.0 && measured {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
     let expects = expressions.iter().map(|e| e.expectation(cannot_judge, run));
@@ -121,8 +121,9 @@ fn combined_verdict(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
 
 /// The CPUs that the evaluated points lack, unless the claim already lacks CPUs by its own needs.
 fn lacking_cpus(expressions: &[ExpectEvaluation<'_>], claimed: &[Need]) -> Option<Need> {
-    let measured = expressions.iter().filter(|one| !one.result.predicted);
-    let uses = measured.filter_map(|expression| expression.result.cpus);
+    let uses = expressions
+        .iter()
+        .filter_map(|expression| expression.result.cpus);
     let most: CpuUse = uses.max_by_key(|cpu_use| cpu_use.needed)?;
     let lacks_cpus = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
     (most.needed > most.present && !claimed.iter().any(lacks_cpus)).then(|| Need {

@@ -10,6 +10,7 @@ use crate::claim::judge::Claim;
 use crate::claim::parse;
 use crate::claim::scope::{ClaimContext, ClaimScope, unknown_name};
 use crate::jobs::AxisValues;
+use q2c_engine::SimMachine;
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupRequest;
 use q2c_policy::{KernelSleep, Method};
@@ -76,6 +77,7 @@ impl ExperimentChecker<'_, '_> {
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,
+            machine: self.machine(),
             windows: self.windows(&phases),
             devices: raw.devices.clone(),
             axes: self.axes(),
@@ -95,6 +97,7 @@ impl ExperimentChecker<'_, '_> {
         self.check_devices(&experiment);
         self.add_jobs(&mut experiment);
         self.check_study(&experiment);
+        self.check_machine(&experiment);
         let (scope, claims, charts) = (experiment.scope(), raw.claims.iter(), raw.charts.iter());
         let claims = claims.map(|raw| claim(self.problems, raw, &scope));
         experiment.claims = claims.collect();
@@ -114,6 +117,23 @@ impl ExperimentChecker<'_, '_> {
         let message = format!("there are two {kind} `{text}`; give one another name");
         let twice = before.any(|other| other == text);
         self.problems.add_if(twice, name, message);
+    }
+
+    fn machine(&mut self) -> Option<SimMachine> {
+        let text = self.raw.machine.as_ref()?;
+        let machine = SimMachine::from_list(text.get_ref());
+        self.problems
+            .ok(text, machine.map_err(|fault| fault.to_string()))
+    }
+
+    /// Only an experiment on simulated devices of its own has a simulated machine.
+    fn check_machine(&mut self, experiment: &Experiment) {
+        let reason = experiment.needs_real_time(false);
+        if let (Some(text), Some(reason)) = (&self.raw.machine, reason) {
+            let message =
+                format!("a machine is for simulated devices of the file alone, and {reason}");
+            self.problems.add(text, message);
+        }
     }
 
     fn trials(&mut self) -> u32 {

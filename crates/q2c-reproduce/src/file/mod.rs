@@ -14,6 +14,7 @@ use crate::claim::scope::ClaimScope;
 use crate::jobs::{AxisValues, MIN_SLICE};
 use crate::studies::place::TRIAL_S;
 use itertools::Itertools;
+use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_place::study::SetupRequest;
 use q2c_result::reproduce::{Axis, Chart, StudyKind, VariantOf, Window};
@@ -42,6 +43,8 @@ pub struct Experiment {
     pub(crate) interval: Nanos,
     /// True if the block layer is captured beside the jobs, for figures of stages and queues.
     pub capture: bool,
+    /// The simulated machine on which it predicts; `None` if it measures.
+    pub machine: Option<SimMachine>,
     /// Windows of a phase, at scale 1.
     pub(crate) windows: Vec<Window>,
     pub(crate) devices: Vec<DeviceText>,
@@ -392,7 +395,7 @@ impl Problems<'_> {
     }
 }
 
-const TEXTS: [&str; 24] = [
+const TEXTS: [&str; 26] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
@@ -402,7 +405,9 @@ const TEXTS: [&str; 24] = [
     include_str!("../../../../experiments/interfaces-by-jobs.toml"),
     include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
+    include_str!("../../../../experiments/poll-vs-hybrid-cpu-simulated.toml"),
     include_str!("../../../../experiments/hybrid-tuned.toml"),
+    include_str!("../../../../experiments/hybrid-tuned-simulated.toml"),
     include_str!("../../../../experiments/rule-study.toml"),
     include_str!("../../../../experiments/placement-between-cores.toml"),
     include_str!("../../../../experiments/placement-within-core.toml"),

@@ -19,6 +19,7 @@ pub(crate) struct RawFile {
     pub interval: Option<Spanned<String>>,
     #[serde(default)]
     pub capture: bool,
+    pub machine: Option<Spanned<String>>,
     #[serde(default)]
     pub windows: BTreeMap<String, Spanned<String>>,
     #[serde(default, rename = "device")]

@@ -91,11 +91,36 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
         assert_eq!(phase["jobs"][0].list("ticks").len(), 10);
     }
     let Reports { table, csv, page } = folder.reports(folder.only_run(), &result);
-    let verdicts = "does-not-hold (measured) | takes 100000 CPUs | Published: four times";
+    let verdicts = "does-not-hold (predicted) | takes 100000 CPUs | Published: four times";
     has_words(&table, verdicts);
     has_words(&csv, "four,reader");
     assert!(csv.lines().count() > 50, "{csv}");
     has_words(&page, "Diamonds: published | does-not-hold");
+}
+
+/// The machine of the file counts, whatever the run names; a real device cannot have one.
+#[test]
+fn a_file_may_name_its_machine() {
+    let named = SMALL.replacen("title =", "machine = \"cores=3\"\ntitle =", 1);
+    let folder = Place::with_file("small.toml", &named);
+    let result = folder.json("reproduce small.toml --trials 1 --machine cores=5 --json");
+    assert_eq!(result["machine"]["simulated"]["cores"], 3);
+    assert_eq!(texts(&result, "claims", "basis")[0], "predicted");
+    for (from, to, said) in [
+        ("cores=3", "cores=0", "cores = 0: expected 1"),
+        (
+            "sim:10ms,servers=8",
+            "null_blk:size=1g",
+            "a machine is for simulated devices",
+        ),
+    ] {
+        let wrong = named.replace(from, to);
+        assert_ne!(wrong, named);
+        folder.put("small.toml", wrong);
+        folder
+            .q2c("experiment check small.toml")
+            .refused(3, &[said]);
+    }
 }
 
 #[test]

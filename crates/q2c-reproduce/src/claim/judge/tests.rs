@@ -118,7 +118,7 @@ fn what_the_machine_lacks_is_never_scored_and_still_shown() {
 }
 
 #[test]
-fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
+fn jobs_without_a_cpu_each_are_a_lack_on_a_simulated_machine_too() {
     let mut values = points(&[1.0, 2.0, 3.0]);
     let (needed, present) = (5, 2);
     values[0].cpus = vec![CpuUse { needed, present }];
@@ -128,7 +128,7 @@ fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
     values[0].predicted = true;
     let result = judge_points(&claim(&["x > 0"]), &values);
-    assert_eq!(result.verdict, Holds);
+    assert_eq!(result.verdict, CannotJudge);
     assert_eq!(result.basis, Basis::Predicted);
 }
 

@@ -9,6 +9,7 @@ use crate::output::{print, say, show_as};
 use crate::workbench::{cpus_without_target, make_scratch, named_cpus, simulated_machine};
 use clap::Subcommand;
 use place::{ReproducePlace, site_without_disk};
+use q2c_engine::World;
 use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::reproduce_list;
 use q2c_reproduce::jobs::capture_refusal;
@@ -153,8 +154,13 @@ fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
         .flatten();
     let listed = |experiment: &Experiment| {
         let machine_place = place.as_ref().map(|place| place.for_experiment(experiment));
+        let predicting = experiment.machine.clone().map(|machine| {
+            let cpus = machine.cpus() as usize;
+            Features::simulated(&World::new(machine), cpus)
+        });
+        let here = predicting.as_ref().unwrap_or(&here);
         let lister = Lister {
-            present: machine_place.map_or(&here, |machine_place| &machine_place.present),
+            present: machine_place.map_or(here, |machine_place| &machine_place.present),
             target: args.target.is_some(),
             no_capture: no_capture.as_deref(),
             scale: args.scale,

@@ -22,6 +22,7 @@ use q2c_run::Identity;
 use q2c_sys::Clock;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use q2c_workbench::workload::Site;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(super) struct ReproducePlace {
     real: Option<MachinePlace>,
     /// The place for experiments in simulated time; `None` if there are none.
     simulated: Option<MachinePlace>,
+    /// The places of experiments with a simulated machine of their own, by name.
+    predicting: BTreeMap<String, MachinePlace>,
     pub plan: ReproduceSettings,
     devices: SimDevices,
     _orderly: Orderly,
@@ -81,6 +84,14 @@ impl ReproducePlace {
         let named = named.as_deref();
         let (simulated, real): (Vec<_>, Vec<_>) =
             experiments.iter().partition(|one| plan.simulates(one));
+        let (predicting, simulated): (Vec<&Experiment>, Vec<&Experiment>) =
+            simulated.iter().partition(|one| one.machine.is_some());
+        let predicting = predicting.iter().filter_map(|one| {
+            let place = MachinePlace::simulated(one.machine.as_ref()?, None, named);
+            Some(place.map(|place| (one.name.clone(), place)))
+        });
+        let predicting: BTreeMap<String, MachinePlace> =
+            predicting.collect::<Result<_, Fault>>()?;
         let machine = plan.machine.as_ref().filter(|_| !simulated.is_empty());
         let simulated = machine.map(|m| MachinePlace::simulated(m, target.as_ref(), named));
         let real = (!real.is_empty()).then(|| MachinePlace::real(target.as_ref(), named));
@@ -91,6 +102,7 @@ impl ReproducePlace {
             ),
             real: real.transpose()?,
             simulated: simulated.transpose()?,
+            predicting,
             plan,
             target,
             _orderly: Orderly::begin(),
@@ -101,13 +113,15 @@ impl ReproducePlace {
         let simulated = self.simulated.as_ref();
         let simulated = simulated.filter(|_| self.plan.simulates(experiment));
         let place = simulated.or(self.real.as_ref());
+        let place = self.predicting.get(&experiment.name).or(place);
         place.expect("each experiment has a machine")
     }
 
-    /// This machine, or the simulated one if everything is simulated.
+    /// This machine, or a simulated one if everything is simulated.
     fn first_place(&self) -> &MachinePlace {
-        let place = self.real.as_ref().or(self.simulated.as_ref());
-        place.expect("there is an experiment")
+        let places = self.real.iter().chain(&self.simulated);
+        let first = places.chain(self.predicting.values()).next();
+        first.expect("there is an experiment")
     }
 
     pub(crate) fn machine(&self) -> &Machine {
