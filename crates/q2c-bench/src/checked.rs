@@ -3,7 +3,6 @@
 use crate::stages::unseen_reason;
 use crate::trial::SLICE;
 use crate::{BenchSettings, Interface};
-use q2c_engine::EngineSpec;
 use q2c_model::Bytes;
 use q2c_model::stats::Histogram;
 use q2c_result::late::UnseenReason;
@@ -55,13 +54,10 @@ impl BenchSettings {
     /// Refuses interfaces that need a file if the target is simulated, and those whose costs the
     /// simulated machine does not have.
     pub fn check_simulated(&self, target: &Target) -> Result<(), String> {
-        for interface in self.interfaces()? {
-            let costs = |engine: &EngineSpec| engine.check_costs(self.machine.as_ref());
-            interface
-                .engine()
-                .map_or(Ok(()), costs)
-                .map_err(|e| e.to_string())?;
-        }
+        let interfaces = self.interfaces()?;
+        let mut engines = interfaces.iter().filter_map(Interface::engine);
+        let known = engines.try_for_each(|engine| engine.check_costs(self.machine.as_ref()));
+        known.map_err(|error| error.to_string())?;
         let needs_file = |name: &&String| match name.parse() {
             Ok(Interface::Engine(engine)) => engine.needs_file(),
             Ok(Interface::Spdk) => true,

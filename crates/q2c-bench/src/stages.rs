@@ -30,11 +30,15 @@ const KEY_PREFIX: &str = "stages of ";
 /// Why the block layer does not see the I/O of an interface; `None` if it does. A simulated machine
 /// has a block layer of its own.
 pub(crate) fn unseen_reason(interface: &Interface, site: &Site) -> Option<UnseenReason> {
-    let is_simulated = |engine: &EngineSpec| {
+    let is_seen = |engine: &EngineSpec| {
         let spec = engine.simulates();
-        spec.is_some_and(|spec| spec.interface != Some(SimInterface::Spdk))
+        spec.is_some_and(|spec| {
+            !spec
+                .interface
+                .is_some_and(SimInterface::is_past_block_layer)
+        })
     };
-    if site.time.world().is_some() && interface.engine().is_some_and(is_simulated) {
+    if site.time.world().is_some() && interface.engine().is_some_and(is_seen) {
         return None;
     }
     let engine = interface.engine().filter(|engine| engine.needs_file());

@@ -42,7 +42,10 @@ pub trait Time: Copy {
 
     /// As [`Time::sleep`], beside requests of which the first completes at `next_due` if that is
     /// known. A simulated thread wakes otherwise if the completion comes before it runs.
-    fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>);
+    #[inline(always)]
+    fn sleep_beside(self, ns: u64, _next_due: impl FnOnce() -> Option<u64>) {
+        self.sleep(ns);
+    }
 
     /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once if that time
     /// has passed.
@@ -67,10 +70,12 @@ pub trait Time: Copy {
     /// Lets the time of a step pass.
     fn spend(self, step: LaneStep);
 
-    /// Lets the steps of the calling thread cost what they do behind `interface`, and returns the
-    /// machine's own cost of a submission at speed 1, ns; `None` if the costs of that interface are
-    /// not known.
-    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64>;
+    /// Lets the steps of the calling thread cost what they do behind `interface`. Returns false if
+    /// these costs are not known.
+    fn use_interface(self, interface: SimInterface) -> bool;
+
+    /// The submission that recorded U2C contains, ns: the machine's own at speed 1.
+    fn recorded_submission_ns(self) -> u64;
 
     /// Puts the calling thread on `cpu`, with the smallest timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
@@ -113,11 +118,6 @@ impl Time for Real {
         sleep_until(monotonic_ns() + ns);
     }
 
-    #[inline(always)]
-    fn sleep_beside(self, ns: u64, _next_due: impl FnOnce() -> Option<u64>) {
-        self.sleep(ns);
-    }
-
     fn wait_for_completion(self, at_ns: u64) {
         self.sleep(at_ns.saturating_sub(self.now()));
     }
@@ -149,8 +149,12 @@ impl Time for Real {
     #[inline(always)]
     fn spend(self, _step: LaneStep) {}
 
-    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64> {
-        interface.is_none().then_some(0)
+    fn use_interface(self, _interface: SimInterface) -> bool {
+        false
+    }
+
+    fn recorded_submission_ns(self) -> u64 {
+        0
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {

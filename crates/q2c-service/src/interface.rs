@@ -4,6 +4,7 @@ use crate::SimMachine;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// An interface whose costs a simulated machine may have. Its name is that of the engine that uses
 /// it on a real device.
@@ -26,7 +27,7 @@ impl SimInterface {
     pub const ALL: [SimInterface; 4] = [Self::IoUring, Self::Libaio, Self::Pvsync2, Self::Spdk];
 
     /// Its name in texts of devices and in files.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             SimInterface::IoUring => "io_uring",
             SimInterface::Libaio => "libaio",
@@ -35,14 +36,25 @@ impl SimInterface {
         }
     }
 
-    /// The interface with this name; `None` if there is none.
-    pub fn with_name(name: &str) -> Option<Self> {
-        SimInterface::ALL.into_iter().find(|i| i.name() == name)
+    /// True if it takes no request of a hardware queue and no lock, has no stages, and wakes no
+    /// thread.
+    pub const fn is_past_block_layer(self) -> bool {
+        matches!(self, SimInterface::Spdk)
     }
 
     /// The key of its costs in the sources of a machine.
     pub(crate) fn key(self) -> String {
         format!("interfaces.{self}")
+    }
+}
+
+/// The error says only that no interface has the name.
+impl FromStr for SimInterface {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let mut known = SimInterface::ALL.into_iter();
+        known.find(|interface| interface.name() == name).ok_or(())
     }
 }
 

@@ -25,6 +25,7 @@
 mod empirical;
 mod interface;
 mod machine;
+mod measured;
 mod requests;
 mod servers;
 

@@ -137,8 +137,7 @@ impl Time for SimulatedThread<'_> {
     }
 
     fn sleep(self, ns: u64) {
-        let at = self.now().saturating_add(ns);
-        self.sleep_until(at, Wake::Timer);
+        self.sleep_beside(ns, || None);
     }
 
     fn sleep_beside(self, ns: u64, next_due: impl FnOnce() -> Option<u64>) {
@@ -207,13 +206,17 @@ impl Time for SimulatedThread<'_> {
         });
     }
 
-    fn use_interface(self, interface: Option<SimInterface>) -> Option<u64> {
-        let machine = self.shared.world.machine();
-        if let Some(interface) = interface {
-            let costs = Rc::new(machine.behind(interface)?.at_speed());
-            self.shared.schedule.borrow_mut().threads[self.thread].costs = costs;
-        }
-        Some(machine.submission_ns)
+    fn use_interface(self, interface: SimInterface) -> bool {
+        let Some(machine) = self.shared.world.machine().behind(interface) else {
+            return false;
+        };
+        let mut schedule = self.shared.schedule.borrow_mut();
+        schedule.threads[self.thread].costs = Rc::new(machine.at_speed());
+        true
+    }
+
+    fn recorded_submission_ns(self) -> u64 {
+        self.shared.world.machine().submission_ns
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {

@@ -243,8 +243,7 @@ impl WorldSchedule {
         };
         self.leave(thread, cpu, ThreadState::Asleep(wake));
         self.threads[thread].switches.voluntary += 1;
-        let costs = self.wake_costs(thread, wake);
-        let delay = costs.delay_ns - costs.switch_ns;
+        let delay = self.wake_costs(thread, wake).before_switch_ns();
         self.push(thread, at.max(self.now).saturating_add(delay));
     }
 
@@ -267,9 +266,8 @@ impl WorldSchedule {
         if self.threads[thread].state == ThreadState::Asleep(Wake::Request) {
             let costs = self.wake_costs(thread, Wake::Request);
             // A thread without a CPU takes no time for its steps.
-            let delay = self.threads[thread]
-                .cpu
-                .map_or(0, |_| costs.delay_ns - costs.switch_ns);
+            let cpu = self.threads[thread].cpu;
+            let delay = cpu.map_or(0, |_| costs.before_switch_ns());
             self.push(thread, at.max(self.now).saturating_add(delay));
         }
     }

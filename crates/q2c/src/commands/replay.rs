@@ -105,13 +105,13 @@ fn machine_for_targets<'a>(
     let mut engines = Vec::new();
     for target in targets {
         let engine = engine_of(target).or_exit(Exit::Usage)?;
-        engines.push(engine.clone());
         let kind = if engine.simulates().is_some() {
             &mut simulated
         } else {
             &mut real
         };
         kind.get_or_insert(target);
+        engines.push(engine);
     }
     let machine = match (simulated, real) {
         (Some(_), None) if how.machine.machine.is_none() => {
@@ -119,13 +119,9 @@ fn machine_for_targets<'a>(
         }
         _ => simulated_machine(real.map(not_simulated_reason), &how.machine)?,
     };
-    let mut checks = engines
-        .iter()
-        .map(|engine| engine.check_costs(machine.as_ref()));
-    checks
-        .find(Result::is_err)
-        .unwrap_or(Ok(()))
-        .or_exit(Exit::Usage)?;
+    let mut engines = engines.iter();
+    let known = engines.try_for_each(|engine| engine.check_costs(machine.as_ref()));
+    known.or_exit(Exit::Usage)?;
     if let (Some(simulated), Some(real), false) = (simulated, real, how.machine.real_time) {
         say(&format!(
             "{simulated} takes its requests in real time, because {real} is not a simulated device"

@@ -57,17 +57,16 @@ impl<T: Time> Sim<T> {
         slots: usize,
         seed: u64,
     ) -> Result<Self, EngineError> {
-        let submission_ns = match (time.use_interface(interface), interface) {
-            (None, Some(interface)) => return Err(EngineError::NoCosts(interface)),
-            (submission_ns, _) => submission_ns.unwrap_or_default(),
-        };
+        if let Some(unknown) = interface.filter(|interface| !time.use_interface(*interface)) {
+            return Err(EngineError::NoCosts(unknown));
+        }
         let recorded = device.recorded_times();
-        let has_submission = recorded.is_some_and(|times| times.measure() == Measure::U2c);
+        let recorded_u2c = recorded.filter(|times| times.measure() == Measure::U2c);
         *lock(&device.open_engines) += 1;
         Ok(Sim {
             time,
-            is_past_block_layer: interface == Some(SimInterface::Spdk),
-            submission: Nanos(if has_submission { submission_ns } else { 0 }),
+            is_past_block_layer: interface.is_some_and(SimInterface::is_past_block_layer),
+            submission: Nanos(recorded_u2c.map_or(0, |_| time.recorded_submission_ns())),
             cpu: time.cpu(),
             queue: device.queue_of(time.cpu()),
             draws: Draws::new(device.times.clone(), seed),
@@ -197,8 +196,8 @@ impl<T: Time> Engine for Sim<T> {
             if let Some(done) = self.poll()? {
                 return Ok(done);
             }
-            self.time
-                .look_again(|_| self.next_due().unwrap_or_default());
+            let next_due = self.next_due().ok_or(EngineError::NothingInFlight)?;
+            self.time.look_again(|_| next_due);
         }
         let first_due = self.first_due();
         let (i, due) = first_due.expect("a request is in flight, as the contract says");

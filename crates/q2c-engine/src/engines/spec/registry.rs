@@ -114,7 +114,7 @@ impl EngineSpec {
 pub fn behind_interface(target: &str, name: &str) -> Option<String> {
     let engine: EngineSpec = target.parse().ok()?;
     let is_simulated = engine.simulates().is_some() && !Path::new(target).exists();
-    let interface = SimInterface::with_name(name).filter(|_| is_simulated)?;
+    let interface: SimInterface = name.parse().ok().filter(|_| is_simulated)?;
     Some(format!("{target},interface={interface}"))
 }
 

@@ -102,9 +102,12 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
         ("queues", _) => spec.queues = count(name, value, MAX_QUEUES)?,
         ("nr_requests", _) => spec.nr_requests = Some(count(name, value, MAX_REQUESTS)?),
         ("interface", _) => {
-            let names = SimInterface::ALL.map(SimInterface::name).join(", ");
-            let known = SimInterface::with_name(value).filter(|_| spec.interface.is_none());
-            let wrong = || format!("interface must be one of {names}, and given once");
+            let known = value.parse().ok().filter(|_| spec.interface.is_none());
+            let names = SimInterface::ALL.map(|interface| interface.to_string());
+            let wrong = || {
+                let names = names.join(", ");
+                format!("interface must be one of {names}, and given once")
+            };
             spec.interface = Some(known.ok_or_else(wrong)?);
         }
         ("time", Service::Recorded(times)) => {

@@ -41,13 +41,10 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let jobs = args.jobs.jobs;
     let bench = open_new("poll watch", &args.workload, machine.as_ref(), jobs, stop)?;
     let engine = &bench.workload.engine;
-    let waits = methods.iter().flat_map(|method| method.build(1));
-    let refused = waits.filter_map(|wait| engine.refuses(1, &wait)).next();
-    refused
-        .map_or(Ok(()), |reason| {
-            Err(format!("watch these methods: {reason}"))
-        })
-        .or_exit(Exit::Usage)?;
+    let mut waits = methods.iter().flat_map(|method| method.build(1));
+    if let Some(reason) = waits.find_map(|wait| engine.refuses(1, &wait)) {
+        return Err(Fault::usage(format!("watch these methods: {reason}")));
+    }
     tell_place(&bench);
     let stream = open_stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
@@ -269,7 +266,8 @@ pub(crate) struct WatchArgs {
     pub every: Option<Nanos>,
     /// Watch a simulated target in simulated time, on this machine: here (as calibrated), keys such
     /// as cores=120,threads=2, or a TOML file of all keys; prints lines [default: real time]
-    #[arg(long, value_name = "MACHINE", requires = "seconds", conflicts_with_all = ["kernel", "parts"])]
+    #[arg(long, value_name = "MACHINE", requires = "seconds")]
+    #[arg(conflicts_with_all = ["kernel", "parts"])]
     pub machine: Option<MachineName>,
     /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
     /// uses it: no I/O is done, and the options of a job mean nothing
