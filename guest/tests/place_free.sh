@@ -74,7 +74,7 @@ compute_beside_polling = 1
 polling_beside_compute = 1
 polling_beside_polling = 1
 EOF
-run simulated 0 /tmp/sim.json q2c place sim --cores 2 --threads 2 --compute 4 --polling 4 --speeds /tmp/speeds.toml --starts 1000 --json
+run simulated 0 /tmp/sim.json q2c place sim --cores 2 --threads 2 --compute 4 --polling 4 --speeds /tmp/speeds.toml --starts 1000 --background none --json
 simulated=$(awk '
     /"policy": "free"/ { here = 1 }
     here && /"(colocate|spread|bunch|heap)":/ { v = $0; sub(/^[^:]*: /, "", v); sub(/,.*/, "", v); printf "%.3f ", v; n++ }

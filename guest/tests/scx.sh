@@ -101,3 +101,19 @@ expect hotplug-back "$(in_force_on 4 2), $(state)" = "2, enabled" "$(tail -n 1 /
 echo S >/proc/sysrq-trigger
 wait $SCHEDULER
 expect ejected "$?, $(disabled_within 2), $(grep -c 'the kernel ended it' /tmp/scx)" = "4, disabled, 1" "$(tail -n 1 /tmp/scx)"
+
+# The published rules alone: no swaps, and a difference of one task is enough for a move.
+schedule --rules published
+load
+sleep 15
+placed=0
+for sample in $(seq 40); do
+    if is_placed; then placed=$((placed + 1)); fi
+    sleep 0.1
+done
+expect published-placed "$placed" -gt 20 "of 40 looks; at last $(pollers | tr '\n' ' ')"
+kill -STOP $LOAD
+kill -INT $SCHEDULER
+wait $SCHEDULER
+expect published-swaps "$?, $(grep -o '[0-9]* swaps' /tmp/scx | tail -n 1)" = "0, 0 swaps" "$(tail -n 2 /tmp/scx | head -n 1)"
+unload

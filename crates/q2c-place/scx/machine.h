@@ -21,6 +21,9 @@ struct queue {
 struct machine {
 	u32 cpus; /* the highest number, plus 1 */
 	u32 cores;
+	/* A load exceeds another when it is larger by this many tasks. */
+	u32 threshold;
+	u32 swaps; /* 0: the published rules alone */
 	u32 core_of[MAX_CPUS];
 	u32 cache_of[MAX_CPUS]; /* of a CPU */
 	u32 first_cpu[MAX_CPUS]; /* of a core */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The placement rules, as crates/q2c-place/src/rules has them in Rust, with the
- * swap step that makes room (SwapStep::ForRoom). A test compiles this header for
+ * The placement rules, as crates/q2c-place/src/rules has them in Rust: Rules::Proposed,
+ * or Rules::Literal where the machine has no swaps. A test compiles this header for
  * the host and compares both on generated machines.
  *
  * Who includes it defines EACH(i, n), a loop over 0 .. n-1, and M and T, pointers
@@ -16,8 +16,6 @@
 
 #define SEPARATE __attribute__((noinline))
 #define NONE (~0ULL)
-/* A load exceeds another when it is larger by this many tasks. */
-#define THRESHOLD 2
 
 static __always_inline u32 load_of(const struct queue *queue)
 {
@@ -42,7 +40,7 @@ static __always_inline int takes_polling(u32 to,
 	 */
 	return (unsigned long long)p_d * M->cores < T->polling &&
 	       (unsigned long long)p_s * M->cores > T->polling &&
-	       p_s >= p_d + 2;
+	       (!M->swaps || p_s >= p_d + 2);
 }
 
 /* Rule 2: whether the core of the siblings @d and @s is colocated already. */
@@ -87,7 +85,7 @@ SEPARATE u64 candidate(u32 to, u32 from)
 	u32 own = load_of(&T->of_cpu[INDEX(to)]);
 	u32 load = load_of(&T->of_cpu[INDEX(from)]), polling = 0;
 
-	if (M->core_of[INDEX(from)] == NO_CPU || load < own + THRESHOLD)
+	if (M->core_of[INDEX(from)] == NO_CPU || load < own + M->threshold)
 		return NONE;
 	if (!may_take(to, from, &polling))
 		return NONE;
@@ -218,8 +216,11 @@ SEPARATE u32 is_wanted(u32 cpu)
 static __always_inline struct swap next_swap(u32 core)
 {
 	struct swap swap = { NO_CPU, NO_CPU, NO_CPU };
-	u32 rich = richest(core);
+	u32 rich;
 
+	if (!M->swaps)
+		return swap;
+	rich = richest(core);
 	if (rich != NO_CPU) {
 		swap.from = fewest_polling(rich, NO_CPU);
 		swap.to = most_polling(core, 1);

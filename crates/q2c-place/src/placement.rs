@@ -69,7 +69,6 @@ pub(crate) struct TaskPlacement {
 }
 
 impl TaskPlacement {
-    #[cfg(test)]
     pub(crate) fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
         let mut tally = Tally::new(map);
         let mut add = |cpus: &[CpuIndex], class| cpus.iter().for_each(|cpu| tally.add(*cpu, class));

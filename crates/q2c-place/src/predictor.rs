@@ -38,6 +38,13 @@ impl Predictor {
         };
     }
 
+    /// True if further windows like this one change nothing.
+    pub(crate) fn is_settled(self, polled: bool) -> bool {
+        let mut next = self;
+        next.update(polled);
+        next == self
+    }
+
     pub(crate) fn class(self) -> Class {
         if self.0 >= MIN_POLLING_COUNT {
             Class::Polling

@@ -70,12 +70,17 @@ impl Movable for AllMovable {
     }
 }
 
+/// The threshold of the daemon and the scheduler.
+pub const THRESHOLD: u32 = 2;
+
 /// Decides which tasks move.
 pub struct Decider<'a, M> {
     /// Where the tasks are.
     pub tally: &'a Tally<'a>,
     /// The rules in force.
     pub rules: Rules,
+    /// The number of tasks by which another CPU's load must exceed a CPU's own for a steal.
+    pub threshold: u32,
     /// Which tasks may move.
     pub movable: &'a M,
 }

@@ -44,6 +44,8 @@ pub(crate) struct PlaceSim<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],
     pub policy: Policy,
+    /// The number of tasks by which loads must differ for a move, without the swap step.
+    pub threshold: u32,
     /// Speeds beside neighbours.
     pub speeds: Speeds,
     /// The last-level cache; `None` without this term.

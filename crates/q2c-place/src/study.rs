@@ -2,8 +2,9 @@
 
 mod figures;
 mod published;
+mod sensitivity;
 
-pub use published::setups;
+pub use published::{BACKGROUND, LINUX_THRESHOLD, setups};
 pub(crate) use published::{
     COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT,
 };
@@ -12,13 +13,14 @@ use crate::latency::PollTimes;
 use crate::map::SmtMap;
 use crate::placement::{extremes, place_tasks};
 use crate::rules::RunQueueCounts;
-use crate::sim::{CacheTerm, Phases, Task};
-use figures::PolicyRunInputs;
+use crate::sim::{CacheTerm, Phases};
+use crate::speed::c_slowdown;
+use figures::{PolicyRunInputs, PolicyRuns};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
-    CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain,
-    Queues, SCHEMA, Setup, Speeds, SpeedsFrom,
+    Background, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues, SCHEMA,
+    Setup, Speeds, SpeedsFrom,
 };
 use strum::VariantArray;
 
@@ -56,6 +58,14 @@ pub struct PlaceStudyRequest {
     pub speeds_from: SpeedsFrom,
     /// The term of the last-level cache.
     pub cache: Option<CacheTerm>,
+    /// The background task of each logical CPU; `None` without them.
+    pub background: Option<Background>,
+    /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
+    pub threshold: u32,
+    /// The rules whose gains are wanted.
+    pub rules: PolicyName,
+    /// True to repeat the simulation with other rates of background tasks and thresholds.
+    pub sensitivity: bool,
     /// Times of polled I/O.
     pub poll: PollTimes,
     /// Number of starts of each policy that moves tasks.
@@ -82,6 +92,9 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
         starts: request.starts,
         speeds: request.speeds,
         speeds_from: request.speeds_from.clone(),
+        background: request.background,
+        threshold: request.threshold,
+        rules: request.rules,
         setups: setups.collect::<Result<_, _>>()?,
         warnings: Vec::from_iter(speeds_warning(&request.speeds_from, ASSUMPTION)),
     })
@@ -103,29 +116,29 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
     let sizes = [machine.cores, machine.threads, machine.caches];
     let [cores, threads, caches] = sizes.map(|n| n as usize);
     let map = SmtMap::regular(cores, threads, caches);
-    let task = |steady: Task, phases| Task { phases, ..steady };
-    let compute = task(Task::compute(machine.work_s), machine.compute_phases);
-    let polling = task(Task::polling(), machine.polling_phases);
-    let mut tasks = vec![compute; machine.compute as usize];
-    tasks.extend(vec![polling; machine.polling as usize]);
-    let runs = PolicyRunInputs {
+    let inputs = PolicyRunInputs {
         map: &map,
-        tasks: &tasks,
         machine,
         request,
     };
-    let policies = PolicyName::VARIANTS.iter();
-    let policies = policies.map(|policy| runs.run_policy(*policy));
-    let policies = policies.collect::<Result<_, _>>()?;
-    Ok(setup_result(machine, request, &map, policies))
+    let runs = PolicyRuns::of_policies(&inputs, PolicyName::VARIANTS)?;
+    let mut setup = setup_result(&inputs, runs);
+    if request.sensitivity {
+        let points = sensitivity::points(request);
+        let points = points
+            .iter()
+            .map(|point| sensitivity::run(&inputs, point, setup.c_time_unit));
+        setup.sensitivity = points.collect::<Result<_, _>>()?;
+    }
+    Ok(setup)
 }
 
-fn setup_result(
-    machine: &SetupRequest,
-    request: &PlaceStudyRequest,
-    map: &SmtMap,
-    policies: Vec<PolicyFigures>,
-) -> Setup {
+fn setup_result(inputs: &PolicyRunInputs<'_>, runs: PolicyRuns) -> Setup {
+    let &PolicyRunInputs {
+        map,
+        machine,
+        request,
+    } = inputs;
     // The closed form is for tasks that never sleep, and for a machine without the cache's term.
     let constant = machine.compute_phases.is_none() && machine.polling_phases.is_none();
     let closed_form = constant && request.cache.is_none();
@@ -137,20 +150,19 @@ fn setup_result(
     let [best_time, worst_time] =
         [&best, &worst].map(|extreme| extreme.as_ref().map(|(_, time)| *time));
     let unit = best_time.unwrap_or(1.0);
-    let slowdown = |name: PolicyName| {
-        let figures = policies.iter().find(|figures| figures.policy == name);
-        figures.map_or(f64::NAN, |figures| figures.c_slowdown)
+    let gain = |slower, faster| Gain::from_starts(runs.slowdowns(slower), runs.slowdowns(faster));
+    let over_worst = |rules| {
+        let worst = worst_time.map(|time| [time]);
+        worst.map(|worst| Gain::from_starts(&worst, runs.slowdowns(rules)))
     };
-    let time = |name| slowdown(name) / unit;
-    let gain = |slower, faster| Gain::from_times(slowdown(slower), slowdown(faster));
-    let over_free = gain(PolicyName::Free, PolicyName::Proposed);
-    let over_worst = worst_time.map(|w| Gain::from_times(w, slowdown(PolicyName::Proposed)));
     let published = |&(figure, published_pct, fitted): &(PublishedFigure, f64, bool)| {
         let simulated = match figure {
             PublishedFigure::ScatterOverBunch => gain(PolicyName::Bunch, PolicyName::Scatter),
             PublishedFigure::ColocateOverSpread => gain(PolicyName::Spread, PolicyName::Colocate),
-            PublishedFigure::ProposedOverFree => over_free,
-            PublishedFigure::ProposedOverWorst => over_worst?,
+            PublishedFigure::ProposedOverFree => {
+                gain(PolicyName::Free, PolicyName::ProposedLiteral)
+            }
+            PublishedFigure::ProposedOverWorst => over_worst(PolicyName::ProposedLiteral)?,
         };
         Some(PublishedGain {
             figure,
@@ -159,11 +171,13 @@ fn setup_result(
             fitted,
         })
     };
-    let policy_names = PolicyName::VARIANTS.iter().copied();
     let is_worst = |name: &PolicyName| {
-        let as_bad = worst_time.is_some_and(|w| slowdown(*name) >= w * (1.0 - 1e-9));
-        as_bad && place_tasks(*name, map, 0, 0).is_some()
+        let placed = place_tasks(*name, map, compute, polling);
+        let time = placed.and_then(|placed| c_slowdown(&request.speeds, &placed.tally(map)));
+        time.zip(worst_time)
+            .is_some_and(|(time, worst)| time >= worst * (1.0 - 1e-9))
     };
+    let policy_names = PolicyName::VARIANTS.iter().copied();
     Setup {
         name: format!("{compute}c{polling}p-{cores}x{threads}"),
         cores,
@@ -171,27 +185,17 @@ fn setup_result(
         caches: machine.caches,
         compute,
         polling,
-        c_time: CTimes {
-            free: time(PolicyName::Free),
-            bunch: time(PolicyName::Bunch),
-            scatter: time(PolicyName::Scatter),
-            colocate: time(PolicyName::Colocate),
-            spread: time(PolicyName::Spread),
-            worst: worst_time.map(|worst| worst / unit),
-            best: best_time.map(|best| best / unit),
-            proposed: time(PolicyName::Proposed),
-            proposed_literal: time(PolicyName::ProposedLiteral),
-            proposed_swap: time(PolicyName::ProposedSwap),
-        },
+        c_time: runs.c_times(unit, best_time, worst_time),
         c_time_unit: unit,
-        gain_over_free_pct: over_free,
-        gain_over_worst_pct: over_worst,
+        gain_over_free_pct: gain(PolicyName::Free, request.rules),
+        gain_over_worst_pct: over_worst(request.rules),
         fitted: machine.published.iter().any(|(_, _, fitted)| *fitted),
         best: best.map(|(queues, _)| queue_letters(map, &queues)),
         worst: worst.map(|(queues, _)| queue_letters(map, &queues)),
         worst_is: policy_names.filter(is_worst).collect(),
         published: machine.published.iter().filter_map(published).collect(),
-        policies,
+        policies: runs.0.into_iter().map(|run| run.figures).collect(),
+        sensitivity: Vec::new(),
     }
 }
 

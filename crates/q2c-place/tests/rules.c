@@ -2,8 +2,8 @@
 /*
  * Runs scx/rules.h on machines from standard input, and prints what it decides.
  *
- * A machine is: cores threads cores_per_cache, then for each CPU its C and P
- * tasks. The answer is a line for each CPU, "from polling", and a line for each
+ * A machine is: cores threads cores_per_cache threshold swaps, then for each
+ * CPU its C and P tasks. The answer is a line for each CPU, "from polling", and a line for each
  * core, "from to back"; -1 stands for none.
  */
 #include <stdio.h>
@@ -31,7 +31,8 @@ static int read_machine(void)
 {
 	u32 cores, threads, per_cache, core, n;
 
-	if (scanf("%u %u %u", &cores, &threads, &per_cache) != 3)
+	if (scanf("%u %u %u %u %u", &cores, &threads, &per_cache,
+		  &m.threshold, &m.swaps) != 5)
 		return 0;
 	m.cores = cores;
 	m.cpus = cores * threads;

@@ -6,7 +6,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use q2c_place::map::SmtMap;
 use q2c_place::predictor::Class;
-use q2c_place::rules::{AllMovable, Decider, Rules, RunQueueCounts, Tally};
+use q2c_place::rules::{AllMovable, Decider, Rules, RunQueueCounts, THRESHOLD, Tally};
+use q2c_place::study::LINUX_THRESHOLD;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -75,15 +76,22 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     let mut input = String::new();
     let mut expected = Vec::new();
     let polls = |class| u32::from(class == Class::Polling);
-    for machine in &machines {
+    let rules = [
+        (Rules::Proposed, THRESHOLD),
+        (Rules::Literal, LINUX_THRESHOLD),
+    ];
+    for (machine, (rules, threshold)) in machines.iter().zip(rules.into_iter().cycle()) {
         let map = SmtMap::regular(machine.cores, machine.threads, machine.caches);
         let decider = Decider {
             tally: &Tally::from_counts(&map, &machine.counts),
-            rules: Rules::Proposed,
+            rules,
+            threshold,
             movable: &AllMovable,
         };
         let per_cache = machine.cores.div_ceil(machine.caches);
+        let swaps = u32::from(rules != Rules::Literal);
         input += &format!("{} {} {per_cache}", machine.cores, machine.threads);
+        input += &format!(" {threshold} {swaps}");
         for counts in &machine.counts {
             input += &format!(" {} {}", counts.compute, counts.polling);
         }

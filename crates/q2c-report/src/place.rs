@@ -5,11 +5,12 @@ use crate::note::{Note, ReportField, ReportTable, Weight, row};
 use crate::phrase::{counted, joined, listed, listed_if_any, variant_words, when};
 use crate::plots::{self, NS_TO_US};
 use crate::quantity::{median, number, or_dash, percent, range, seconds, trials};
+use q2c_model::Nanos;
 use q2c_model::stats::Interval;
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
-    Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues, Setup, Speeds,
-    SpeedsFrom,
+    Background, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues,
+    SensitivityPoint, Setup, Speeds, SpeedsFrom,
 };
 use q2c_result::place_run::{
     ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementRun, PollFigures, PollTask,
@@ -29,16 +30,22 @@ impl Reported for PlaceSimResult {
             SpeedsFrom::File(path) => path,
         };
         let starts = counted(self.starts, "start");
-        let about = format!("simulated, {starts} of each balancer, speeds from {source}");
+        let about = format!(
+            "simulated, {starts} of each balancer, speeds from {source}; {}; moves at a difference of {}",
+            background_text(self.background),
+            counted(self.threshold, "task"),
+        );
         Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s)
             .sections(self.setups.iter().flat_map(|setup| {
-                let section = Section::new(setup_title(setup)).notes(setup_notes(setup));
+                let section = Section::new(setup_title(setup)).notes(setup_notes(self, setup));
                 [
                     section.table(policy_table(setup)),
                     Section::new(format!("{}: published", setup_title(setup)))
                         .table(published_table(setup)),
+                    Section::new(format!("{}: other rates", setup_title(setup)))
+                        .table(sensitivity_table(self, setup)),
                 ]
             }))
             .section(Section::new("").plots(|| plots::place::plots(self)))
@@ -63,7 +70,8 @@ pub(crate) fn setup_title(setup: &Setup) -> String {
 
 pub(crate) fn policy(policy: PolicyName) -> String {
     match policy {
-        PolicyName::ProposedLiteral => "literal".to_owned(),
+        PolicyName::ProposedLiteral => "published rules".to_owned(),
+        PolicyName::Proposed => "with swap".to_owned(),
         PolicyName::ProposedSwap => "always swap".to_owned(),
         other => variant_words(other),
     }
@@ -91,7 +99,7 @@ fn policy_table(setup: &Setup) -> ReportTable {
         .without_empty_columns()
 }
 
-const POLICY_LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
+const POLICY_LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. With swap: the published rules and q2c's own swap step where it makes room; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
 
 fn policy_row(setup: &Setup, figures: &PolicyFigures) -> Vec<ReportField> {
     let time = |slowdown: f64| ratio(slowdown / setup.c_time_unit);
@@ -121,19 +129,37 @@ fn ratio(value: f64) -> String {
 
 fn gain_text(gain: Gain) -> String {
     let (over_minus_1, one_minus) = (number(gain.t_over_t_minus_1), number(gain.one_minus));
-    format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
+    let range = gain_range(gain).map(|range| format!(" {range}"));
+    let range = range.unwrap_or_default();
+    format!("{over_minus_1} % (T'/T - 1), {one_minus} %{range} (1 - T/T')")
 }
 
-fn setup_notes(setup: &Setup) -> Vec<Note> {
+fn gain_range(gain: Gain) -> Option<String> {
+    let (low, high) = gain.one_minus_range?;
+    Some(format!("[{}, {}]", number(low), number(high)))
+}
+
+fn background_text(background: Option<Background>) -> String {
+    let Some(Background { runs_s, sleeps_s }) = background else {
+        return "no background tasks".to_owned();
+    };
+    let [runs, sleeps] = [runs_s, sleeps_s].map(Nanos::from_secs_f64);
+    format!("a background task on each CPU, {runs} every {sleeps}")
+}
+
+fn setup_notes(result: &PlaceSimResult, setup: &Setup) -> Vec<Note> {
     let mut notes = Vec::new();
     if setup.c_time.best.is_some() {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
         notes.push(Note::plain("best run time", unit));
     }
+    let rules = policy(result.rules);
     let over_free = gain_text(setup.gain_over_free_pct);
-    notes.push(Note::plain("proposed over free", over_free));
+    notes.push(Note::plain(&format!("{rules} over free"), over_free));
     let over_worst = setup.gain_over_worst_pct.map(gain_text);
-    notes.extend(Note::plains("proposed over worst", over_worst));
+    notes.extend(Note::plains(&format!("{rules} over worst"), over_worst));
+    let swap_adds = Gain::from_times(setup.c_time.proposed_literal, setup.c_time.proposed);
+    notes.push(Note::plain("the swap step adds", gain_text(swap_adds)));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let names = listed_if_any(setup.worst_is.iter().map(|name| policy(*name)));
         let names = names.unwrap_or_else(|| "none of the named placements".to_owned());
@@ -142,16 +168,48 @@ fn setup_notes(setup: &Setup) -> Vec<Note> {
         notes.push(Note::plain("best placement", queues_text(best)));
     }
     if setup.c_time.best.is_some() {
-        let proposed = setup.c_time.proposed;
-        let loss_pct = 100.0 * (proposed - 1.0);
+        let time = rules_time(result.rules, setup);
+        let loss_pct = 100.0 * (time - 1.0);
         let distance = match loss_pct {
             behind if behind > 0.0 => format!("{} % behind the best placement", number(behind)),
             ahead => format!("{} % ahead of the best of even loads", number(-ahead)),
         };
-        let weight = Weight::good_if(proposed <= 1.0 + NEAR_BEST);
-        notes.push(Note::new(weight, "proposed", distance));
+        notes.push(Note::new(
+            Weight::good_if(time <= 1.0 + NEAR_BEST),
+            &rules,
+            distance,
+        ));
     }
     notes
+}
+
+fn rules_time(rules: PolicyName, setup: &Setup) -> f64 {
+    match rules {
+        PolicyName::ProposedLiteral => setup.c_time.proposed_literal,
+        _ => setup.c_time.proposed,
+    }
+}
+
+/// Run times with other rates and thresholds; an empty table if they were not asked for.
+fn sensitivity_table(result: &PlaceSimResult, setup: &Setup) -> ReportTable {
+    let row = |point: &SensitivityPoint| {
+        let every = result
+            .background
+            .map(|b| seconds(b.sleeps_s / point.rate_factor));
+        let gain = Gain::from_times(point.free, point.proposed_literal);
+        row![
+            point.threshold.to_string(),
+            number(point.rate_factor),
+            or_dash(every),
+            ratio(point.free),
+            ratio(point.proposed_literal),
+            ratio(point.proposed),
+            number(gain.one_minus),
+        ]
+    };
+    let heads = "threshold\ntasks | rate\ntimes | background\nevery | free | published\nrules | with swap | gain over\nfree %";
+    let legend = "Mean run times of the C tasks as above. Gain: 1 - T/T' of the published rules.";
+    ReportTable::new(heads, setup.sensitivity.iter().map(row)).legend(legend)
 }
 
 fn queues_text(queues: &Queues) -> String {
@@ -167,10 +225,11 @@ fn published_table(setup: &Setup) -> ReportTable {
             number(published.published_pct),
             number(gain.t_over_t_minus_1),
             number(gain.one_minus),
+            gain_range(gain).unwrap_or_default(),
             if fitted { "fitted" } else { "predicted" },
         ]
     };
-    let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
+    let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | [95 %] | ";
     let legend = "The published texts do not say which of the two ways their gains are put.";
     ReportTable::new(heads, setup.published.iter().map(row)).legend(legend)
 }

@@ -1,6 +1,7 @@
 //! The result of `q2c place sim`: schema `q2c.place-sim/1`.
 
 use crate::Warning;
+use q2c_model::stats::{mean, percentile, sorted};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -23,10 +24,37 @@ pub struct PlaceSimResult {
     pub speeds: Speeds,
     /// The source of `speeds`.
     pub speeds_from: SpeedsFrom,
+    /// The background task of each logical CPU; `None` without them, as in older results.
+    #[serde(default)]
+    pub background: Option<Background>,
+    /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
+    #[serde(default = "two")]
+    pub threshold: u32,
+    /// The rules whose gains are `gain_over_free_pct` and `gain_over_worst_pct`.
+    #[serde(default = "proposed")]
+    pub rules: PolicyName,
     /// The set-ups.
     pub setups: Vec<Setup>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn proposed() -> PolicyName {
+    PolicyName::Proposed
+}
+
+/// A computing task that runs for short and sleeps for long, as daemons do. Both times are drawn
+/// from exponential distributions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    /// Mean time on a CPU before it sleeps, seconds.
+    pub runs_s: f64,
+    /// Mean time of a sleep, seconds.
+    pub sleeps_s: f64,
 }
 
 /// Speed of a task beside another on its physical core, as a share of its speed alone.
@@ -72,7 +100,7 @@ pub struct Setup {
     pub c_time: CTimes,
     /// The unit of `c_time`, as a multiple of the run time of a C task alone.
     pub c_time_unit: f64,
-    /// The gain of the rules with the swap step over the free balancer.
+    /// The gain of the result's `rules` over the free balancer.
     pub gain_over_free_pct: Gain,
     /// The gain of the same rules over the worst placement; `None` if that is unknown.
     pub gain_over_worst_pct: Option<Gain>,
@@ -88,6 +116,24 @@ pub struct Setup {
     pub worst_is: Vec<PolicyName>,
     /// Published figures with the simulated ones.
     pub published: Vec<PublishedGain>,
+    /// Run times by how often background tasks run and by the threshold; empty if not asked for.
+    #[serde(default)]
+    pub sensitivity: Vec<SensitivityPoint>,
+}
+
+/// Run times of C tasks with other rates of background tasks and another threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SensitivityPoint {
+    /// The rate at which background tasks run, over the result's.
+    pub rate_factor: f64,
+    /// See [`PlaceSimResult::threshold`].
+    pub threshold: u32,
+    /// See [`CTimes::free`], in the same unit.
+    pub free: f64,
+    /// See [`CTimes::proposed_literal`].
+    pub proposed_literal: f64,
+    /// See [`CTimes::proposed`].
+    pub proposed: f64,
 }
 
 /// The tasks of each logical CPU, grouped by core. A CPU's text has a `P` or `C` for each task.
@@ -112,7 +158,7 @@ pub struct CTimes {
     pub best: Option<f64>,
     /// The rules as daemon and scheduler use them: with the swap step unless it leaves a CPU idle.
     pub proposed: f64,
-    /// The published rules without the swap step.
+    /// The published rules alone, without the swap step.
     pub proposed_literal: f64,
     /// The rules with the swap step in every case.
     pub proposed_swap: f64,
@@ -125,6 +171,10 @@ pub struct Gain {
     pub t_over_t_minus_1: f64,
     /// 1 - T / T'.
     pub one_minus: f64,
+    /// `one_minus` of single starts: 95 % of them lie between these two. `None` where starts do not
+    /// differ, and in older results.
+    #[serde(default)]
+    pub one_minus_range: Option<(f64, f64)>,
 }
 
 impl Gain {
@@ -133,6 +183,23 @@ impl Gain {
         Gain {
             t_over_t_minus_1: 100.0 * (longer / shorter - 1.0),
             one_minus: 100.0 * (1.0 - shorter / longer),
+            one_minus_range: None,
+        }
+    }
+
+    /// The gain between the means over starts, with the range of single starts. One start stands
+    /// for all where a placement has no more.
+    pub fn from_starts(longer: &[f64], shorter: &[f64]) -> Gain {
+        let of_start = |n: usize| {
+            let [longer, shorter] = [longer, shorter].map(|starts| starts[n % starts.len()]);
+            Gain::from_times(longer, shorter).one_minus
+        };
+        let starts = longer.len().max(shorter.len());
+        let single = sorted(&(0..starts).map(of_start).collect::<Vec<f64>>());
+        let range = (percentile(&single, 0.025), percentile(&single, 0.975));
+        Gain {
+            one_minus_range: (range.0 < range.1).then_some(range),
+            ..Gain::from_times(mean(longer), mean(shorter))
         }
     }
 }

@@ -5,9 +5,6 @@ use crate::map::{CoreIndex, CpuIndex, Distance};
 use crate::predictor::Class;
 use std::cmp::Reverse;
 
-/// The number of tasks by which another CPU's load must exceed a CPU's own for a steal.
-const THRESHOLD: u32 = 2;
-
 /// A task that moves from a more loaded CPU to a less loaded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steal {
@@ -31,7 +28,7 @@ impl<M: Movable> Decider<'_, M> {
     pub fn steal(&self, to: CpuIndex) -> Option<Steal> {
         let map = self.tally.map;
         let load = |cpu: CpuIndex| self.tally.cpus[cpu].load();
-        let exceeds = |from: &CpuIndex| load(*from) >= load(to) + THRESHOLD;
+        let exceeds = |from: &CpuIndex| load(*from) >= load(to) + self.threshold;
         let mut sources: Vec<CpuIndex> = (0..map.cpus()).filter(exceeds).collect();
         sources.sort_by_key(|&from| (map.distance(to, from), Reverse(load(from)), from));
         sources.into_iter().find_map(|from| {

@@ -30,6 +30,7 @@ fn decider<'a>(tally: &'a Tally<'a>, rules: Rules) -> Decider<'a, AllMovable> {
     Decider {
         tally,
         rules,
+        threshold: THRESHOLD,
         movable: &AllMovable,
     }
 }
@@ -117,6 +118,7 @@ fn pinned_tasks_stay() {
     let with_pinned = |tally, movable| Decider {
         tally,
         rules: Rules::WithSwap,
+        threshold: THRESHOLD,
         movable,
     };
     let taken = with_pinned(&tally, &pinned[0]).steal(0).unwrap();

@@ -5,6 +5,7 @@ mod wishes;
 
 use crate::map::SmtMap;
 use crate::predictor::Class;
+use crate::rules::Rules;
 use crate::scheduler::hints::Hints;
 use crate::scheduler::map;
 use crate::scheduler::observe::{ActiveTask, TaskObserver};
@@ -51,6 +52,7 @@ pub struct PlacementDaemon {
     guard: Guard,
     moved_tasks: HashMap<TaskId, MovedTask>,
     wishes: Wishes,
+    rules: Rules,
     events: Vec<DaemonEvent>,
     /// Own CPUs of tasks, some offline, to give back when they are online: until Linux 6.1 the
     /// kernel forgets offline CPUs.
@@ -82,10 +84,17 @@ impl PlacementDaemon {
             guard,
             moved_tasks: HashMap::new(),
             wishes: Wishes::default(),
+            rules: Rules::Proposed,
             events: Vec::new(),
             unrestored: HashMap::new(),
             refused: HashSet::new(),
         })
+    }
+
+    /// Moves tasks by these rules.
+    pub fn with_rules(mut self, rules: Rules) -> PlacementDaemon {
+        self.rules = rules;
+        self
     }
 
     /// Moves tasks of this process as well, which are left alone otherwise.
@@ -125,7 +134,7 @@ impl PlacementDaemon {
         for task in &mut active {
             self.check_given_cpus(task)?;
         }
-        for (task, cpus) in self.wishes.update(targets(&self.map, &active)) {
+        for (task, cpus) in self.wishes.update(targets(&self.map, &active, self.rules)) {
             self.assign(task, &cpus, &active)?;
         }
         self.release_inactive(&active)?;

@@ -2,7 +2,7 @@
 
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
-use crate::rules::{Decider, Movable, Move, Rules, SwapReason, Tally};
+use crate::rules::{Decider, Movable, Move, Rules, SwapReason, THRESHOLD, Tally};
 use crate::scheduler::observe::ActiveTask;
 use q2c_result::place_watch::MoveReason;
 
@@ -85,6 +85,7 @@ impl<'a> ActiveTaskMap<'a> {
         let decider = Decider {
             tally: &self.tally,
             rules,
+            threshold: THRESHOLD,
             movable: self,
         };
         decider.next_move()

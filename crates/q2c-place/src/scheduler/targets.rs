@@ -12,12 +12,16 @@ use q2c_host::restore::TaskId;
 use q2c_model::CpuId;
 
 /// The CPUs of the tasks that may be moved; empty where no task polls or none computes.
-pub(crate) fn targets(map: &SmtMap, tasks: &[ActiveTask]) -> Vec<(TaskId, Vec<CpuId>)> {
+pub(crate) fn targets(
+    map: &SmtMap,
+    tasks: &[ActiveTask],
+    rules: Rules,
+) -> Vec<(TaskId, Vec<CpuId>)> {
     let mut places = ActiveTaskMap::from_tasks(map, tasks);
     if !places.is_mixed() {
         return Vec::new();
     }
-    places.settle(Rules::Proposed);
+    places.settle(rules);
     let room = cpus_with_room(map, tasks, &places);
     let mut targets = Vec::new();
     for (cpu, task) in tasks_by_cpu(tasks, &places).filter(|(_, task)| task.stays.is_none()) {
@@ -94,7 +98,7 @@ mod tests {
     fn target_cpus(cores: &[&str], stay: &[usize]) -> Vec<String> {
         let map = SmtMap::regular(cores.len(), 2, 1);
         let tasks = active(cores, stay);
-        let chosen = targets(&map, &tasks);
+        let chosen = targets(&map, &tasks, Rules::Proposed);
         chosen.iter().map(|(_, cpus)| list(cpus)).collect()
     }
 

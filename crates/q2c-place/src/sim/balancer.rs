@@ -1,21 +1,34 @@
 //! When the CPUs of a simulation balance, and what they then move.
 
 use super::linux::{self, LEVELS};
-use super::{Policy, machine::SimRunQueues};
-use crate::map::{CpuIndex, Distance};
+use super::{PlaceSim, Policy, machine::SimRunQueues};
+use crate::map::{CpuIndex, Distance, SmtMap};
 use crate::predictor::Class;
-use crate::rules::{AllMovable, Decider, Rules};
+use crate::rules::{AllMovable, Decider, Rules, THRESHOLD};
+use q2c_model::stats::Rng;
 
 pub(super) struct Balancer {
+    /// When each CPU next balances each level: at one of its ticks.
     due_s: Vec<[f64; LEVELS.len()]>,
     at_rest: Vec<[bool; LEVELS.len()]>,
 }
 
 impl Balancer {
-    pub(crate) fn new(cpus: usize) -> Self {
-        let due_s = vec![[0.0; LEVELS.len()]; cpus];
-        let at_rest = vec![[false; LEVELS.len()]; cpus];
-        Balancer { due_s, at_rest }
+    pub(crate) fn new(map: &SmtMap, rng: &mut Rng) -> Self {
+        let mut first_due_s = |cpu, level| {
+            let within_s = rng.unit() * linux::interval_s(map, cpu, level, true);
+            linux::tick_s(map, cpu, within_s)
+        };
+        let due_s = (0..map.cpus()).map(|cpu| LEVELS.map(|level| first_due_s(cpu, level)));
+        Balancer {
+            due_s: due_s.collect(),
+            at_rest: vec![[false; LEVELS.len()]; map.cpus()],
+        }
+    }
+
+    pub(crate) fn next_due_s(&self) -> f64 {
+        let due_s = self.due_s.iter().flatten().copied();
+        due_s.fold(f64::INFINITY, f64::min)
     }
 
     /// Something changed: every CPU has to look again.
@@ -25,25 +38,45 @@ impl Balancer {
             .for_each(|levels| levels.fill(false));
     }
 
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.at_rest.iter().flatten().all(|at_rest| *at_rest)
+    /// True if no CPU moves a task before something changes.
+    pub(crate) fn is_at_rest(&self, queues: &SimRunQueues<'_>, policy: &Policy) -> bool {
+        let may_swap = matches!(policy, Policy::Rules(rules) if *rules != Rules::Literal);
+        let mut loads = queues.truth.cpus.iter().map(|counts| counts.load());
+        let first = loads.next();
+        let even = loads.all(|load| Some(load) == first);
+        (!may_swap && even) || self.at_rest.iter().flatten().all(|at_rest| *at_rest)
     }
 
-    /// Balances every CPU whose time has come. Returns the number of moves.
-    pub(crate) fn tick(&mut self, queues: &mut SimRunQueues<'_>, policy: &Policy) -> u64 {
+    /// Leaves out the balances until this time, at which none would move a task.
+    pub(crate) fn skip_to(&mut self, time_s: f64, queues: &SimRunQueues<'_>) {
+        for (cpu, due_s) in self.due_s.iter_mut().enumerate() {
+            let busy = queues.truth.cpus[cpu].load() > 0;
+            for (due_s, level) in due_s.iter_mut().zip(LEVELS) {
+                let interval_s = linux::interval_s(queues.truth.map, cpu, level, busy);
+                let skipped = ((time_s - *due_s) / interval_s).ceil().max(0.0);
+                *due_s += skipped * interval_s;
+            }
+        }
+    }
+
+    /// Balances every CPU whose time has come, and those that ran out of tasks. Returns the number
+    /// of moves.
+    pub(crate) fn balance(&mut self, queues: &mut SimRunQueues<'_>, sim: &PlaceSim<'_>) -> u64 {
         let mut moves = 0;
+        let became_idle = std::mem::take(&mut queues.became_idle);
         for cpu in 0..self.due_s.len() {
-            let load = queues.truth.cpus[cpu].load();
+            let is_idle = became_idle.contains(&cpu);
             for (nth, level) in LEVELS.into_iter().enumerate() {
-                if load > 0 && queues.now_s < self.due_s[cpu][nth] {
+                if !is_idle && queues.now_s < self.due_s[cpu][nth] {
                     continue;
                 }
-                let interval = linux::interval_s(queues.truth.map, cpu, level, load > 0);
-                self.due_s[cpu][nth] = queues.now_s + interval;
-                let moved = match policy {
+                let busy = queues.truth.cpus[cpu].load() > 0;
+                let wait_s = linux::interval_s(sim.map, cpu, level, busy);
+                self.due_s[cpu][nth] = linux::tick_s(sim.map, cpu, queues.now_s + wait_s);
+                let moved = match sim.policy {
                     Policy::Fixed(_) => 0,
-                    Policy::Free => balance_blindly(queues, cpu, level),
-                    Policy::Rules(rules) => apply_rules(queues, cpu, level, *rules),
+                    Policy::Free => balance_blindly(queues, cpu, level, sim.threshold),
+                    Policy::Rules(rules) => apply_rules(queues, cpu, level, rules, sim.threshold),
                 };
                 moves += moved;
                 match moved {
@@ -56,9 +89,14 @@ impl Balancer {
     }
 }
 
-fn balance_blindly(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
+fn balance_blindly(
+    queues: &mut SimRunQueues<'_>,
+    cpu: CpuIndex,
+    level: Distance,
+    threshold: u32,
+) -> u64 {
     let mut moves = 0;
-    while let Some(from) = linux::busiest(&queues.truth, cpu, level) {
+    while let Some(from) = linux::busiest(&queues.truth, cpu, level, threshold) {
         queues.move_random(from, cpu);
         moves += 1;
     }
@@ -67,9 +105,15 @@ fn balance_blindly(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance
 
 /// Steals from the whole machine at every level. Swaps happen only at the cache level, as exchanges
 /// between cores are not urgent.
-fn apply_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
+fn apply_rules(
+    queues: &mut SimRunQueues<'_>,
+    cpu: CpuIndex,
+    level: Distance,
+    rules: Rules,
+    threshold: u32,
+) -> u64 {
     let mut moves = 0;
-    while let Some(steal) = decider(queues, rules).steal(cpu) {
+    while let Some(steal) = decider(queues, rules, threshold).steal(cpu) {
         queues.move_class(steal.from, steal.to, steal.class);
         moves += 1;
     }
@@ -77,7 +121,7 @@ fn apply_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, ru
         return moves;
     }
     let core = queues.seen.map.core_of(cpu);
-    let Some(swap) = decider(queues, rules).swap_for_core(core) else {
+    let Some(swap) = decider(queues, rules, threshold).swap_for_core(core) else {
         return 0;
     };
     queues.move_class(swap.from, swap.to, Class::Polling);
@@ -87,10 +131,20 @@ fn apply_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, ru
     1 + u64::from(swap.back.is_some())
 }
 
-fn decider<'a>(queues: &'a SimRunQueues<'_>, rules: Rules) -> Decider<'a, AllMovable> {
+fn decider<'a>(
+    queues: &'a SimRunQueues<'_>,
+    rules: Rules,
+    threshold: u32,
+) -> Decider<'a, AllMovable> {
+    let threshold = if rules == Rules::Literal {
+        threshold
+    } else {
+        THRESHOLD
+    };
     Decider {
         tally: &queues.seen,
         rules,
+        threshold,
         movable: &AllMovable,
     }
 }

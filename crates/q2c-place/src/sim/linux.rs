@@ -13,13 +13,19 @@ use q2c_model::stats::Rng;
 use std::cmp::Reverse;
 
 /// Seconds between two ticks of the kernel's timer: CONFIG_HZ=250.
-pub(super) const TICK_S: f64 = 0.004;
+const TICK_S: f64 = 0.004;
 /// A busy CPU's interval between balancing is this many times longer (`busy_factor`).
 const BUSY_FACTOR: f64 = 16.0;
 pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
 
 pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: bool) -> f64 {
     map.cpus_within(cpu, level) as f64 * 1e-3 * if busy { BUSY_FACTOR } else { 1.0 }
+}
+
+/// The CPU's first tick after `time_s`. Ticks of the CPUs are spread evenly.
+pub(super) fn tick_s(map: &SmtMap, cpu: CpuIndex, time_s: f64) -> f64 {
+    let offset = cpu as f64 / map.cpus() as f64;
+    ((time_s / TICK_S - offset).floor() + 1.0 + offset) * TICK_S
 }
 
 pub(super) fn first_cpu(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
@@ -54,7 +60,12 @@ fn random_least(mut values: Vec<usize>, key: impl Fn(usize) -> usize, rng: &mut 
     values.get(nth).copied().unwrap_or(0)
 }
 
-pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Option<CpuIndex> {
+pub(super) fn busiest(
+    tally: &Tally<'_>,
+    to: CpuIndex,
+    level: Distance,
+    threshold: u32,
+) -> Option<CpuIndex> {
     let map = tally.map;
     let load = |cpu: CpuIndex| tally.cpus[cpu].load();
     let fits = |&cpu: &CpuIndex| map.distance(to, cpu) == level && load(cpu) > load(to);
@@ -65,5 +76,5 @@ pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Optio
     };
     let sources = (0..map.cpus()).filter(fits);
     let from = sources.min_by_key(|&cpu| (Reverse(group(cpu)), Reverse(load(cpu)), cpu));
-    from.filter(|&from| group(from) >= group(to) + 2)
+    from.filter(|&from| group(from) >= group(to) + threshold)
 }

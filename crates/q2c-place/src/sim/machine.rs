@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::balancer::Balancer;
-use super::linux::{self, TICK_S};
+use super::linux;
 use super::task::Running;
 use super::{CacheTerm, PlaceSim, Policy};
 use crate::map::{CpuIndex, Distance};
@@ -11,8 +11,6 @@ use crate::rules::Tally;
 use crate::speed;
 use q2c_model::stats::{Rng, mean};
 
-/// A step of the simulation while tasks may sleep, wake up or move, seconds.
-const STEP_S: f64 = 1e-3;
 /// The window of the predictor, seconds.
 const WINDOW_S: f64 = 0.01;
 
@@ -35,6 +33,8 @@ pub(super) struct SimRunQueues<'a> {
     refill_s: f64,
     pub(super) now_s: f64,
     changed: bool,
+    /// CPUs that ran out of tasks since the last look of the balancer.
+    pub(super) became_idle: Vec<CpuIndex>,
     rng: Rng,
 }
 
@@ -67,6 +67,9 @@ impl SimRunQueues<'_> {
         self.tasks_on[leaving.cpu].retain(|other| *other != task);
         self.truth.remove(leaving.cpu, leaving.task.class);
         self.seen.remove(leaving.cpu, leaving.predictor.class());
+        if self.tasks_on[leaving.cpu].is_empty() {
+            self.became_idle.push(leaving.cpu);
+        }
     }
 
     fn enter(&mut self, task: usize, cpu: CpuIndex) {
@@ -95,11 +98,9 @@ struct PlaceSimMachine<'a> {
     queues: SimRunQueues<'a>,
     balancer: Balancer,
     account: Account,
-    any_sleeps: bool,
     /// For each CPU: work of a C task per second, and speed of a P task while it runs.
     rates: Vec<(f64, f64)>,
     next_window_s: f64,
-    next_tick_s: f64,
 }
 
 impl<'a> PlaceSimMachine<'a> {
@@ -115,6 +116,7 @@ impl<'a> PlaceSimMachine<'a> {
             refill_s: sim.cache.map_or(0.0, |term| term.refill_s),
             now_s: 0.0,
             changed: true,
+            became_idle: Vec::new(),
             rng,
         };
         let mut order: Vec<usize> = (0..sim.tasks.len()).collect();
@@ -130,13 +132,11 @@ impl<'a> PlaceSimMachine<'a> {
         }
         PlaceSimMachine {
             sim,
+            balancer: Balancer::new(sim.map, &mut queues.rng),
             queues,
-            balancer: Balancer::new(cpus),
             account: Account::default(),
-            any_sleeps: sim.tasks.iter().any(|task| task.phases.is_some()),
             rates: Vec::new(),
             next_window_s: WINDOW_S,
-            next_tick_s: TICK_S,
         }
     }
 
@@ -148,28 +148,48 @@ impl<'a> PlaceSimMachine<'a> {
         (any_ends && all_ended) || self.queues.now_s >= self.sim.max_s
     }
 
+    /// True if no task moves, and the predictor takes none for another class, before a task
+    /// falls asleep or wakes up.
     fn is_at_rest(&self) -> bool {
-        let is_recognised = |task: &Running| task.predictor.class() == task.task.class;
-        let fixed = matches!(self.sim.policy, Policy::Fixed(_));
-        let recognised = fixed || self.queues.tasks.iter().all(is_recognised);
-        !self.any_sleeps && recognised && (fixed || self.balancer.is_at_rest())
+        let polls = |task: &Running| task.wakes_at_s.is_none() && task.task.class == Class::Polling;
+        let is_settled = |task: &Running| task.predictor.is_settled(polls(task));
+        let policy = &self.sim.policy;
+        matches!(policy, Policy::Fixed(_))
+            || (self.queues.tasks.iter().all(is_settled)
+                && self.balancer.is_at_rest(&self.queues, policy))
     }
 
     fn step(&mut self) {
         if std::mem::take(&mut self.queues.changed) {
             self.rates = self.rates();
         }
+        let phases = self.queues.tasks.iter().map(|task| self.phase_end_s(task));
+        let phase_end_s = phases.fold(self.sim.max_s, f64::min);
         let resting = self.is_at_rest();
-        let dt = if resting { self.next_end_s() } else { STEP_S };
-        self.advance(dt.min(self.sim.max_s - self.queues.now_s).max(1e-9));
+        let next_s = if resting {
+            phase_end_s.min(self.queues.now_s + self.next_end_s())
+        } else {
+            let balance_s = self.balancer.next_due_s();
+            phase_end_s.min(balance_s).min(self.next_window_s)
+        };
+        self.advance((next_s - self.queues.now_s).max(1e-9));
+        if resting {
+            let now_s = self.queues.now_s;
+            self.balancer.skip_to(now_s, &self.queues);
+            self.next_window_s = self.next_window_s.max(now_s);
+        }
         self.change_phases();
-        if self.queues.now_s >= self.next_window_s - 1e-9 {
+        if self.queues.now_s >= self.next_window_s {
             self.predict();
         }
-        if self.queues.now_s >= self.next_tick_s - 1e-9 {
-            self.next_tick_s = self.queues.now_s + TICK_S;
-            self.account.migrations += self.balancer.tick(&mut self.queues, &self.sim.policy);
-        }
+        self.account.migrations += self.balancer.balance(&mut self.queues, self.sim);
+    }
+
+    /// When the task falls asleep or wakes up.
+    fn phase_end_s(&self, task: &Running) -> f64 {
+        let load = f64::from(self.queues.truth.cpus[task.cpu].load());
+        let sleeps_at_s = self.queues.now_s + task.run_left_s * load;
+        task.wakes_at_s.unwrap_or(sleeps_at_s)
     }
 
     fn rates(&self) -> Vec<(f64, f64)> {
@@ -210,9 +230,6 @@ impl<'a> PlaceSimMachine<'a> {
     }
 
     fn change_phases(&mut self) {
-        if !self.any_sleeps {
-            return;
-        }
         for task in 0..self.queues.tasks.len() {
             let now = self.queues.now_s;
             let running = &self.queues.tasks[task];

@@ -5,32 +5,93 @@ use crate::latency;
 use crate::map::SmtMap;
 use crate::placement::place_tasks;
 use crate::rules::Rules;
-use crate::sim::{Account, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
+use crate::sim::{Account, Phases, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Exit, Fault};
-use q2c_result::place::{PolicyFigures, PolicyName, States};
+use q2c_result::place::{Background, CTimes, PolicyFigures, PolicyName, States};
 use rayon::prelude::*;
 
+#[derive(Clone, Copy)]
 pub(super) struct PolicyRunInputs<'a> {
     pub map: &'a SmtMap,
-    pub tasks: &'a [Task],
     pub machine: &'a SetupRequest,
     pub request: &'a PlaceStudyRequest,
 }
 
+/// The starts of a policy.
+pub(super) struct PolicyRun {
+    pub figures: PolicyFigures,
+    /// Mean run time of the C tasks in each start, as a multiple of that of a lone C task.
+    slowdowns: Vec<f64>,
+}
+
+pub(super) struct PolicyRuns(pub Vec<PolicyRun>);
+
+impl PolicyRuns {
+    pub(super) fn of_policies(
+        inputs: &PolicyRunInputs<'_>,
+        names: &[PolicyName],
+    ) -> Result<Self, Fault> {
+        let runs = names.iter().map(|name| inputs.run_policy(*name));
+        Ok(PolicyRuns(runs.collect::<Result<_, _>>()?))
+    }
+
+    /// The starts of a policy; none if it did not run.
+    pub(super) fn slowdowns(&self, name: PolicyName) -> &[f64] {
+        let run = self.0.iter().find(|run| run.figures.policy == name);
+        run.map_or(&[], |run| &run.slowdowns)
+    }
+
+    pub(super) fn slowdown(&self, name: PolicyName) -> f64 {
+        mean(self.slowdowns(name))
+    }
+
+    pub(super) fn c_times(&self, unit: f64, best: Option<f64>, worst: Option<f64>) -> CTimes {
+        let time = |name| self.slowdown(name) / unit;
+        CTimes {
+            free: time(PolicyName::Free),
+            bunch: time(PolicyName::Bunch),
+            scatter: time(PolicyName::Scatter),
+            colocate: time(PolicyName::Colocate),
+            spread: time(PolicyName::Spread),
+            worst: worst.map(|worst| worst / unit),
+            best: best.map(|best| best / unit),
+            proposed: time(PolicyName::Proposed),
+            proposed_literal: time(PolicyName::ProposedLiteral),
+            proposed_swap: time(PolicyName::ProposedSwap),
+        }
+    }
+}
+
 impl PolicyRunInputs<'_> {
-    pub(super) fn run_policy(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
+    fn tasks(&self) -> Vec<Task> {
+        let (machine, request) = (self.machine, self.request);
+        let task = |steady: Task, phases| Task { phases, ..steady };
+        let compute = task(Task::compute(machine.work_s), machine.compute_phases);
+        let polling = task(Task::polling(), machine.polling_phases);
+        let mut tasks = vec![compute; machine.compute as usize];
+        tasks.extend(vec![polling; machine.polling as usize]);
+        if let Some(Background { runs_s, sleeps_s }) = request.background {
+            let phases = Some(Phases { runs_s, sleeps_s });
+            tasks.extend(vec![task(Task::default(), phases); self.map.cpus()]);
+        }
+        tasks
+    }
+
+    fn run_policy(&self, name: PolicyName) -> Result<PolicyRun, Fault> {
+        let tasks = self.tasks();
         let sim = PlaceSim {
             map: self.map,
-            tasks: self.tasks,
+            tasks: &tasks,
             policy: self.policy(name),
+            threshold: self.request.threshold,
             speeds: self.request.speeds,
             cache: self.request.cache,
             // Even a task that has a thousandth of a CPU ends within this time.
             max_s: 1_000.0 * self.machine.work_s,
         };
         // A fixed placement without sleeps has nothing that a start could change.
-        let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
+        let sleeps = tasks.iter().any(|task| task.phases.is_some());
         let starts = match sim.policy {
             Policy::Fixed(_) if !sleeps => 1,
             _ => self.request.starts,
@@ -47,7 +108,8 @@ impl PolicyRunInputs<'_> {
             slowdowns.push(slowdown.ok_or_else(|| self.no_end_fault(name, sim.max_s))?);
             add(&mut sum, &outcome.account);
         }
-        Ok(self.figures(name, &sorted(&slowdowns), &sum))
+        let figures = self.figures(name, &sorted(&slowdowns), &sum);
+        Ok(PolicyRun { figures, slowdowns })
     }
 
     fn no_end_fault(&self, name: PolicyName, max_s: f64) -> Fault {
@@ -62,7 +124,9 @@ impl PolicyRunInputs<'_> {
     fn policy(&self, name: PolicyName) -> Policy {
         let placed = place_tasks(name, self.map, self.machine.compute, self.machine.polling);
         if let Some(placed) = placed {
-            return Policy::Fixed([placed.compute, placed.polling].concat());
+            // Further tasks are the background tasks, one for each CPU.
+            let background = (0..self.map.cpus()).collect();
+            return Policy::Fixed([placed.compute, placed.polling, background].concat());
         }
         match name {
             PolicyName::ProposedLiteral => Policy::Rules(Rules::Literal),

@@ -2,7 +2,7 @@
 
 use super::SetupRequest;
 use crate::speed::SCATTER_OVER_BUNCH_PCT;
-use q2c_result::place::PublishedFigure;
+use q2c_result::place::{Background, PublishedFigure};
 
 /// The published gain of colocate over spread, percent: a mean over the published programs.
 pub(crate) const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
@@ -11,8 +11,21 @@ pub(crate) const PROPOSED_OVER_FREE_PCT: f64 = 9.8;
 /// The published gain of the rules over the worst placement, percent: perlbench and x264.
 pub(crate) const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
 
-/// Work of a C task, seconds alone. Published programs run for minutes: first moves cost less.
-const WORK_S: f64 = 20.0;
+/// Work of a C task, seconds alone: programs of SPEC CPU2017 run for minutes. This is ours; the
+/// source does not give run times.
+const WORK_S: f64 = 300.0;
+
+/// Background tasks that make the free balancer move tasks as often as a guest of two cores with
+/// two threads each and eight busy tasks did: 0.19 times a second (docs/placement.md).
+pub const BACKGROUND: Background = Background {
+    runs_s: 5e-4,
+    sleeps_s: 5.0,
+};
+
+/// The threshold of Linux, tasks: three tasks on two CPUs keep changing places, for loads that
+/// differ by a quarter are uneven to it (`imbalance_pct`, `kernel/sched/topology.c`). The source
+/// names none.
+pub const LINUX_THRESHOLD: u32 = 1;
 
 /// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;
 /// balancers on four. Means over the published programs (perlbench and x264 for balancers).

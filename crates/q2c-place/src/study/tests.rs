@@ -3,22 +3,30 @@
 use super::*;
 use crate::speed;
 use q2c_model::Exit;
+use std::sync::LazyLock;
 
-fn simulated(setups: Vec<SetupRequest>, starts: u32) -> Result<PlaceSimResult, Fault> {
-    simulate(&PlaceStudyRequest {
+fn request(setups: Vec<SetupRequest>, starts: u32) -> PlaceStudyRequest {
+    PlaceStudyRequest {
         setups,
         speeds: speed::published(),
         speeds_from: SpeedsFrom::Published,
         cache: None,
+        background: Some(BACKGROUND),
+        threshold: LINUX_THRESHOLD,
+        rules: PolicyName::ProposedLiteral,
+        sensitivity: false,
         poll: PollTimes::default(),
         starts,
         seed: 1,
-    })
+    }
 }
 
-fn published_result() -> PlaceSimResult {
-    simulated(setups(), 100).expect("every task ends")
+fn simulated(setups: Vec<SetupRequest>, starts: u32) -> Result<PlaceSimResult, Fault> {
+    simulate(&request(setups, starts))
 }
+
+static PUBLISHED: LazyLock<PlaceSimResult> =
+    LazyLock::new(|| simulated(setups(), 40).expect("every task ends"));
 
 fn smaller_error(gain: &PublishedGain) -> f64 {
     let error = |simulated_pct: f64| (simulated_pct - gain.published_pct).abs();
@@ -27,12 +35,12 @@ fn smaller_error(gain: &PublishedGain) -> f64 {
 
 #[test]
 fn the_published_figures_are_predicted() {
-    let result = published_result();
+    let result = &*PUBLISHED;
     let figures: Vec<&PublishedGain> = result.setups.iter().flat_map(|s| &s.published).collect();
     assert_eq!(figures.len(), 4);
     for published in figures {
         let allowed = match published.figure {
-            PublishedFigure::ScatterOverBunch => 1e-6,
+            PublishedFigure::ScatterOverBunch => 0.01,
             PublishedFigure::ColocateOverSpread => 2.0,
             PublishedFigure::ProposedOverFree | PublishedFigure::ProposedOverWorst => 5.0,
         };
@@ -44,18 +52,17 @@ fn the_published_figures_are_predicted() {
 
 #[test]
 fn the_rules_come_within_two_percent_of_the_best() {
-    for setup in &published_result().setups {
+    for setup in &PUBLISHED.setups {
         let times = setup.c_time;
         assert_eq!(times.best, Some(1.0));
         assert!(times.proposed <= 1.02, "{} {times:?}", setup.name);
-        let literal = times.proposed_literal;
-        assert!(literal >= times.proposed_swap - 1e-9, "{times:?}");
+        assert!(times.proposed_literal <= 1.02, "{} {times:?}", setup.name);
     }
 }
 
 #[test]
 fn polling_tasks_lose_nothing_by_the_rules() {
-    let result = published_result();
+    let result = &*PUBLISHED;
     let four_cores = &result.setups[2];
     let policies = &four_cores.policies;
     let figures_of = |name| policies.iter().find(|p| p.policy == name).unwrap();
@@ -65,6 +72,26 @@ fn polling_tasks_lose_nothing_by_the_rules() {
     assert!(proposed.states.colocate > 0.97, "{:?}", proposed.states);
     assert_eq!(four_cores.worst_is, [PolicyName::Bunch]);
     assert_eq!(four_cores.best.as_ref().unwrap()[0].len(), 2);
+}
+
+/// The threshold decides whether the published rules alone converge, and not the rate of what
+/// disturbs the balance.
+#[test]
+fn the_published_rules_converge_by_the_threshold_of_linux_alone() {
+    let result = simulate(&PlaceStudyRequest {
+        sensitivity: true,
+        ..request(vec![setups().remove(2)], 10)
+    });
+    let points = &result.expect("every task ends").setups[0].sensitivity;
+    assert_eq!(points.len(), 10);
+    for point in points {
+        let literal = point.proposed_literal;
+        assert!(point.free > 1.05 && point.proposed < 1.01, "{point:?}");
+        match point.threshold {
+            LINUX_THRESHOLD => assert!(literal < 1.02, "{point:?}"),
+            _ => assert!(literal > 1.03, "{point:?}"),
+        }
+    }
 }
 
 #[test]

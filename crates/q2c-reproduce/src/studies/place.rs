@@ -3,7 +3,7 @@
 use crate::jobs::AxisValues;
 use q2c_place::latency::PollTimes;
 use q2c_place::speed;
-use q2c_place::study::{PlaceStudyRequest, SetupRequest, simulate};
+use q2c_place::study::{BACKGROUND, LINUX_THRESHOLD, PlaceStudyRequest, SetupRequest, simulate};
 use q2c_result::place::{PolicyName, Setup, SpeedsFrom};
 use q2c_result::reproduce::{PointTrial, StatedError};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub(crate) const FIGURES: [&str; 7] = [
     "scatter_over_bunch", // gain of polling tasks on different cores over the same cores, 0..1
     "colocate_over_spread", // gain of polling tasks on one logical CPU of a core over both, 0..1
-    "over_free", // gain of the proposed rules over a balancer that is blind to polling, 0..1
-    "over_worst", // gain of the proposed rules over the worst placement, 0..1
+    "over_free", // gain of the published rules over a balancer that is blind to polling, 0..1
+    "over_worst", // gain of the published rules over the worst placement, 0..1
     "over_scatter", // gain of scatter over the balancer that is blind to polling, 0..1
-    "from_best", // run time under the proposed rules over the best placement, less 1
-    "polling_change", // change of the polling tasks' I/Os under the proposed rules, as a share
+    "from_best", // run time under the published rules over the best placement, less 1
+    "polling_change", // change of the polling tasks' I/Os under the published rules, as a share
 ];
 
 /// Wall time of a trial, seconds.
@@ -50,15 +50,15 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
         let figures = policies.find(|figures| figures.policy == policy)?;
         Some(figures.p_bandwidth)
     };
-    let polling = p_bandwidth(PolicyName::Proposed).zip(p_bandwidth(PolicyName::Free));
+    let polling = p_bandwidth(PolicyName::ProposedLiteral).zip(p_bandwidth(PolicyName::Free));
     let change = polling.map(|(proposed, free)| (proposed / free - 1.0).abs());
     let over_spread = Some(gain(time.spread, time.colocate));
-    let over_worst = time.worst.map(|worst| gain(worst, time.proposed));
-    let from_best = time.best.map(|best| time.proposed / best - 1.0);
+    let over_worst = time.worst.map(|worst| gain(worst, time.proposed_literal));
+    let from_best = time.best.map(|best| time.proposed_literal / best - 1.0);
     crate::figures([
         ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
         ("colocate_over_spread", over_spread),
-        ("over_free", Some(gain(time.free, time.proposed))),
+        ("over_free", Some(gain(time.free, time.proposed_literal))),
         ("over_worst", over_worst),
         ("over_scatter", Some(gain(time.free, time.scatter))),
         ("from_best", from_best),
@@ -94,6 +94,10 @@ impl Plan for PlacePlan<'_> {
             speeds: speed::published(),
             speeds_from: SpeedsFrom::Published,
             cache: None,
+            background: Some(BACKGROUND),
+            threshold: LINUX_THRESHOLD,
+            rules: PolicyName::ProposedLiteral,
+            sensitivity: false,
             poll: PollTimes::default(),
             starts: STARTS,
             seed: context.seed >> 2,

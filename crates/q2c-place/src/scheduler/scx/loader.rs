@@ -3,6 +3,7 @@
 use super::log::{incompatible, last_messages, unresolved};
 use super::{Report, ScxError, check, is_in_force, log, settings};
 use crate::map::SmtMap;
+use crate::rules::Rules;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use q2c_host::Roots;
 use q2c_model::Nanos;
@@ -28,12 +29,18 @@ impl Scheduler {
     ///
     /// # Errors
     /// The kernel has no sched_ext or refuses it; the error says which of the known reasons it is.
-    pub fn begin(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Scheduler, ScxError> {
+    pub fn begin(
+        roots: &Roots,
+        map: &SmtMap,
+        window: Nanos,
+        rules: Rules,
+    ) -> Result<Scheduler, ScxError> {
         check(roots)?;
         log::start_collecting();
         let refused = |error| load_error(roots, &error, &log::take_messages());
+        let settings = settings::bytes(map, window.0, rules);
         let mut scheduler = Scheduler {
-            object: load(roots, map, window).map_err(refused)?,
+            object: load(roots, settings.as_deref()).map_err(refused)?,
             roots: roots.clone(),
             links: Vec::new(),
         };
@@ -93,11 +100,11 @@ impl Scheduler {
     }
 }
 
-fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs::Error> {
+fn load(roots: &Roots, settings: Option<&[u8]>) -> Result<Object, libbpf_rs::Error> {
     let mut open = ObjectBuilder::default()
         .name(super::NAME)?
         .open_memory(OBJECT)?;
-    configure(&mut open, map, window)?;
+    configure(&mut open, settings)?;
     let types = kernel_types(roots);
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
@@ -118,17 +125,16 @@ fn has_name(types: &[u8], name: &str) -> bool {
     types.windows(wanted.len()).any(|window| window == wanted)
 }
 
-fn configure(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_rs::Error> {
+fn configure(open: &mut OpenObject, settings: Option<&[u8]>) -> Result<(), libbpf_rs::Error> {
     let invalid = |what: &str| libbpf_rs::Error::from(Error::new(ErrorKind::InvalidInput, what));
-    let bytes = settings::bytes(map, window.0);
-    let bytes = bytes.ok_or_else(|| invalid("the machine has more than 1024 CPUs"))?;
+    let bytes = settings.ok_or_else(|| invalid("the machine has more than 1024 CPUs"))?;
     let mut maps = open.maps_mut();
     let settings_map = maps.find(|map| map.name() == ".rodata.settings");
     let mut settings_map = settings_map.ok_or_else(|| invalid("the object has no settings"))?;
     let value = settings_map.initial_value_mut();
     let value = value.filter(|value| value.len() == bytes.len());
     let value = value.ok_or_else(|| invalid("the object's settings have another size"))?;
-    value.copy_from_slice(&bytes);
+    value.copy_from_slice(bytes);
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! The machine as the scheduler in the kernel reads it: `struct settings` of `scx/q2c.bpf.c`.
 
 use crate::map::SmtMap;
+use crate::rules::{Rules, THRESHOLD};
+use crate::study::LINUX_THRESHOLD;
 
 /// `MAX_CPUS` of `scx/rules.h`.
 const MAX_CPUS: usize = 1_024;
 /// `NO_CPU` of `scx/rules.h`.
 const NONE: u32 = u32::MAX;
 
-pub(super) fn bytes(map: &SmtMap, window_ns: u64) -> Option<Vec<u8>> {
+pub(super) fn bytes(map: &SmtMap, window_ns: u64, rules: Rules) -> Option<Vec<u8>> {
     let number = |cpu: usize| map.id(cpu).0;
     let cpus = (0..map.cpus()).map(number).max().map_or(0, |last| last + 1);
     if cpus as usize > MAX_CPUS {
@@ -28,7 +30,9 @@ pub(super) fn bytes(map: &SmtMap, window_ns: u64) -> Option<Vec<u8>> {
         }
     }
     let mut bytes = window_ns.to_ne_bytes().to_vec();
-    let counts = [cpus, map.cores() as u32];
+    let literal = rules == Rules::Literal;
+    let threshold = if literal { LINUX_THRESHOLD } else { THRESHOLD };
+    let counts = [cpus, map.cores() as u32, threshold, u32::from(!literal)];
     let tables = [core_of, cache_of, first_cpu, next_cpu].concat();
     bytes.extend(counts.into_iter().chain(tables).flat_map(u32::to_ne_bytes));
     Some(bytes)
@@ -40,21 +44,21 @@ mod tests {
     use crate::map::Core;
     use q2c_model::CpuId;
 
-    /// Offsets by hand from the C types: 8 bytes, then 2 + 4 x 1024 numbers of 4 bytes.
+    /// Offsets by hand from the C types: 8 bytes, then 4 + 4 x 1024 numbers of 4 bytes.
     #[test]
     fn the_tables_stand_where_the_c_code_reads_them() {
         let cores = [[0, 64], [3, 67]].map(|cpus| Core {
             cpus: cpus.map(CpuId).to_vec(),
             llc: 9,
         });
-        let bytes = bytes(&SmtMap::new(&cores), 20_000_000).unwrap();
-        assert_eq!(bytes.len(), 8 + 4 * (2 + 4 * MAX_CPUS));
+        let bytes = bytes(&SmtMap::new(&cores), 20_000_000, Rules::Proposed).unwrap();
+        assert_eq!(bytes.len(), 8 + 4 * (4 + 4 * MAX_CPUS));
         let at = |nth: usize| {
             let begin = 8 + 4 * nth;
             u32::from_ne_bytes(bytes[begin..begin + 4].try_into().unwrap())
         };
-        assert_eq!((at(0), at(1)), (68, 2));
-        let table = |table: usize, index: usize| at(2 + table * MAX_CPUS + index);
+        assert_eq!([0, 1, 2, 3].map(at), [68, 2, 2, 1]);
+        let table = |table: usize, index: usize| at(4 + table * MAX_CPUS + index);
         let cores = [0, 64, 3, 67, 1].map(|cpu| table(0, cpu));
         assert_eq!(cores, [0, 0, 1, 1, NONE]);
         assert_eq!((table(2, 0), table(2, 1), table(2, 2)), (0, 3, NONE));

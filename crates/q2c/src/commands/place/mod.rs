@@ -14,6 +14,7 @@ use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Bytes, CpuId, Fault, Nanos, OrFault, parse_time};
 use q2c_place::corun::run::spec::PlaceRunSettings;
+use q2c_place::rules::Rules;
 use q2c_place::scheduler::hints::Hints;
 use q2c_place::scheduler::observe::{TaskObserver, usable_window};
 use q2c_place::scheduler::view::{PlaceWatchBasis, detector, machine_map};
@@ -44,6 +45,24 @@ pub(crate) enum PlaceCommand {
     /// Measure computing and polling tasks together in several placements: what each costs, and
     /// what the rules gain here
     Run(PlaceRunSettings),
+}
+
+/// The rules that say which task moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RulesName {
+    /// The published rules alone
+    Published,
+    /// With q2c's own swap step, which acts where loads are equal
+    Swap,
+}
+
+impl RulesName {
+    fn rules(self) -> Rules {
+        match self {
+            RulesName::Published => Rules::Literal,
+            RulesName::Swap => Rules::Proposed,
+        }
+    }
 }
 
 /// How to tell polling tasks.

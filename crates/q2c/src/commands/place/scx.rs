@@ -55,7 +55,8 @@ mod built {
         fn load_and_watch(&mut self) -> Result<bool, Fault> {
             let map: SmtMap = from_machine(&self.roots);
             let window = self.args.detect.window;
-            let scheduler = Scheduler::begin(&self.roots, &map, window)?;
+            let rules = self.args.rules.rules();
+            let scheduler = Scheduler::begin(&self.roots, &map, window, rules)?;
             let shape = format!("{} CPUs on {} cores", map.cpus(), map.cores());
             self.tell(&format!("the scheduler is in force on {shape}"))?;
             let mut last = Report::default();

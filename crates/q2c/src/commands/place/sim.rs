@@ -1,5 +1,6 @@
 //! The command `q2c place sim`.
 
+use super::RulesName;
 use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
 use clap::Args;
@@ -8,7 +9,7 @@ use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, PlaceStudyRequest, SetupRequest};
 use q2c_result::Exit;
-use q2c_result::place::{Speeds, SpeedsFrom};
+use q2c_result::place::{Background, PolicyName, Speeds, SpeedsFrom};
 use std::path::PathBuf;
 
 /// Which tasks on which machine.
@@ -49,6 +50,25 @@ pub(crate) struct PlaceSimArgs {
     /// Polling tasks sleep in between
     #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
     pub polling_phases: Option<(Nanos, Nanos)>,
+    /// Background tasks, one on each logical CPU
+    ///
+    /// Background tasks, one for each logical CPU, which run for short and sleep for long as daemons
+    /// do: mean time on a CPU, and of a sleep; or none
+    #[arg(long, default_value = "500us/5s", value_name = "RUNS/SLEEPS", value_parser = background)]
+    pub background: BackgroundPhases,
+    /// Tasks by which loads differ for a move
+    ///
+    /// By how many tasks the loads of two CPUs differ for a move of the free balancer, and of the
+    /// published rules; the source names no number
+    #[arg(long, default_value_t = 1, value_name = "TASKS")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub threshold: u32,
+    /// The rules whose gains are shown [default: published with --published, else swap]
+    #[arg(long, value_enum)]
+    pub rules: Option<RulesName>,
+    /// Repeat with 0.1 to 10 times as many background runs, and with thresholds of 1 and 2
+    #[arg(long)]
+    pub sensitivity: bool,
     /// Speeds beside neighbours from this TOML file [default: from
     /// published figures]
     #[arg(long, value_name = "FILE")]
@@ -70,7 +90,7 @@ pub(crate) struct PlaceSimArgs {
     #[arg(long, default_value = "3ms", value_parser = parse_duration, value_name = "DURATION")]
     pub slice: Nanos,
     /// Starts of each policy that moves tasks: tasks come in another order each time [default: 100,
-    /// 5 where tasks sleep]
+    /// 5 where computing or polling tasks sleep]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub starts: Option<u32>,
     /// Seed of the starts
@@ -82,6 +102,18 @@ pub(crate) struct PlaceSimArgs {
     /// Print the result as JSON; q2c report draws it again
     #[arg(long)]
     pub json: bool,
+}
+
+/// The phases of background tasks; `None` without such tasks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BackgroundPhases(Option<(Nanos, Nanos)>);
+
+fn background(text: &str) -> Result<BackgroundPhases, String> {
+    if text == "none" {
+        return Ok(BackgroundPhases(None));
+    }
+    let parsed = phases(text).map_err(|e| format!("{e}, or none"))?;
+    Ok(BackgroundPhases(Some(parsed)))
 }
 
 /// Parses two durations separated by a slash.
@@ -96,10 +128,10 @@ fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
     Ok((runs, sleeps))
 }
 
-/// Number of random starts of each policy if no task sleeps.
+/// Number of random starts of each policy if only background tasks sleep.
 const STARTS: u32 = 100;
 
-/// Number of starts if tasks sleep. Such a run takes long, and sees many arrangements anyway.
+/// Number of starts if others sleep, too. Such a run takes long, and sees many arrangements anyway.
 const STARTS_WITH_SLEEPS: u32 = 5;
 
 pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
@@ -136,6 +168,17 @@ fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> P
             io_us: us(args.io),
             slice_us: us(args.slice),
         },
+        background: args.background.0.map(|(runs, sleeps)| Background {
+            runs_s: runs.as_secs_f64(),
+            sleeps_s: sleeps.as_secs_f64(),
+        }),
+        threshold: args.threshold,
+        rules: match args.rules {
+            Some(RulesName::Swap) => PolicyName::Proposed,
+            None if !args.published => PolicyName::Proposed,
+            Some(RulesName::Published) | None => PolicyName::ProposedLiteral,
+        },
+        sensitivity: args.sensitivity,
         starts: args.starts.unwrap_or(starts),
         seed: args.seed,
     }

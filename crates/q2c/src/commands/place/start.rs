@@ -1,6 +1,6 @@
 //! The command `q2c place start`.
 
-use super::DetectArgs;
+use super::{DetectArgs, RulesName};
 use crate::commands::restore;
 use crate::output::{print_while_read, say};
 use clap::Args;
@@ -34,6 +34,9 @@ pub(crate) struct PlaceStartArgs {
     /// How tasks are moved
     #[arg(long, value_enum, default_value = "affinity")]
     pub mode: PlaceMode,
+    /// The rules that say which task moves
+    #[arg(long, value_enum, default_value = "swap")]
+    pub rules: RulesName,
     /// Hints and window.
     #[command(flatten)]
     pub detect: DetectArgs,
@@ -68,6 +71,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
     let daemon = PlacementDaemon::begin(&roots, hints, &journal, args.without_smt)?;
+    let daemon = daemon.with_rules(args.rules.rules());
     let mut run = RunningDaemon {
         begun: Instant::now(),
         cpu_at_start: own_cpu(&roots),
