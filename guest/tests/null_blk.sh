@@ -1,5 +1,14 @@
-# A second driver with poll queues, where the kernel's null_blk has them.
+# A second driver with poll queues, where the kernel's null_blk has them; and the requests that a hardware
+# queue has by default, which the sources give as 64 for null_blk and 1024 for NVMe, the queue's depth.
 
+# One slot of an NVMe queue always stays free, so that 1024 entries are 1023 requests.
+echo none >"/sys/block/$RAW/queue/scheduler"
+expect requests-nvme "$(cat "/sys/block/$RAW/queue/nr_requests")" = 1023 "by default, $RAW"
+modprobe null_blk nr_devices=1 gb=1
+echo none >/sys/block/nullb0/queue/scheduler
+expect requests-null-blk "$(cat /sys/block/nullb0/queue/nr_requests), $(cat /sys/module/null_blk/parameters/hw_queue_depth)" = "64, 64" \
+    "by default, and the depth of its hardware queue"
+modprobe -r null_blk
 if ! modinfo null_blk | grep -q poll_queues; then
     skip polls "this kernel's null_blk has no poll_queues"
     return 0

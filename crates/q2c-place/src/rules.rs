@@ -14,8 +14,9 @@
 //!
 //! # Where the published rules are silent
 //!
-//! - *Threshold*: a load exceeds another when it is larger by two tasks or more. A difference of
-//!   one is nearly equal: the move of one task would only turn it round.
+//! - *Threshold*: the daemon and the scheduler's swap step take two tasks, for the move of one
+//!   task would only turn a difference of one round. The published rules alone converge only with
+//!   one task, which is Linux's (`docs/placement.md`).
 //! - *Equally near sources*: the most loaded one, then the one with the lowest number.
 //! - *d mixed and P_s = 0*: the core is not colocated; d takes from s. s holds no P task, so it is
 //!   a C task. The CPUs of the core then share its load, and its P tasks stay where they are.

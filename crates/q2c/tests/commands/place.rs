@@ -32,8 +32,15 @@ fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
         ["2c2p-2x2", "2c2p-1x2", "8c8p-4x2"].map(|name| setup(&result, name)["fitted"].clone());
     assert_eq!(fitted, [json!(true), json!(false), json!(false)]);
     for setup in result.list("setups") {
-        assert!(number(setup, "/c_time/proposed") <= 1.02 * number(setup, "/c_time/best"));
+        for rules in ["proposed", "proposed_literal"] {
+            let time = number(setup, &format!("/c_time/{rules}"));
+            assert!(time <= 1.02 * number(setup, "/c_time/best"), "{setup}");
+        }
     }
+    assert_eq!(result["rules"], json!("proposed_literal"));
+    let over_free = &four["gain_over_free_pct"];
+    let [low, high] = [0, 1].map(|end| number(over_free, &format!("/one_minus_range/{end}")));
+    assert!((low..high).contains(&number(over_free, "/one_minus")));
 }
 
 #[test]
@@ -44,7 +51,7 @@ fn a_simulation_is_drawn_again() {
     folder.put("place.json", &printed);
     let result = strict_json(&printed);
     let Reports { table, csv, page } = folder.reports("place.json", &result);
-    has_words(&table, "proposed | best placement");
+    has_words(&table, "with swap | best placement");
     assert_eq!(folder.done(sim), table);
     assert_eq!(csv.lines().count(), 9);
     has_words(&page, "3 computing + 3 polling on 2 cores of 2 threads");
