@@ -62,6 +62,8 @@ fn about(result: &ReproduceResult) -> String {
 
 fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
     let mut notes = vec![Note::plain("published with", &result.setting)];
+    let origins = result.origins.iter();
+    notes.extend(origins.map(|origin| Note::plain("setting", origin.to_string())));
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);
         notes.push(Note::caution("variant of", message));

@@ -12,6 +12,7 @@ pub use summary::*;
 use crate::{Machine, Target, Warning};
 use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.reproduce/2";
@@ -39,6 +40,9 @@ pub struct ReproduceResult {
     pub variant_of: Option<VariantOf>,
     /// How the published figures were measured.
     pub setting: String,
+    /// Where the settings of the experiment come from; empty if its file does not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<SettingOrigin>,
     /// The factor by which all times of the experiment were multiplied; 1 leaves them.
     pub scale: f64,
     /// Trials of each point that were asked for.
@@ -76,6 +80,24 @@ pub struct VariantOf {
     pub name: String,
     /// What differs, and why.
     pub reason: String,
+}
+
+/// The origin of a setting, or of all settings of a section.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingOrigin {
+    /// Path of the setting in the file, such as `job.background.depth`.
+    pub setting: String,
+    /// Why it was chosen; `None` if the source of the claims has it.
+    pub chosen: Option<String>,
+}
+
+impl fmt::Display for SettingOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.chosen {
+            Some(reason) => write!(f, "{} is chosen: {reason}", self.setting),
+            None => write!(f, "{} is the source's", self.setting),
+        }
+    }
 }
 
 /// The part of q2c that makes the figures of an experiment.

@@ -197,9 +197,12 @@ pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let length = experiment.length_s(1.0, trials).filter(|s| *s >= 1.0);
     let length = length.map_or_else(String::new, |s| format!(", about {}", time_text(s)));
     let (claims, points) = (experiment.claims.len(), experiment.points().len());
-    let text =
-        format!("{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}");
-    print(&text).map(|()| Exit::Done)
+    let mut lines = vec![format!(
+        "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
+    )];
+    let origins = experiment.origins.iter();
+    lines.extend(origins.map(|origin| format!("  {origin}")));
+    print(&lines.join("\n")).map(|()| Exit::Done)
 }
 
 /// Reads an experiment from a file. Each mistake in it is reported on a line.
