@@ -128,3 +128,15 @@ fn hybrid_polling_saves_cpu_where_it_sleeps() {
     assert_verdicts(&with("mean:ratio=40%,period=100ms"), Holds, &says);
     assert_verdicts(&with("fixed:20ms"), DoesNotHold, &says);
 }
+
+/// 16 jobs that sleep 20 ms for each I/O make 800 in a second. That is all that 8 servers of 10 ms
+/// can do, and half of what 16 can.
+#[test]
+fn the_maximum_is_that_of_several_jobs() {
+    let late = ("hybrid:mean:ratio=50%,period=100ms", "hybrid:fixed:20ms");
+    let experiment = changed("poll-vs-hybrid-cpu", &[late]);
+    let on = |device: &str| run(&experiment, device, 16, 0.2);
+    let says = ["both reach the device's maximum"];
+    assert_verdicts(&on("sim:10ms,servers=8"), Holds, &says);
+    assert_verdicts(&on("sim:10ms,servers=16"), DoesNotHold, &says);
+}

@@ -12,7 +12,6 @@ pub use summary::*;
 use crate::{Machine, Target, Warning};
 use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.reproduce/2";
@@ -91,12 +90,21 @@ pub struct SettingOrigin {
     pub chosen: Option<String>,
 }
 
-impl fmt::Display for SettingOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.chosen {
-            Some(reason) => write!(f, "{} is chosen: {reason}", self.setting),
-            None => write!(f, "{} is the source's", self.setting),
+impl SettingOrigin {
+    /// Headings and texts: what the source has in one text, then each chosen setting.
+    pub fn notes(origins: &[SettingOrigin]) -> Vec<(&'static str, String)> {
+        let mut from_source = Vec::new();
+        let mut notes = Vec::new();
+        for SettingOrigin { setting, chosen } in origins {
+            match chosen {
+                None => from_source.push(setting.as_str()),
+                Some(reason) => notes.push(("chosen", format!("{setting}: {reason}"))),
+            }
         }
+        if !from_source.is_empty() {
+            notes.insert(0, ("from the source", from_source.join(", ")));
+        }
+        notes
     }
 }
 

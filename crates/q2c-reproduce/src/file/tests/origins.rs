@@ -1,5 +1,6 @@
 use crate::file::check::tests::{assert_faults, problems};
 use crate::file::{Experiment, built_in_experiments};
+use q2c_result::reproduce::SettingOrigin;
 
 /// The job's depth, engine, pattern and threads are defaults; phases set its method.
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
@@ -47,18 +48,20 @@ expect = "iops > 0"
 #[test]
 fn every_setting_has_an_origin_and_every_origin_a_setting() {
     let experiment = Experiment::parse(SOUND).unwrap();
-    let origins = experiment.origins.iter();
-    let lines: Vec<String> = origins.map(ToString::to_string).collect();
-    assert_eq!(lines[0], "axis.n.values is the source's");
+    let notes = SettingOrigin::notes(&experiment.origins);
+    let source = "axis.n.values, device, job.reader.bs, job.reader.device, job.reader.engine, \
+                  job.reader.pattern, job.reader.threads, phase";
+    let time = "axis.n.with.time: the source names no time";
+    let depth = "job.reader.depth: the source names none";
+    let wanted = [
+        ("from the source", source),
+        ("chosen", time),
+        ("chosen", depth),
+    ];
     assert_eq!(
-        lines[1],
-        "axis.n.with.time is chosen: the source names no time"
+        notes,
+        wanted.map(|(heading, text)| (heading, text.to_owned()))
     );
-    assert_eq!(
-        lines[4],
-        "job.reader.depth is chosen: the source names none"
-    );
-    assert_eq!(lines.len(), 10, "{lines:?}");
     let cases = r#"
 7 | , with.time = "chosen: the source names no time" | , with.tine = "source" | no setting `tine`; there are time
 24 | , with.time = "chosen: the source names no time" |  | say where `axis.n.with` comes

@@ -16,7 +16,7 @@ use q2c_reproduce::jobs::capture_refusal;
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
-use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
+use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, SettingOrigin};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use q2c_run::runner::time_text;
 use q2c_run::{RunDir, whole_file};
@@ -200,8 +200,8 @@ pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let mut lines = vec![format!(
         "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
     )];
-    let origins = experiment.origins.iter();
-    lines.extend(origins.map(|origin| format!("  {origin}")));
+    let origins = SettingOrigin::notes(&experiment.origins).into_iter();
+    lines.extend(origins.map(|(heading, text)| format!("  {heading}: {text}")));
     print(&lines.join("\n")).map(|()| Exit::Done)
 }
 
