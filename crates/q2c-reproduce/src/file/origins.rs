@@ -8,7 +8,7 @@ use q2c_result::reproduce::SettingOrigin;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
 /// The sections whose settings need an origin.
 const SECTIONS: [&str; 7] = [
@@ -81,27 +81,32 @@ fn setting(value: &Value<'_>) -> Setting {
 }
 
 fn add_job_defaults(kinds: &mut BTreeMap<String, Setting>) {
-    let phases = kinds.get("phase").into_iter();
-    let phases = phases.flat_map(|section| section.parts.values());
-    let by_phase = phases.filter_map(|phase| phase.parts.get("set"));
-    let set = by_phase.flat_map(|set| &set.parts).flat_map(|(job, set)| {
-        let keys = set.parts.keys().cloned();
-        keys.map(|key| (job.clone(), key))
-    });
-    let set: Vec<(String, String)> = set.collect();
-    let jobs = kinds.get_mut("job").into_iter();
-    for (name, job) in jobs.flat_map(|section| &mut section.parts) {
-        for key in JOB_DEFAULTS {
-            // What phases set has its origin there.
-            if !set.contains(&(name.clone(), key.to_owned())) {
-                let default = Setting {
-                    span: job.span.clone(),
-                    parts: BTreeMap::new(),
-                };
-                job.parts.entry(key.to_owned()).or_insert(default);
-            }
+    let Some(mut jobs) = kinds.remove("job") else {
+        return;
+    };
+    for (name, job) in &mut jobs.parts {
+        // What phases set has its origin there.
+        let unset = |key: &&str| !is_set_by_phase(kinds.get("phase"), name, key);
+        for key in JOB_DEFAULTS.into_iter().filter(unset) {
+            let default = Setting {
+                span: job.span.clone(),
+                parts: BTreeMap::new(),
+            };
+            job.parts.entry(key.to_owned()).or_insert(default);
         }
     }
+    kinds.insert("job".to_owned(), jobs);
+}
+
+fn is_set_by_phase(phases: Option<&Setting>, job: &str, key: &str) -> bool {
+    let mut phases = phases
+        .into_iter()
+        .flat_map(|section| section.parts.values());
+    phases.any(|phase| {
+        let mut path = ["set", job, key].into_iter();
+        path.try_fold(phase, |setting, name| setting.parts.get(name))
+            .is_some()
+    })
 }
 
 /// Adds the origins of `settings`, whose table in `[from]` is `entries`. Each path in it begins
@@ -113,10 +118,8 @@ fn add_origins(
     problems: &mut Problems<'_>,
     origins: &mut Vec<SettingOrigin>,
 ) {
-    for key in entries
-        .keys()
-        .filter(|key| !settings.contains_key(&**key.get_ref()))
-    {
+    let unknown = |key: &&Spanned<DeString<'_>>| !settings.contains_key(&**key.get_ref());
+    for key in entries.keys().filter(unknown) {
         let known: Vec<String> = settings.keys().cloned().collect();
         problems.add(key, unknown_name("setting", key.get_ref(), &known));
     }
@@ -130,13 +133,8 @@ fn add_origins(
         };
         match entry.get_ref() {
             DeValue::Table(entries) if !setting.parts.is_empty() => {
-                add_origins(
-                    &format!("{path}."),
-                    &setting.parts,
-                    entries,
-                    problems,
-                    origins,
-                );
+                let prefix = format!("{path}.");
+                add_origins(&prefix, &setting.parts, entries, problems, origins);
             }
             value => {
                 let message = format!("this is no origin of `{path}`; {form}");
