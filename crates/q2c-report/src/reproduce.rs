@@ -9,7 +9,7 @@ use claims::{claim_figures, divided_interval, reasons};
 use q2c_model::stats::{Interval, median, sorted};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expectation, ExperimentLine, JobSeries, JudgedClaim,
-    MeasuredFigure, Point, ReproduceResult, ReproduceVerdict, StudyKind, Tick,
+    MeasuredFigure, Point, ReproduceResult, ReproduceVerdict, SettingOrigin, StudyKind, Tick,
 };
 use std::collections::BTreeMap;
 
@@ -62,6 +62,8 @@ fn about(result: &ReproduceResult) -> String {
 
 fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
     let mut notes = vec![Note::plain("published with", &result.setting)];
+    let origins = SettingOrigin::notes(&result.origins).into_iter();
+    notes.extend(origins.map(|(heading, text)| Note::plain(heading, text)));
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);
         notes.push(Note::caution("variant of", message));

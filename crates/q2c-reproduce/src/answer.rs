@@ -129,6 +129,7 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
         title: experiment.title.clone(),
         variant_of: experiment.variant_of.clone(),
         setting: experiment.setting.clone(),
+        origins: experiment.origins.clone(),
         scale,
         trials: facts.trials,
         machine: facts.present.machine.clone(),

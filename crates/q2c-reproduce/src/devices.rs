@@ -193,8 +193,10 @@ impl DeviceMaker {
         }
         guard.note_loaded_module()?;
         // The device does not read unwritten pages from memory, so they must be written first.
-        fill(Path::new(path), ram.size, self.seed)
-            .map_err(|e| format!("fill {path} with data: {e}"))?;
+        if ram.memory_backed {
+            fill(Path::new(path), ram.size, self.seed)
+                .map_err(|e| format!("fill {path} with data: {e}"))?;
+        }
         let file = Arc::new(self.open(Path::new(path))?);
         // Dropping the guard unloads the module, for which the device must be closed: so the file
         // comes first in the owner. If the module stays loaded, the next trial reports it. After
@@ -251,7 +253,7 @@ fn ramdisk_mq_options(ram: &RamDeviceSpec) -> Vec<String> {
 fn null_blk_options(ram: &RamDeviceSpec) -> Vec<String> {
     let mut options = vec![
         "nr_devices=1".to_owned(),
-        "memory_backed=1".to_owned(),
+        format!("memory_backed={}", u8::from(ram.memory_backed)),
         format!("gb={}", ram.size.0.div_ceil(1 << 30)),
         format!("hw_queue_depth={}", ram.depth),
         format!("queue_mode={}", if ram.bio { 0 } else { 2 }),
@@ -278,6 +280,22 @@ mod tests {
         assert_eq!(ramdisk_mq_options(&ram), wanted);
         let options = null_blk_options(&ram_spec("null_blk:size=1g"));
         assert!(options.contains(&"queue_mode=2".to_owned()) && options.len() == 5);
+        assert!(
+            options.contains(&"memory_backed=1".to_owned()),
+            "{options:?}"
+        );
+        let without = null_blk_options(&ram_spec("null_blk:memory_backed=0"));
+        assert!(
+            without.contains(&"memory_backed=0".to_owned()),
+            "{without:?}"
+        );
+        for (text, reason) in [
+            ("ramdisk_mq:memory_backed=0", "write null_blk"),
+            ("null_blk:memory_backed=2", "or memory_backed=0"),
+        ] {
+            let error = text.parse::<DeviceSpec>().unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     #[test]

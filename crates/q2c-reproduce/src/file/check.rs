@@ -4,7 +4,7 @@ use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, RawFile, Text};
 use super::settings::{DeviceSpec, SettingsText, TARGET, fault};
 use super::{
     AxisTexts, CompetingRules, Experiment, ExperimentError, ExperimentJob, Needs, Phase, Problems,
-    SCHEMA, rules,
+    SCHEMA, origins, rules,
 };
 use crate::claim::judge::Claim;
 use crate::claim::parse;
@@ -70,6 +70,7 @@ impl ExperimentChecker<'_, '_> {
             name: name.clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
+            origins: origins::origins(raw, self.problems),
             variant_of: raw.variant_of.clone().map(|of| VariantOf {
                 name: of.name,
                 reason: of.reason,

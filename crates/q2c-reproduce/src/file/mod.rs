@@ -1,6 +1,7 @@
 //! Experiments as files: `experiments/NAME.toml`, schema `q2c.reproduce/2`.
 
 mod check;
+mod origins;
 mod raw;
 mod rules;
 mod settings;
@@ -17,7 +18,7 @@ use itertools::Itertools;
 use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_place::study::SetupRequest;
-use q2c_result::reproduce::{Axis, Chart, StudyKind, VariantOf, Window};
+use q2c_result::reproduce::{Axis, Chart, SettingOrigin, StudyKind, VariantOf, Window};
 use q2c_study::LIBRARY;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub struct Experiment {
     pub(crate) title: String,
     /// How the published figures were measured.
     pub(crate) setting: String,
+    /// Where its settings come from, if the file says so.
+    pub origins: Vec<SettingOrigin>,
     /// The experiment that it adapts.
     pub variant_of: Option<VariantOf>,
     /// Trials of each point.

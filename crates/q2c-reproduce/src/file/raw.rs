@@ -2,7 +2,7 @@
 
 use super::{DeviceText, Needs, SettingsText};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::{fmt, iter};
 use toml::Spanned;
@@ -14,6 +14,9 @@ pub(crate) struct RawFile {
     pub name: Spanned<String>,
     pub title: String,
     pub setting: String,
+    /// Read by itself, in `origins`.
+    #[serde(rename = "from")]
+    _from: Option<IgnoredAny>,
     pub variant_of: Option<RawVariant>,
     pub trials: Option<Spanned<u32>>,
     pub interval: Option<Spanned<String>>,

@@ -170,7 +170,6 @@ pub(crate) enum DeviceSpec {
     /// A file of this size on a file system created for it; all threads share it.
     FileOn(FileSystem, Bytes),
     RamdiskMq(RamDeviceSpec),
-    /// The module `null_blk`, memory-backed.
     NullBlk(RamDeviceSpec),
 }
 
@@ -182,6 +181,8 @@ pub(crate) struct RamDeviceSpec {
     pub depth: u32,
     /// True if the device takes bios, without requests of the block layer.
     pub bio: bool,
+    /// False if the device drops what is written and reads nothing; only `null_blk` can.
+    pub memory_backed: bool,
 }
 
 impl FromStr for DeviceSpec {
@@ -202,7 +203,12 @@ impl FromStr for DeviceSpec {
                 let size = size("256m")?;
                 Ok(DeviceSpec::FileOn(fs.parse()?, size))
             }
-            "ramdisk_mq" => Ok(DeviceSpec::RamdiskMq(ram_device(options)?)),
+            "ramdisk_mq" => match ram_device(options)? {
+                ram if ram.memory_backed => Ok(DeviceSpec::RamdiskMq(ram)),
+                _ => Err(format!(
+                    "`{text}`: ramdisk_mq has its memory always; write null_blk for a device without"
+                )),
+            },
             "null_blk" => Ok(DeviceSpec::NullBlk(ram_device(options)?)),
             _ => Err(format!(
                 "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ext4:256m, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
@@ -217,6 +223,7 @@ fn ram_device(text: &str) -> Result<RamDeviceSpec, String> {
         queues: None,
         depth: 64,
         bio: false,
+        memory_backed: true,
     };
     for option in text.split(',').filter(|option| !option.is_empty()) {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
@@ -230,9 +237,10 @@ fn ram_device(text: &str) -> Result<RamDeviceSpec, String> {
             "queues" => device.queues = Some(number()?),
             "depth" => device.depth = number()?,
             "bio" if value.is_empty() => device.bio = true,
+            "memory_backed" if ["0", "1"].contains(&value) => device.memory_backed = value == "1",
             _ => {
                 return Err(format!(
-                    "`{option}` is no option of the device; write size=1g, queues=8, depth=64 or bio"
+                    "`{option}` is no option of the device; write size=1g, queues=8, depth=64, bio or memory_backed=0"
                 ));
             }
         }

@@ -49,6 +49,10 @@ fn interfaces() {
             ("engine = \"{interface}\"", "device = \"disk\""),
             ("[[phase]]", &with_device("{interface.make}")),
             ("550 K +- 55 K", "800 +- 80"),
+            // A job of depth 1 suffices to fill these servers.
+            ("values = [1, 32]", "values = [1]"),
+            ("depth = 32", "depth = 1"),
+            ("depth=32", "depth=1"),
         ];
         let text = pick("interfaces-by-jobs", &says);
         let experiment = changed_text("interfaces-by-jobs", text, &changes);
@@ -139,7 +143,7 @@ fn hardware_queues() {
     let with = |make: &str| {
         let cores = "values = [4, 75, 120]\nwith.time = [\"50ms\", \"50ms\", \"65ms\"]";
         let published_cores = "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]";
-        let disk = ("ramdisk_mq:size=1g,queues={queues}", make);
+        let disk = ("null_blk:size=1g,queues={queues},memory_backed=0", make);
         let changes = [(published_cores, cores), ONE_IN_FLIGHT, disk];
         on_many(&small("hwqueue-scaling", &changes))
     };
@@ -152,7 +156,8 @@ fn hardware_queues() {
 #[test]
 fn requests_of_queues() {
     let with = |make: &str| {
-        let make = ("ramdisk_mq:size=1g,queues={queues},depth={requests}", make);
+        let device = "null_blk:size=1g,queues={queues},depth={requests},memory_backed=0";
+        let make = (device, make);
         on_many(&small("nr-requests-scaling", &[ONE_IN_FLIGHT, make]))
     };
     let helps = "more nr_requests help where";
@@ -192,7 +197,7 @@ fn file_systems() {
             (file_systems, servers.as_str()),
             ("values = [1, 2, 4, 8, 20, 40, 80, 120]", cores),
             ("{fs}:256m", "sim:{cores.time},servers={fs.servers}"),
-            ("engine = \"libaio\"\n", ""),
+            ("engine = \"pvsync2\"\n", ""),
         ];
         on_many(&small("fs-shared-file-scaling", &changes))
     };

@@ -28,6 +28,12 @@ pub(crate) fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
 }
 
 pub(crate) fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
+    // A changed experiment is a variant, whose settings need no origins.
+    if let Some(begin) = text.find("[from]\n") {
+        let end = begin + text[begin..].find("\n\n").unwrap();
+        let variant = format!("variant_of = {{ name = \"{name}\", reason = \"a test\" }}");
+        text.replace_range(begin..end, &variant);
+    }
     for (from, to) in changes {
         assert!(text.contains(from), "{name} has no `{from}`");
         text = text.replace(from, to);

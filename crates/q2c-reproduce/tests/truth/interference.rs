@@ -9,6 +9,12 @@ const WIDE: &str = "sim:10ms,servers=1000";
 /// A device that serves one request at a time, each in 10 ms.
 const NARROW: &str = "sim:10ms,servers=1";
 
+/// A simulated device is its own engine, and its background has one request in flight.
+const BACKGROUND: (&str, &str) = (
+    "engine = \"libaio\"\nmethod = \"interrupt\"\nbs = \"4k\"\ndepth = 32\n",
+    "method = \"interrupt\"\nbs = \"4k\"\n",
+);
+
 const NEAR_0: &str = "no background: the miss rate is near 0";
 const RISES: &str = "rises for a short time";
 const ON_ONE_CORE: &str = "on one core: the miss rate is above 10 %";
@@ -17,7 +23,7 @@ const FIRST: &str = "first above 80 %";
 /// On a device without a queue, half of 10 ms is never too long, whatever the background does.
 #[test]
 fn misses_follow_the_sleep() {
-    let experiment = changed("miss-rate-interference", &[]);
+    let experiment = changed("miss-rate-interference", &[BACKGROUND]);
     let wide = run(&experiment, WIDE, 5, 1.0);
     assert_verdicts(&wide, Holds, &[NEAR_0]);
     let says = [RISES, ON_ONE_CORE, FIRST, "about a tenth"];
@@ -25,7 +31,7 @@ fn misses_follow_the_sleep() {
     // The published load with a fixed sleep of 15 ms in place of the rule. Every request misses,
     // since it takes 10 ms.
     let rule = ("mean:ratio=50%,period=100ms", "fixed:15ms");
-    let late = changed("miss-rate-interference", &[rule]);
+    let late = changed("miss-rate-interference", &[rule, BACKGROUND]);
     let late = run(&late, WIDE, 5, 1.0);
     assert_verdicts(&late, DoesNotHold, &[NEAR_0]);
     assert_verdicts(&late, Holds, &[ON_ONE_CORE, FIRST]);
@@ -34,7 +40,7 @@ fn misses_follow_the_sleep() {
 /// The series is shown, and claims about more jobs than CPUs are not judged.
 #[test]
 fn too_few_cpus_are_told_and_the_series_is_shown() {
-    let experiment = changed("miss-rate-interference", &[]);
+    let experiment = changed("miss-rate-interference", &[BACKGROUND]);
     let result = run(&experiment, WIDE, 2, 1.0);
     assert_verdicts(&result, Holds, &[NEAR_0]);
     assert_verdicts(&result, DoesNotHold, &["on one core"]);
@@ -56,7 +62,7 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
 /// half a period, so it gets no verdict. The last 0.75 s have more than seven periods, and get one.
 #[test]
 fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
-    let experiment = changed("miss-rate-interference", &[]);
+    let experiment = changed("miss-rate-interference", &[BACKGROUND]);
     let result = run(&experiment, WIDE, 5, 0.05);
     let steady = claim(&result, NEAR_0);
     assert_eq!(steady.verdict, Holds, "{steady:#?}");
@@ -78,7 +84,7 @@ fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
     let before = "[[phase]]\nname = \"before\"\nlength = \"20s\"\n\
                   set.background = { threads = 4 }\n\n[[phase]]\nname = \"none\"";
     let change = ("[[phase]]\nname = \"none\"", before);
-    let experiment = changed("miss-rate-interference", &[change]);
+    let experiment = changed("miss-rate-interference", &[change, BACKGROUND]);
     let narrow = run(&experiment, NARROW, 5, 1.0);
     assert_verdicts(&narrow, Holds, &[NEAR_0, RISES]);
 }
@@ -90,21 +96,21 @@ fn a_queue_that_is_shared_takes_its_share() {
     let tenth = "[\"steady.miss_rate ~ 30 % +- 10 %\", \"ratio(steady.iops, none) ~ 0.1 +- 0.05\"]";
     let change = (tenth, "\"ratio(steady.iops, none) ~ 0.2 +- 0.001\"");
     let name = "miss-rate-interference";
-    let shared = changed_text(name, pick(name, &[says]), &[change]);
+    let shared = changed_text(name, pick(name, &[says]), &[change, BACKGROUND]);
     check_all(&run(&shared, NARROW, 5, 1.0), &[(says, Holds)]);
     check_all(&run(&shared, WIDE, 5, 1.0), &[(says, DoesNotHold)]);
 }
 
 #[test]
 fn the_sleep_follows_the_ratio() {
-    let experiment = changed("sleep-ratio-interference", &[]);
+    let experiment = changed("sleep-ratio-interference", &[BACKGROUND]);
     let result = run(&experiment, WIDE, 5, 1.0);
     let falls = "the effective sleep falls";
     assert_verdicts(&result, Holds, &[falls, "mean IOPS stay flat"]);
     assert_verdicts(&result, DoesNotHold, &["considerable misses"]);
     // The ratios in reverse order.
     let [last, first] = [("ratio=3%", "ratio=50%"), ("ratio=X", "ratio=3%")];
-    let changes = [("ratio=50%", "ratio=X"), last, first];
+    let changes = [("ratio=50%", "ratio=X"), last, first, BACKGROUND];
     let turned = changed("sleep-ratio-interference", &changes);
     check_all(&run(&turned, WIDE, 5, 1.0), &[(falls, DoesNotHold)]);
 }
@@ -114,10 +120,23 @@ fn the_sleep_follows_the_ratio() {
 fn hybrid_polling_saves_cpu_where_it_sleeps() {
     let with = |rule: &str| {
         let rule = ("mean:ratio=50%,period=100ms", rule);
-        let experiment = changed("poll-vs-hybrid-cpu", &[rule]);
+        let one_job = ("values = [1, 4, 16]", "values = [1]");
+        let experiment = changed("poll-vs-hybrid-cpu", &[rule, one_job]);
         run(&experiment, "sim:10ms,servers=8", 2, 1.0)
     };
     let says = ["has the IOPS of polling", "about 60 % CPU"];
     assert_verdicts(&with("mean:ratio=40%,period=100ms"), Holds, &says);
     assert_verdicts(&with("fixed:20ms"), DoesNotHold, &says);
+}
+
+/// 16 jobs that sleep 20 ms for each I/O make 800 in a second. That is all that 8 servers of 10 ms
+/// can do, and half of what 16 can.
+#[test]
+fn the_maximum_is_that_of_several_jobs() {
+    let late = ("hybrid:mean:ratio=50%,period=100ms", "hybrid:fixed:20ms");
+    let experiment = changed("poll-vs-hybrid-cpu", &[late]);
+    let on = |device: &str| run(&experiment, device, 16, 0.2);
+    let says = ["both reach the device's maximum"];
+    assert_verdicts(&on("sim:10ms,servers=8"), Holds, &says);
+    assert_verdicts(&on("sim:10ms,servers=16"), DoesNotHold, &says);
 }

@@ -39,6 +39,9 @@ pub struct ReproduceResult {
     pub variant_of: Option<VariantOf>,
     /// How the published figures were measured.
     pub setting: String,
+    /// Where the settings of the experiment come from; empty if its file does not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<SettingOrigin>,
     /// The factor by which all times of the experiment were multiplied; 1 leaves them.
     pub scale: f64,
     /// Trials of each point that were asked for.
@@ -76,6 +79,33 @@ pub struct VariantOf {
     pub name: String,
     /// What differs, and why.
     pub reason: String,
+}
+
+/// The origin of a setting, or of all settings of a section.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingOrigin {
+    /// Path of the setting in the file, such as `job.background.depth`.
+    pub setting: String,
+    /// Why it was chosen; `None` if the source of the claims has it.
+    pub chosen: Option<String>,
+}
+
+impl SettingOrigin {
+    /// Headings and texts: what the source has in one text, then each chosen setting.
+    pub fn notes(origins: &[SettingOrigin]) -> Vec<(&'static str, String)> {
+        let mut from_source = Vec::new();
+        let mut notes = Vec::new();
+        for SettingOrigin { setting, chosen } in origins {
+            match chosen {
+                None => from_source.push(setting.as_str()),
+                Some(reason) => notes.push(("chosen", format!("{setting}: {reason}"))),
+            }
+        }
+        if !from_source.is_empty() {
+            notes.insert(0, ("from the source", from_source.join(", ")));
+        }
+        notes
+    }
 }
 
 /// The part of q2c that makes the figures of an experiment.

@@ -52,6 +52,11 @@ title = "IOPS over time"
 figure = "iops"
 over = "time"
 published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
+
+[from]
+device = "source"
+job = "chosen: the defaults of a job"
+phase = { one = "source", four.length = "source", four.set = "chosen: half of the servers" }
 "#;
 
 /// The claim of the experiment `small` that no machine can judge.
@@ -96,6 +101,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     has_words(&csv, "four,reader");
     assert!(csv.lines().count() > 50, "{csv}");
     has_words(&page, "Diamonds: published | does-not-hold");
+    has_words(&page, "job: the defaults of a job");
 }
 
 /// The machine of the file counts, whatever the run names; a real device cannot have one.
@@ -128,6 +134,10 @@ fn files_are_checked_by_line() {
     let folder = small();
     let sound = folder.done("experiment check small.toml");
     has_words(&sound, "small: sound. 3 claims");
+    has_words(
+        &sound,
+        "from the source: device, phase.four.length | chosen: phase.four.set: half",
+    );
     let wrong = SMALL
         .replace("iops > 200", "speed > 200")
         .replace("depth = 4", "depth = 0");

@@ -111,7 +111,7 @@ fn too_few_open_files_for_a_run() {
         for args in [
             "tune SIM --jobs=1,2 --seconds=0.1 --trials=1 --budget=1s",
             "replay t.parquet SIM",
-            "reproduce miss-rate-interference --target SIM --scale=0.005 --trials=1",
+            "reproduce poll-vs-hybrid-cpu --target SIM --scale=0.005 --trials=1",
         ] {
             let args = args.replace("SIM", SIM);
             let args = &split(&args)[..];

@@ -34,7 +34,7 @@ fn an_io_error_in_a_reproduction() {
     let bench = FaultBench::new();
     let engine = format!("fault:eio@300:{SIM}");
     let args = format!("--target {SIM} --engine {engine} --scale 0.01 --trials 1");
-    let outcome = bench.run(&format!("reproduce miss-rate-interference {args}"));
+    let outcome = bench.run(&format!("reproduce poll-vs-hybrid-cpu {args}"));
     outcome.fails(Exit::Device, "Input/output error | dmesg");
     bench.run_is("interrupted");
 }

@@ -205,7 +205,7 @@ fn a_stopped_reproduction() {
         return crate::skip("one CPU only");
     }
     let bench = FaultBench::new();
-    let args = format!("reproduce miss-rate-interference --target {SIM} --scale=0.1");
+    let args = format!("reproduce poll-vs-hybrid-cpu --target {SIM} --scale=0.1");
     let outcome = bench.stopped(&split(&args), "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
     bench.run_is("interrupted");

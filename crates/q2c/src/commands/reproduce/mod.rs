@@ -16,7 +16,7 @@ use q2c_reproduce::jobs::capture_refusal;
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
-use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
+use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, SettingOrigin};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use q2c_run::runner::time_text;
 use q2c_run::{RunDir, whole_file};
@@ -197,9 +197,12 @@ pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let length = experiment.length_s(1.0, trials).filter(|s| *s >= 1.0);
     let length = length.map_or_else(String::new, |s| format!(", about {}", time_text(s)));
     let (claims, points) = (experiment.claims.len(), experiment.points().len());
-    let text =
-        format!("{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}");
-    print(&text).map(|()| Exit::Done)
+    let mut lines = vec![format!(
+        "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
+    )];
+    let origins = SettingOrigin::notes(&experiment.origins).into_iter();
+    lines.extend(origins.map(|(heading, text)| format!("  {heading}: {text}")));
+    print(&lines.join("\n")).map(|()| Exit::Done)
 }
 
 /// Reads an experiment from a file. Each mistake in it is reported on a line.
