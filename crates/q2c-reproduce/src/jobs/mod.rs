@@ -15,6 +15,7 @@ use lanes::{LiveTrial, TrialJob, workers};
 use q2c_bench::abilities::{Abilities, MethodPath};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
+use q2c_engine::engines::behind_interface;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::{KernelSleep, LaneMethod, Method};
@@ -417,14 +418,21 @@ fn interface_for(interface: &Interface, settings: &JobSettings, method: &Method)
     pvsync2.unwrap_or_else(|| interface.clone())
 }
 
-/// The interface of a job; a simulated device is its own engine.
+/// The interface of a job; a simulated device is its own engine, or lies behind the one named.
 fn interface(settings: &JobSettings, device: Option<&EngineSpec>) -> Result<Interface, String> {
     match (&settings.engine, device) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
         (None, None) => "io_uring".parse(),
-        (Some(engine), Some(device)) if !device.needs_file() => Err(format!(
-            "{engine} needs a file or device, and the device is simulated ({device})"
-        )),
+        (Some(engine), Some(device)) if !device.needs_file() => {
+            let behind = behind_interface(&device.to_string(), &engine.to_string());
+            behind.map_or_else(
+                || {
+                    let text = "needs a file or device, and the device is simulated";
+                    Err(format!("{engine} {text} ({device})"))
+                },
+                |text| text.parse(),
+            )
+        }
         (Some(engine), _) => Ok(engine.clone()),
     }
 }

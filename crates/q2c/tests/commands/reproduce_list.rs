@@ -116,7 +116,7 @@ fn names_are_whole_at_80_columns() {
 fn a_reason_for_many_points_is_told_once() {
     let folder = Place::with_file("failing.toml", FAILING);
     let run = folder.q2c("reproduce failing.toml --trials 3");
-    let reason = "libaio needs a file or device, and the device is simulated";
+    let reason = "simulate libaio: expected its costs, found none";
     let lines = run.stderr.lines().filter(|line| line.contains(reason));
     let [first, more] = lines.collect::<Vec<&str>>()[..] else {
         panic!("{}", run.stderr);
