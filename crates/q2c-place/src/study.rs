@@ -15,12 +15,12 @@ use crate::placement::{extremes, place_tasks};
 use crate::rules::RunQueueCounts;
 use crate::sim::{CacheTerm, Phases};
 use crate::speed::c_slowdown;
-use figures::{PolicyRunInputs, PolicyRuns};
+use figures::{PolicyRunInputs, SetupRuns};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
-    Background, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues, SCHEMA,
-    Setup, Speeds, SpeedsFrom,
+    BackgroundTask, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues,
+    SCHEMA, Setup, Speeds, SpeedsFrom,
 };
 use strum::VariantArray;
 
@@ -59,7 +59,7 @@ pub struct PlaceStudyRequest {
     /// The term of the last-level cache.
     pub cache: Option<CacheTerm>,
     /// The background task of each logical CPU; `None` without them.
-    pub background: Option<Background>,
+    pub background: Option<BackgroundTask>,
     /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
     pub threshold: u32,
     /// The rules whose gains are wanted.
@@ -121,7 +121,7 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
         machine,
         request,
     };
-    let runs = PolicyRuns::of_policies(&inputs, PolicyName::VARIANTS)?;
+    let runs = SetupRuns::of_policies(&inputs, PolicyName::VARIANTS)?;
     let mut setup = setup_result(&inputs, runs);
     if request.sensitivity {
         let points = sensitivity::points(request);
@@ -133,7 +133,7 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
     Ok(setup)
 }
 
-fn setup_result(inputs: &PolicyRunInputs<'_>, runs: PolicyRuns) -> Setup {
+fn setup_result(inputs: &PolicyRunInputs<'_>, runs: SetupRuns) -> Setup {
     let &PolicyRunInputs {
         map,
         machine,

@@ -9,7 +9,7 @@ use q2c_model::Nanos;
 use q2c_model::stats::Interval;
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
-    Background, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues,
+    BackgroundTask, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues,
     SensitivityPoint, Setup, Speeds, SpeedsFrom,
 };
 use q2c_result::place_run::{
@@ -139,8 +139,8 @@ fn gain_range(gain: Gain) -> Option<String> {
     Some(format!("[{}, {}]", number(low), number(high)))
 }
 
-fn background_text(background: Option<Background>) -> String {
-    let Some(Background { runs_s, sleeps_s }) = background else {
+fn background_text(background: Option<BackgroundTask>) -> String {
+    let Some(BackgroundTask { runs_s, sleeps_s }) = background else {
         return "no background tasks".to_owned();
     };
     let [runs, sleeps] = [runs_s, sleeps_s].map(Nanos::from_secs_f64);

@@ -26,7 +26,7 @@ pub struct PlaceSimResult {
     pub speeds_from: SpeedsFrom,
     /// The background task of each logical CPU; `None` without them, as in older results.
     #[serde(default)]
-    pub background: Option<Background>,
+    pub background: Option<BackgroundTask>,
     /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
     #[serde(default = "two")]
     pub threshold: u32,
@@ -50,7 +50,7 @@ fn proposed() -> PolicyName {
 /// A computing task that runs for short and sleeps for long, as daemons do. Both times are drawn
 /// from exponential distributions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Background {
+pub struct BackgroundTask {
     /// Mean time on a CPU before it sleeps, seconds.
     pub runs_s: f64,
     /// Mean time of a sleep, seconds.

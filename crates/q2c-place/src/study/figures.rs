@@ -8,7 +8,7 @@ use crate::rules::Rules;
 use crate::sim::{Account, Phases, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Exit, Fault};
-use q2c_result::place::{Background, CTimes, PolicyFigures, PolicyName, States};
+use q2c_result::place::{BackgroundTask, CTimes, PolicyFigures, PolicyName, States};
 use rayon::prelude::*;
 
 #[derive(Clone, Copy)]
@@ -19,21 +19,21 @@ pub(super) struct PolicyRunInputs<'a> {
 }
 
 /// The starts of a policy.
-pub(super) struct PolicyRun {
+pub(super) struct PolicyStarts {
     pub figures: PolicyFigures,
     /// Mean run time of the C tasks in each start, as a multiple of that of a lone C task.
     slowdowns: Vec<f64>,
 }
 
-pub(super) struct PolicyRuns(pub Vec<PolicyRun>);
+pub(super) struct SetupRuns(pub Vec<PolicyStarts>);
 
-impl PolicyRuns {
+impl SetupRuns {
     pub(super) fn of_policies(
         inputs: &PolicyRunInputs<'_>,
         names: &[PolicyName],
     ) -> Result<Self, Fault> {
         let runs = names.iter().map(|name| inputs.run_policy(*name));
-        Ok(PolicyRuns(runs.collect::<Result<_, _>>()?))
+        Ok(SetupRuns(runs.collect::<Result<_, _>>()?))
     }
 
     /// The starts of a policy; none if it did not run.
@@ -71,14 +71,14 @@ impl PolicyRunInputs<'_> {
         let polling = task(Task::polling(), machine.polling_phases);
         let mut tasks = vec![compute; machine.compute as usize];
         tasks.extend(vec![polling; machine.polling as usize]);
-        if let Some(Background { runs_s, sleeps_s }) = request.background {
+        if let Some(BackgroundTask { runs_s, sleeps_s }) = request.background {
             let phases = Some(Phases { runs_s, sleeps_s });
             tasks.extend(vec![task(Task::default(), phases); self.map.cpus()]);
         }
         tasks
     }
 
-    fn run_policy(&self, name: PolicyName) -> Result<PolicyRun, Fault> {
+    fn run_policy(&self, name: PolicyName) -> Result<PolicyStarts, Fault> {
         let tasks = self.tasks();
         let sim = PlaceSim {
             map: self.map,
@@ -109,7 +109,7 @@ impl PolicyRunInputs<'_> {
             add(&mut sum, &outcome.account);
         }
         let figures = self.figures(name, &sorted(&slowdowns), &sum);
-        Ok(PolicyRun { figures, slowdowns })
+        Ok(PolicyStarts { figures, slowdowns })
     }
 
     fn no_end_fault(&self, name: PolicyName, max_s: f64) -> Fault {

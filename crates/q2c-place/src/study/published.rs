@@ -2,7 +2,7 @@
 
 use super::SetupRequest;
 use crate::speed::SCATTER_OVER_BUNCH_PCT;
-use q2c_result::place::{Background, PublishedFigure};
+use q2c_result::place::{BackgroundTask, PublishedFigure};
 
 /// The published gain of colocate over spread, percent: a mean over the published programs.
 pub(crate) const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
@@ -17,7 +17,7 @@ const WORK_S: f64 = 300.0;
 
 /// Background tasks that make the free balancer move tasks as often as a guest of two cores with
 /// two threads each and eight busy tasks did: 0.19 times a second (docs/placement.md).
-pub const BACKGROUND: Background = Background {
+pub const BACKGROUND: BackgroundTask = BackgroundTask {
     runs_s: 5e-4,
     sleeps_s: 5.0,
 };

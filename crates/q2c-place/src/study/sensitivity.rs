@@ -1,9 +1,9 @@
 //! How much hangs on what is assumed: the rate of background tasks, and the threshold.
 
 use super::PlaceStudyRequest;
-use super::figures::{PolicyRunInputs, PolicyRuns};
+use super::figures::{PolicyRunInputs, SetupRuns};
 use q2c_model::Fault;
-use q2c_result::place::{Background, PolicyName, SensitivityPoint};
+use q2c_result::place::{BackgroundTask, PolicyName, SensitivityPoint};
 
 const RATE_FACTORS: [f64; 5] = [0.1, 0.3, 1.0, 3.0, 10.0];
 const THRESHOLDS: [u32; 2] = [1, 2];
@@ -25,7 +25,7 @@ pub(super) fn points(request: &PlaceStudyRequest) -> Vec<(f64, PlaceStudyRequest
     };
     let of_threshold = |threshold| {
         factors.iter().map(move |&factor| {
-            let background = request.background.map(|background| Background {
+            let background = request.background.map(|background| BackgroundTask {
                 sleeps_s: background.sleeps_s / factor,
                 ..background
             });
@@ -47,7 +47,7 @@ pub(super) fn run(
     unit: f64,
 ) -> Result<SensitivityPoint, Fault> {
     let inputs = PolicyRunInputs { request, ..*inputs };
-    let runs = PolicyRuns::of_policies(&inputs, &POLICIES)?;
+    let runs = SetupRuns::of_policies(&inputs, &POLICIES)?;
     let time = |name| runs.slowdown(name) / unit;
     Ok(SensitivityPoint {
         rate_factor: *rate_factor,

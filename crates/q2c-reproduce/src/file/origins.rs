@@ -20,12 +20,10 @@ const NAMES: [&str; 3] = ["name", "label", "rest"];
 const JOB_DEFAULTS: [&str; 6] = ["engine", "method", "pattern", "bs", "depth", "threads"];
 
 /// A setting at its place in the file, or a group of settings by name.
-struct Setting {
+struct SettingNode {
     span: Range<usize>,
-    parts: BTreeMap<String, Setting>,
+    parts: BTreeMap<String, SettingNode>,
 }
-
-type Value<'a> = Spanned<DeValue<'a>>;
 
 /// The origins of all settings. A file of published claims must name them; a variant need not, as
 /// its settings are those of the file that it adapts, but for what its reason says.
@@ -55,7 +53,7 @@ pub(super) fn origins(raw: &RawFile, problems: &mut Problems<'_>) -> Vec<Setting
 }
 
 /// The settings of a table by name.
-fn settings(table: &DeTable<'_>) -> BTreeMap<String, Setting> {
+fn settings(table: &DeTable<'_>) -> BTreeMap<String, SettingNode> {
     let entries = table.iter().map(|(key, value)| (key.get_ref(), value));
     let entries = entries.filter(|(key, _)| !NAMES.contains(&key.as_ref()));
     entries
@@ -63,24 +61,24 @@ fn settings(table: &DeTable<'_>) -> BTreeMap<String, Setting> {
         .collect()
 }
 
-/// A list of tables with names is a group of settings, as a table is; any other list is one setting.
-fn setting(value: &Value<'_>) -> Setting {
-    let named = |item: &Value<'_>| {
+/// A list of tables with names is a group of settings, as a table is. Any other list is one.
+fn setting(value: &Spanned<DeValue<'_>>) -> SettingNode {
+    let by_name = |item: &Spanned<DeValue<'_>>| {
         let name = item.get_ref().as_table()?.get("name")?;
         Some((name.get_ref().as_str()?.to_owned(), setting(item)))
     };
     let parts = match value.get_ref() {
-        DeValue::Array(items) => items.iter().filter_map(named).collect(),
+        DeValue::Array(items) => items.iter().filter_map(by_name).collect(),
         DeValue::Table(table) => settings(table),
         _ => BTreeMap::new(),
     };
-    Setting {
+    SettingNode {
         span: value.span(),
         parts,
     }
 }
 
-fn add_job_defaults(kinds: &mut BTreeMap<String, Setting>) {
+fn add_job_defaults(kinds: &mut BTreeMap<String, SettingNode>) {
     let Some(mut jobs) = kinds.remove("job") else {
         return;
     };
@@ -88,7 +86,7 @@ fn add_job_defaults(kinds: &mut BTreeMap<String, Setting>) {
         // What phases set has its origin there.
         let unset = |key: &&str| !is_set_by_phase(kinds.get("phase"), name, key);
         for key in JOB_DEFAULTS.into_iter().filter(unset) {
-            let default = Setting {
+            let default = SettingNode {
                 span: job.span.clone(),
                 parts: BTreeMap::new(),
             };
@@ -98,7 +96,7 @@ fn add_job_defaults(kinds: &mut BTreeMap<String, Setting>) {
     kinds.insert("job".to_owned(), jobs);
 }
 
-fn is_set_by_phase(phases: Option<&Setting>, job: &str, key: &str) -> bool {
+fn is_set_by_phase(phases: Option<&SettingNode>, job: &str, key: &str) -> bool {
     let mut phases = phases
         .into_iter()
         .flat_map(|section| section.parts.values());
@@ -113,7 +111,7 @@ fn is_set_by_phase(phases: Option<&Setting>, job: &str, key: &str) -> bool {
 /// with `prefix`.
 fn add_origins(
     prefix: &str,
-    settings: &BTreeMap<String, Setting>,
+    settings: &BTreeMap<String, SettingNode>,
     entries: &DeTable<'_>,
     problems: &mut Problems<'_>,
     origins: &mut Vec<SettingOrigin>,

@@ -86,13 +86,13 @@ fn only_published_claims_of_no_variant_demand_origins() {
     let without = [&SOUND[..from], &SOUND[device..]].concat();
     let problems = problems(&without);
     assert_eq!((problems.len(), problems[0].line), (1, 2));
-    let words = &problems[0].words;
+    let message = &problems[0].words;
     assert!(
-        words.contains("write [from] with axis, device, job, phase"),
-        "{words}"
+        message.contains("write [from] with axis, device, job, phase"),
+        "{message}"
     );
-    let own = without.replace("published = \"it works\"\n", "");
-    assert_eq!(Experiment::parse(&own).unwrap().origins, []);
+    let unpublished = without.replace("published = \"it works\"\n", "");
+    assert_eq!(Experiment::parse(&unpublished).unwrap().origins, []);
     let variant = "variant_of = { name = \"x\", reason = \"y\" }\n\n[[device]]";
     let variant = without.replace("[[device]]", variant);
     assert_eq!(Experiment::parse(&variant).unwrap().origins, []);

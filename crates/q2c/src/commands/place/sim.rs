@@ -9,7 +9,7 @@ use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, PlaceStudyRequest, SetupRequest};
 use q2c_result::Exit;
-use q2c_result::place::{Background, PolicyName, Speeds, SpeedsFrom};
+use q2c_result::place::{BackgroundTask, PolicyName, Speeds, SpeedsFrom};
 use std::path::PathBuf;
 
 /// Which tasks on which machine.
@@ -52,8 +52,8 @@ pub(crate) struct PlaceSimArgs {
     pub polling_phases: Option<(Nanos, Nanos)>,
     /// Background tasks, one on each logical CPU
     ///
-    /// Background tasks, one for each logical CPU, which run for short and sleep for long as daemons
-    /// do: mean time on a CPU, and of a sleep; or none
+    /// Background tasks, one for each logical CPU, which run for short and sleep for long as
+    /// daemons do: mean time on a CPU, and of a sleep; or none
     #[arg(long, default_value = "500us/5s", value_name = "RUNS/SLEEPS", value_parser = background)]
     pub background: BackgroundPhases,
     /// Tasks by which loads differ for a move
@@ -168,7 +168,7 @@ fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> P
             io_us: us(args.io),
             slice_us: us(args.slice),
         },
-        background: args.background.0.map(|(runs, sleeps)| Background {
+        background: args.background.0.map(|(runs, sleeps)| BackgroundTask {
             runs_s: runs.as_secs_f64(),
             sleeps_s: sleeps.as_secs_f64(),
         }),
