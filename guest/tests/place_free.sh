@@ -74,6 +74,7 @@ compute_beside_polling = 1
 polling_beside_compute = 1
 polling_beside_polling = 1
 EOF
+# No background tasks: this compares where tasks start, for a start is over before one moves.
 run simulated 0 /tmp/sim.json q2c place sim --cores 2 --threads 2 --compute 4 --polling 4 --speeds /tmp/speeds.toml --starts 1000 --background none --json
 simulated=$(awk '
     /"policy": "free"/ { here = 1 }

@@ -85,7 +85,9 @@ SEPARATE u64 candidate(u32 to, u32 from)
 	u32 own = load_of(&T->of_cpu[INDEX(to)]);
 	u32 load = load_of(&T->of_cpu[INDEX(from)]), polling = 0;
 
-	if (M->core_of[INDEX(from)] == NO_CPU || load < own + M->threshold)
+	/* The only task of a CPU runs; on an idle CPU it would gain nothing. */
+	if (M->core_of[INDEX(from)] == NO_CPU || load < 2 ||
+	    load < own + M->threshold)
 		return NONE;
 	if (!may_take(to, from, &polling))
 		return NONE;

@@ -71,7 +71,7 @@ impl Movable for AllMovable {
     }
 }
 
-/// The threshold of the daemon and the scheduler.
+/// The threshold of the daemon, and of the scheduler with the swap step.
 pub const THRESHOLD: u32 = 2;
 
 /// Decides which tasks move.

@@ -43,6 +43,10 @@ pub struct SetupRequest {
     pub compute_phases: Option<Phases>,
     /// Phases of the P tasks.
     pub polling_phases: Option<Phases>,
+    /// Phases of the background tasks, as many as logical CPUs; `None` without them.
+    pub background: Option<Phases>,
+    /// By how many tasks loads must differ for a move of the free balancer and the published rules.
+    pub threshold: u32,
     /// Published figures, and whether the speeds were fitted to them.
     pub published: Vec<(PublishedFigure, f64, bool)>,
 }
@@ -58,10 +62,6 @@ pub struct PlaceStudyRequest {
     pub speeds_from: SpeedsFrom,
     /// The term of the last-level cache.
     pub cache: Option<CacheTerm>,
-    /// The background task of each logical CPU; `None` without them.
-    pub background: Option<BackgroundTask>,
-    /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
-    pub threshold: u32,
     /// The rules whose gains are wanted.
     pub rules: PolicyName,
     /// True to repeat the simulation with other rates of background tasks and thresholds.
@@ -92,8 +92,6 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
         starts: request.starts,
         speeds: request.speeds,
         speeds_from: request.speeds_from.clone(),
-        background: request.background,
-        threshold: request.threshold,
         rules: request.rules,
         setups: setups.collect::<Result<_, _>>()?,
         warnings: Vec::from_iter(speeds_warning(&request.speeds_from, ASSUMPTION)),
@@ -124,11 +122,7 @@ fn simulate_setup(machine: &SetupRequest, request: &PlaceStudyRequest) -> Result
     let runs = SetupRuns::of_policies(&inputs, PolicyName::VARIANTS)?;
     let mut setup = setup_result(&inputs, runs);
     if request.sensitivity {
-        let points = sensitivity::points(request);
-        let points = points
-            .iter()
-            .map(|point| sensitivity::run(&inputs, point, setup.c_time_unit));
-        setup.sensitivity = points.collect::<Result<_, _>>()?;
+        setup.sensitivity = sensitivity::points(&inputs, setup.c_time_unit)?;
     }
     Ok(setup)
 }
@@ -168,6 +162,7 @@ fn setup_result(inputs: &PolicyRunInputs<'_>, runs: SetupRuns) -> Setup {
             figure,
             published_pct,
             simulated,
+            rules: PolicyName::ProposedLiteral,
             fitted,
         })
     };
@@ -185,6 +180,11 @@ fn setup_result(inputs: &PolicyRunInputs<'_>, runs: SetupRuns) -> Setup {
         caches: machine.caches,
         compute,
         polling,
+        background: machine.background.map(|phases| BackgroundTask {
+            runs_s: phases.runs_s,
+            sleeps_s: phases.sleeps_s,
+        }),
+        threshold: machine.threshold,
         c_time: runs.c_times(unit, best_time, worst_time),
         c_time_unit: unit,
         gain_over_free_pct: gain(PolicyName::Free, request.rules),

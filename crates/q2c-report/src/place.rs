@@ -9,8 +9,8 @@ use q2c_model::Nanos;
 use q2c_model::stats::Interval;
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
-    BackgroundTask, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues,
-    SensitivityPoint, Setup, Speeds, SpeedsFrom,
+    BackgroundTask, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure,
+    PublishedGain, Queues, SensitivityPoint, Setup, Speeds, SpeedsFrom,
 };
 use q2c_result::place_run::{
     ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementRun, PollFigures, PollTask,
@@ -30,11 +30,7 @@ impl Reported for PlaceSimResult {
             SpeedsFrom::File(path) => path,
         };
         let starts = counted(self.starts, "start");
-        let about = format!(
-            "simulated, {starts} of each balancer, speeds from {source}; {}; moves at a difference of {}",
-            background_text(self.background),
-            counted(self.threshold, "task"),
-        );
+        let about = format!("simulated, {starts} of each balancer, speeds from {source}");
         Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s)
@@ -45,7 +41,7 @@ impl Reported for PlaceSimResult {
                     Section::new(format!("{}: published", setup_title(setup)))
                         .table(published_table(setup)),
                     Section::new(format!("{}: other rates", setup_title(setup)))
-                        .table(sensitivity_table(self, setup)),
+                        .table(sensitivity_table(setup)),
                 ]
             }))
             .section(Section::new("").plots(|| plots::place::plots(self)))
@@ -139,12 +135,15 @@ fn gain_range(gain: Gain) -> Option<String> {
     Some(format!("[{}, {}]", number(low), number(high)))
 }
 
-fn background_text(background: Option<BackgroundTask>) -> String {
-    let Some(BackgroundTask { runs_s, sleeps_s }) = background else {
-        return "no background tasks".to_owned();
+fn background_text(setup: &Setup) -> String {
+    let Some(BackgroundTask { runs_s, sleeps_s }) = setup.background else {
+        return "no task".to_owned();
     };
     let [runs, sleeps] = [runs_s, sleeps_s].map(Nanos::from_secs_f64);
-    format!("a background task on each CPU, {runs} every {sleeps}")
+    let threshold = counted(setup.threshold, "task");
+    format!(
+        "as many tasks as CPUs, {runs} every {sleeps}; moves at a difference of {threshold}, with swap of 2"
+    )
 }
 
 fn setup_notes(result: &PlaceSimResult, setup: &Setup) -> Vec<Note> {
@@ -158,8 +157,13 @@ fn setup_notes(result: &PlaceSimResult, setup: &Setup) -> Vec<Note> {
     notes.push(Note::plain(&format!("{rules} over free"), over_free));
     let over_worst = setup.gain_over_worst_pct.map(gain_text);
     notes.extend(Note::plains(&format!("{rules} over worst"), over_worst));
-    let swap_adds = Gain::from_times(setup.c_time.proposed_literal, setup.c_time.proposed);
-    notes.push(Note::plain("the swap step adds", gain_text(swap_adds)));
+    let over_published = Gain::from_times(setup.c_time.proposed_literal, setup.c_time.proposed);
+    let over_published = gain_text(over_published);
+    notes.push(Note::plain(
+        "with swap over published rules",
+        over_published,
+    ));
+    notes.push(Note::plain("in the background", background_text(setup)));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let names = listed_if_any(setup.worst_is.iter().map(|name| policy(*name)));
         let names = names.unwrap_or_else(|| "none of the named placements".to_owned());
@@ -191,9 +195,9 @@ fn rules_time(rules: PolicyName, setup: &Setup) -> f64 {
 }
 
 /// Run times with other rates and thresholds; an empty table if they were not asked for.
-fn sensitivity_table(result: &PlaceSimResult, setup: &Setup) -> ReportTable {
+fn sensitivity_table(setup: &Setup) -> ReportTable {
     let row = |point: &SensitivityPoint| {
-        let every = result
+        let every = setup
             .background
             .map(|b| seconds(b.sleeps_s / point.rate_factor));
         let gain = Gain::from_times(point.free, point.proposed_literal);
@@ -208,7 +212,7 @@ fn sensitivity_table(result: &PlaceSimResult, setup: &Setup) -> ReportTable {
         ]
     };
     let heads = "threshold\ntasks | rate\ntimes | background\nevery | free | published\nrules | with swap | gain over\nfree %";
-    let legend = "Mean run times of the C tasks as above. Gain: 1 - T/T' of the published rules.";
+    let legend = "Mean run times of the C tasks as above. Gain: 1 - T/T' of the published rules. With swap the threshold is always 2.";
     ReportTable::new(heads, setup.sensitivity.iter().map(row)).legend(legend)
 }
 
@@ -216,12 +220,22 @@ fn queues_text(queues: &Queues) -> String {
     joined(queues.iter().map(|core| core.join("|")), "  ")
 }
 
+fn figure_text(published: &PublishedGain) -> String {
+    let figure = variant_words(published.figure);
+    match published.figure {
+        PublishedFigure::ProposedOverFree | PublishedFigure::ProposedOverWorst => {
+            format!("{figure} ({})", policy(published.rules))
+        }
+        _ => figure,
+    }
+}
+
 /// Published gains beside the simulated ones; an empty table if none was published.
 fn published_table(setup: &Setup) -> ReportTable {
     let row = |published: &PublishedGain| {
         let (gain, fitted) = (published.simulated, published.fitted);
         row![
-            variant_words(published.figure),
+            figure_text(published),
             number(published.published_pct),
             number(gain.t_over_t_minus_1),
             number(gain.one_minus),

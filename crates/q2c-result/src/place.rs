@@ -24,12 +24,6 @@ pub struct PlaceSimResult {
     pub speeds: Speeds,
     /// The source of `speeds`.
     pub speeds_from: SpeedsFrom,
-    /// The background task of each logical CPU; `None` without them, as in older results.
-    #[serde(default)]
-    pub background: Option<BackgroundTask>,
-    /// By how many tasks loads must differ for a move of the free balancer and the literal rules.
-    #[serde(default = "two")]
-    pub threshold: u32,
     /// The rules whose gains are `gain_over_free_pct` and `gain_over_worst_pct`.
     #[serde(default = "proposed")]
     pub rules: PolicyName,
@@ -96,6 +90,13 @@ pub struct Setup {
     pub compute: u32,
     /// P tasks.
     pub polling: u32,
+    /// The background tasks, as many as logical CPUs; `None` without them, as in older results.
+    #[serde(default)]
+    pub background: Option<BackgroundTask>,
+    /// By how many tasks loads must differ for a move of the free balancer and the published rules;
+    /// two with the swap step.
+    #[serde(default = "two")]
+    pub threshold: u32,
     /// Run times over that of the best placement; if that is unknown, over that of a lone C task.
     pub c_time: CTimes,
     /// The unit of `c_time`, as a multiple of the run time of a C task alone.
@@ -124,9 +125,9 @@ pub struct Setup {
 /// Run times of C tasks with other rates of background tasks and another threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SensitivityPoint {
-    /// The rate at which background tasks run, over the result's.
+    /// The rate at which background tasks run, over the set-up's.
     pub rate_factor: f64,
-    /// See [`PlaceSimResult::threshold`].
+    /// See [`Setup::threshold`].
     pub threshold: u32,
     /// See [`CTimes::free`], in the same unit.
     pub free: f64,
@@ -242,7 +243,7 @@ pub struct PolicyFigures {
     pub p_bandwidth: f64,
     /// Latency of an I/O of the P tasks; `None` without P tasks.
     pub p_latency: Option<PollLatency>,
-    /// Moves of tasks from one CPU to another, per start.
+    /// Moves of tasks from one CPU to another, per start; background tasks are left out.
     pub migrations: f64,
     /// Shares of time by where the P tasks were.
     pub states: States,
@@ -281,6 +282,9 @@ pub struct PublishedGain {
     pub published_pct: f64,
     /// The simulated gain.
     pub simulated: Gain,
+    /// The rules whose gain over a balancer or a placement this is.
+    #[serde(default = "proposed")]
+    pub rules: PolicyName,
     /// True if the speeds were fitted to this figure.
     pub fitted: bool,
 }

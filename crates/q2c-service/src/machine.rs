@@ -222,7 +222,7 @@ impl SimMachine {
     }
 
     /// q2c's own machine with other values: the keys of a file in one line, as
-    /// `cores=120,threads=2,nodes=4`.
+    /// `cores=120,threads=2,nodes=4` or `cores=8,interfaces.libaio.submission_ns=600`.
     pub fn from_list(list: &str) -> Result<Self, Fault> {
         let tried = format_args!("understand the simulated machine {list}");
         let mut values =
@@ -236,7 +236,9 @@ impl SimMachine {
                 )));
             }
             named_keys.push(key);
-            values.insert(key.to_owned(), list_value(value));
+            insert_at(&mut values, key, list_value(value)).map_err(|name| {
+                Fault::input(format!("{tried}: expected a table {name}, found a value"))
+            })?;
         }
         let machine = values.try_into();
         let mut machine: SimMachine = machine.or_fault(Exit::Input, tried)?;
@@ -424,6 +426,18 @@ impl SimMachine {
     }
 }
 
+/// Inserts a value where the key leads, by tables whose names dots separate. The error is the name
+/// of a table that is none.
+fn insert_at<'k>(table: &mut toml::Table, key: &'k str, value: toml::Value) -> Result<(), &'k str> {
+    let Some((name, rest)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return Ok(());
+    };
+    let new = || toml::Value::Table(toml::Table::new());
+    let inner = table.entry(name).or_insert_with(new).as_table_mut();
+    insert_at(inner.ok_or(name)?, rest, value)
+}
+
 /// A value of a list: a number if it is one, else a text.
 fn list_value(text: &str) -> toml::Value {
     let whole = text.parse().map(toml::Value::Integer);
@@ -508,6 +522,9 @@ mod tests {
             ..SimMachine::default()
         };
         assert_eq!(named, by_hand);
+        let costly = list("cores=2,interfaces.libaio.submission_ns=600").unwrap();
+        let costs = costly.interfaces[&SimInterface::Libaio].submission_ns;
+        assert_eq!((costly.cores, costs), (2, Some(600)));
         for (text, message) in [
             ("cores=120,core=3", "unknown field `core`"),
             ("cores=1,cores=2", "cores once"),
@@ -516,6 +533,7 @@ mod tests {
             ("cores=0", "cores = 0"),
             ("cores=2,nodes=4", "nodes = 4: expected 1 to 2"),
             ("handover_ns=5", "lock_ns above 0"),
+            ("cores.first=3", "expected a table cores"),
             ("irq=all", "unknown variant `all`"),
             ("compute_beside_polling=2", "expected 0.01 to 1"),
         ] {

@@ -28,7 +28,8 @@ impl<M: Movable> Decider<'_, M> {
     pub fn steal(&self, to: CpuIndex) -> Option<Steal> {
         let map = self.tally.map;
         let load = |cpu: CpuIndex| self.tally.cpus[cpu].load();
-        let exceeds = |from: &CpuIndex| load(*from) >= load(to) + self.threshold;
+        // The only task of a CPU runs; on an idle CPU it would gain nothing.
+        let exceeds = |from: &CpuIndex| load(*from) > 1 && load(*from) >= load(to) + self.threshold;
         let mut sources: Vec<CpuIndex> = (0..map.cpus()).filter(exceeds).collect();
         sources.sort_by_key(|&from| (map.distance(to, from), Reverse(load(from)), from));
         sources.into_iter().find_map(|from| {

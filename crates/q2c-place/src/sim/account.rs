@@ -23,7 +23,7 @@ pub(crate) struct Account {
     pub sharing: Vec<PollSharing>,
     /// Time in which P tasks could run, summed over them.
     pub polling_s: f64,
-    /// Moves of tasks.
+    /// Moves of tasks, background tasks left out.
     pub migrations: u64,
 }
 

@@ -53,19 +53,21 @@ impl Balancer {
             let busy = queues.truth.cpus[cpu].load() > 0;
             for (due_s, level) in due_s.iter_mut().zip(LEVELS) {
                 let interval_s = linux::interval_s(queues.truth.map, cpu, level, busy);
-                let skipped = ((time_s - *due_s) / interval_s).ceil().max(0.0);
-                *due_s += skipped * interval_s;
+                let skipped = ((time_s - *due_s) / interval_s).ceil();
+                if skipped > 0.0 {
+                    // A due time that is a tick stays one.
+                    let due_after_s = *due_s + skipped * interval_s - 1e-9;
+                    *due_s = linux::tick_s(queues.truth.map, cpu, due_after_s);
+                }
             }
         }
     }
 
-    /// Balances every CPU whose time has come, and those that ran out of tasks. Returns the number
-    /// of moves.
-    pub(crate) fn balance(&mut self, queues: &mut SimRunQueues<'_>, sim: &PlaceSim<'_>) -> u64 {
-        let mut moves = 0;
+    /// Balances every CPU whose time has come, and those that ran out of tasks.
+    pub(crate) fn balance(&mut self, queues: &mut SimRunQueues<'_>, sim: &PlaceSim<'_>) {
         let became_idle = std::mem::take(&mut queues.became_idle);
         for cpu in 0..self.due_s.len() {
-            let is_idle = became_idle.contains(&cpu);
+            let is_idle = became_idle.contains(&cpu) && queues.truth.cpus[cpu].load() == 0;
             for (nth, level) in LEVELS.into_iter().enumerate() {
                 if !is_idle && queues.now_s < self.due_s[cpu][nth] {
                     continue;
@@ -78,14 +80,12 @@ impl Balancer {
                     Policy::Free => balance_blindly(queues, cpu, level, sim.threshold),
                     Policy::Rules(rules) => apply_rules(queues, cpu, level, rules, sim.threshold),
                 };
-                moves += moved;
                 match moved {
                     0 => self.at_rest[cpu][nth] = true,
                     _ => self.mark_changed(),
                 }
             }
         }
-        moves
     }
 }
 

@@ -68,7 +68,9 @@ pub(super) fn busiest(
 ) -> Option<CpuIndex> {
     let map = tally.map;
     let load = |cpu: CpuIndex| tally.cpus[cpu].load();
-    let fits = |&cpu: &CpuIndex| map.distance(to, cpu) == level && load(cpu) > load(to);
+    // The only task of a CPU runs; the kernel leaves it where it is.
+    let fits =
+        |&cpu: &CpuIndex| map.distance(to, cpu) == level && load(cpu) > load(to) && load(cpu) > 1;
     let group = |cpu: CpuIndex| match level {
         Distance::Core => load(cpu),
         Distance::Cache => tally.load_of_core[map.core_of(cpu)],

@@ -32,6 +32,8 @@ pub(super) struct SimRunQueues<'a> {
     pub(super) seen: Tally<'a>,
     refill_s: f64,
     pub(super) now_s: f64,
+    /// Moves of tasks, background tasks left out.
+    migrations: u64,
     changed: bool,
     /// CPUs that ran out of tasks since the last look of the balancer.
     pub(super) became_idle: Vec<CpuIndex>,
@@ -59,6 +61,11 @@ impl SimRunQueues<'_> {
         }
         self.leave(task);
         self.enter(task, to);
+        self.count_move(task);
+    }
+
+    fn count_move(&mut self, task: usize) {
+        self.migrations += u64::from(!self.tasks[task].task.is_background());
     }
 
     fn leave(&mut self, task: usize) {
@@ -70,6 +77,11 @@ impl SimRunQueues<'_> {
         if self.tasks_on[leaving.cpu].is_empty() {
             self.became_idle.push(leaving.cpu);
         }
+    }
+
+    fn fall_asleep(&mut self, task: usize) {
+        let sleep_s = self.tasks[task].draw_sleep(&mut self.rng);
+        self.tasks[task].wakes_at_s = Some(self.now_s + sleep_s);
     }
 
     fn enter(&mut self, task: usize, cpu: CpuIndex) {
@@ -115,6 +127,7 @@ impl<'a> PlaceSimMachine<'a> {
             seen: Tally::new(sim.map),
             refill_s: sim.cache.map_or(0.0, |term| term.refill_s),
             now_s: 0.0,
+            migrations: 0,
             changed: true,
             became_idle: Vec::new(),
             rng,
@@ -128,7 +141,12 @@ impl<'a> PlaceSimMachine<'a> {
                 Policy::Fixed(cpus) => cpus[task],
                 Policy::Free | Policy::Rules(_) => linux::first_cpu(&queues.truth, &mut queues.rng),
             };
-            queues.enter(task, cpu);
+            if queues.tasks[task].draw_asleep(&mut queues.rng) {
+                queues.tasks[task].cpu = cpu;
+                queues.fall_asleep(task);
+            } else {
+                queues.enter(task, cpu);
+            }
         }
         PlaceSimMachine {
             sim,
@@ -151,8 +169,12 @@ impl<'a> PlaceSimMachine<'a> {
     /// True if no task moves, and the predictor takes none for another class, before a task
     /// falls asleep or wakes up.
     fn is_at_rest(&self) -> bool {
-        let polls = |task: &Running| task.wakes_at_s.is_none() && task.task.class == Class::Polling;
-        let is_settled = |task: &Running| task.predictor.is_settled(polls(task));
+        let is_settled = |task: &Running| {
+            let is_polling = task.task.class == Class::Polling;
+            let later = is_polling && task.wakes_at_s.is_none();
+            let this_window = later || (is_polling && task.ran_in_window);
+            task.predictor.is_settled(this_window) && task.predictor.is_settled(later)
+        };
         let policy = &self.sim.policy;
         matches!(policy, Policy::Fixed(_))
             || (self.queues.tasks.iter().all(is_settled)
@@ -174,15 +196,26 @@ impl<'a> PlaceSimMachine<'a> {
         };
         self.advance((next_s - self.queues.now_s).max(1e-9));
         if resting {
-            let now_s = self.queues.now_s;
-            self.balancer.skip_to(now_s, &self.queues);
-            self.next_window_s = self.next_window_s.max(now_s);
+            self.balancer.skip_to(self.queues.now_s, &self.queues);
+            self.skip_windows();
         }
         self.change_phases();
         if self.queues.now_s >= self.next_window_s {
             self.predict();
         }
-        self.account.migrations += self.balancer.balance(&mut self.queues, self.sim);
+        self.balancer.balance(&mut self.queues, self.sim);
+        self.account.migrations = self.queues.migrations;
+    }
+
+    /// Leaves out the windows that ended at rest, in which the predictor changed nothing.
+    fn skip_windows(&mut self) {
+        let ended = ((self.queues.now_s - self.next_window_s) / WINDOW_S).ceil();
+        if ended > 0.0 {
+            self.next_window_s += ended * WINDOW_S;
+            for task in &mut self.queues.tasks {
+                task.ran_in_window = task.wakes_at_s.is_none();
+            }
+        }
     }
 
     /// When the task falls asleep or wakes up.
@@ -236,8 +269,7 @@ impl<'a> PlaceSimMachine<'a> {
             match running.wakes_at_s {
                 None if running.run_left_s <= 0.0 => {
                     self.queues.leave(task);
-                    let SimRunQueues { tasks, rng, .. } = &mut self.queues;
-                    tasks[task].wakes_at_s = Some(now + tasks[task].draw_sleep(rng));
+                    self.queues.fall_asleep(task);
                 }
                 Some(at) if at <= now => {
                     let (before, queues) = (running.cpu, &mut self.queues);
@@ -248,7 +280,9 @@ impl<'a> PlaceSimMachine<'a> {
                     queues.tasks[task].wakes_at_s = None;
                     queues.tasks[task].draw_run(&mut queues.rng);
                     queues.enter(task, cpu);
-                    self.account.migrations += u64::from(cpu != before);
+                    if cpu != before {
+                        queues.count_move(task);
+                    }
                 }
                 _ => continue,
             }
@@ -257,7 +291,7 @@ impl<'a> PlaceSimMachine<'a> {
     }
 
     fn predict(&mut self) {
-        self.next_window_s = self.queues.now_s + WINDOW_S;
+        self.next_window_s += WINDOW_S;
         for running in &mut self.queues.tasks {
             let before = running.predictor.class();
             let ran = std::mem::take(&mut running.ran_in_window);

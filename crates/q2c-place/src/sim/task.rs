@@ -1,7 +1,9 @@
 //! The tasks of a simulation.
 
 use crate::predictor::{Class, Predictor};
+use q2c_model::parse_duration;
 use q2c_model::stats::Rng;
+use std::str::FromStr;
 
 /// The behaviour of a task over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,6 +25,25 @@ pub struct Phases {
     pub sleeps_s: f64,
 }
 
+impl FromStr for Phases {
+    type Err = String;
+
+    /// Two durations with a slash between them, as `50ms/10ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
+        let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
+        let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
+        let (runs, sleeps) = (time(runs)?, time(sleeps)?);
+        if runs.0 == 0 || sleeps.0 == 0 {
+            return Err(format!("expected durations above 0, found `{text}`"));
+        }
+        Ok(Phases {
+            runs_s: runs.as_secs_f64(),
+            sleeps_s: sleeps.as_secs_f64(),
+        })
+    }
+}
+
 impl Task {
     /// A C task with this much work, which never sleeps.
     pub(crate) fn compute(work_s: f64) -> Task {
@@ -31,6 +52,11 @@ impl Task {
             work_s,
             ..Task::default()
         }
+    }
+
+    /// True for a task that only disturbs the others: it computes, and has no work to end.
+    pub(crate) fn is_background(&self) -> bool {
+        self.class == Class::Compute && self.work_s.is_none()
     }
 
     /// A P task that always polls.
@@ -73,6 +99,14 @@ impl Running {
     pub(crate) fn draw_run(&mut self, rng: &mut Rng) {
         let phases = self.task.phases;
         self.run_left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
+    }
+
+    /// Whether the task sleeps at the start, which is a moment like any other.
+    pub(crate) fn draw_asleep(&self, rng: &mut Rng) -> bool {
+        let share = |phases: Phases| phases.sleeps_s / (phases.runs_s + phases.sleeps_s);
+        self.task
+            .phases
+            .is_some_and(|phases| rng.unit() < share(phases))
     }
 
     pub(crate) fn draw_sleep(&self, rng: &mut Rng) -> f64 {

@@ -174,16 +174,36 @@ fn equal_seeds_give_equal_runs() {
     assert_ne!(sim.run(7), sim.run(8));
 }
 
+/// A lone task gains nothing by another idle CPU: no policy may pass it on for ever.
+#[test]
+fn lone_tasks_stay_where_they_are() {
+    let map = SmtMap::regular(4, 2, 4);
+    let background = Task {
+        phases: Some(BACKGROUND),
+        ..Task::default()
+    };
+    let busy = [vec![Task::compute(300.0); 2], vec![Task::polling(); 2]].concat();
+    let tasks = [busy, vec![background; 8]].concat();
+    for policy in [Policy::Free, Policy::Rules(Rules::Literal)] {
+        let sim = PlaceSim {
+            threshold: LINUX_THRESHOLD,
+            speeds: NO_SHARED_PIPELINE,
+            ..sim(&map, &tasks, policy.clone())
+        };
+        let outcome = sim.run(1);
+        let moves = outcome.account.migrations as f64 / outcome.account.seconds;
+        assert!(moves < 1.0, "{policy:?}: {moves} a second");
+        assert!(outcome.c_slowdown.unwrap() < 1.01, "{policy:?}");
+    }
+}
+
 /// Seen in a guest of Linux 7.3 with two cores of two threads each, where eight tasks were busy:
 /// 15 moves of them in 80.7 s, which are 0.10 to 0.31 a second (95 %, Poisson).
 #[test]
 fn the_free_balancer_moves_tasks_as_often_as_linux() {
     let map = SmtMap::regular(2, 2, 1);
     let background = Task {
-        phases: Some(Phases {
-            runs_s: BACKGROUND.runs_s,
-            sleeps_s: BACKGROUND.sleeps_s,
-        }),
+        phases: Some(BACKGROUND),
         ..Task::default()
     };
     let busy = [vec![Task::compute(300.0); 4], vec![Task::polling(); 4]].concat();

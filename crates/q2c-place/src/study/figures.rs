@@ -5,10 +5,10 @@ use crate::latency;
 use crate::map::SmtMap;
 use crate::placement::place_tasks;
 use crate::rules::Rules;
-use crate::sim::{Account, Phases, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
+use crate::sim::{Account, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Exit, Fault};
-use q2c_result::place::{BackgroundTask, CTimes, PolicyFigures, PolicyName, States};
+use q2c_result::place::{CTimes, PolicyFigures, PolicyName, States};
 use rayon::prelude::*;
 
 #[derive(Clone, Copy)]
@@ -65,15 +65,15 @@ impl SetupRuns {
 
 impl PolicyRunInputs<'_> {
     fn tasks(&self) -> Vec<Task> {
-        let (machine, request) = (self.machine, self.request);
+        let machine = self.machine;
         let task = |steady: Task, phases| Task { phases, ..steady };
         let compute = task(Task::compute(machine.work_s), machine.compute_phases);
         let polling = task(Task::polling(), machine.polling_phases);
         let mut tasks = vec![compute; machine.compute as usize];
         tasks.extend(vec![polling; machine.polling as usize]);
-        if let Some(BackgroundTask { runs_s, sleeps_s }) = request.background {
-            let phases = Some(Phases { runs_s, sleeps_s });
-            tasks.extend(vec![task(Task::default(), phases); self.map.cpus()]);
+        if machine.background.is_some() {
+            let background = task(Task::default(), machine.background);
+            tasks.extend(vec![background; self.map.cpus()]);
         }
         tasks
     }
@@ -84,7 +84,7 @@ impl PolicyRunInputs<'_> {
             map: self.map,
             tasks: &tasks,
             policy: self.policy(name),
-            threshold: self.request.threshold,
+            threshold: self.machine.threshold,
             speeds: self.request.speeds,
             cache: self.request.cache,
             // Even a task that has a thousandth of a CPU ends within this time.

@@ -1,8 +1,9 @@
 //! The published set-ups and their figures.
 
 use super::SetupRequest;
+use crate::sim::Phases;
 use crate::speed::SCATTER_OVER_BUNCH_PCT;
-use q2c_result::place::{BackgroundTask, PublishedFigure};
+use q2c_result::place::PublishedFigure;
 
 /// The published gain of colocate over spread, percent: a mean over the published programs.
 pub(crate) const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
@@ -15,11 +16,11 @@ pub(crate) const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
 /// source does not give run times.
 const WORK_S: f64 = 300.0;
 
-/// Background tasks that make the free balancer move tasks as often as a guest of two cores with
-/// two threads each and eight busy tasks did: 0.19 times a second (docs/placement.md).
-pub const BACKGROUND: BackgroundTask = BackgroundTask {
+/// Background tasks that make the free balancer move busy tasks as often as Linux did in a guest,
+/// 0.19 times a second: two cores with two threads each, eight busy tasks (docs/placement.md).
+pub const BACKGROUND: Phases = Phases {
     runs_s: 5e-4,
-    sleeps_s: 5.0,
+    sleeps_s: 4.3,
 };
 
 /// The threshold of Linux, tasks: three tasks on two CPUs keep changing places, for loads that
@@ -39,6 +40,8 @@ pub fn setups() -> Vec<SetupRequest> {
         work_s: WORK_S,
         compute_phases: None,
         polling_phases: None,
+        background: Some(BACKGROUND),
+        threshold: LINUX_THRESHOLD,
         published,
     };
     use PublishedFigure as Figure;

@@ -12,7 +12,8 @@ use crate::claim::scope::{ClaimContext, ClaimScope, unknown_name};
 use crate::jobs::AxisValues;
 use q2c_engine::SimMachine;
 use q2c_model::{Nanos, parse_duration};
-use q2c_place::study::SetupRequest;
+use q2c_place::sim::Phases;
+use q2c_place::study::{BACKGROUND, LINUX_THRESHOLD, SetupRequest};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::reproduce::{Axis, Chart, PublishedCurve, VariantOf, Window};
 use std::ops::Range;
@@ -335,7 +336,16 @@ impl ExperimentChecker<'_, '_> {
             let message = format!("write a whole number from {least} to {most}");
             self.problems.add_if(wrong, count, message);
         }
+        if let Some(threshold) = &raw.threshold {
+            let wrong = *threshold.get_ref() == 0;
+            let message = "a threshold is one task or more";
+            self.problems.add_if(wrong, threshold, message);
+        }
         let work = self.duration(&raw.work);
+        let background = raw.background.as_ref();
+        let background =
+            background.and_then(|text| self.problems.ok(text, text.get_ref().parse::<Phases>()));
+        let threshold = raw.threshold.as_ref().map(|tasks| *tasks.get_ref());
         Some(SetupRequest {
             cores: *raw.cores.get_ref(),
             threads: *raw.threads.get_ref(),
@@ -345,6 +355,8 @@ impl ExperimentChecker<'_, '_> {
             work_s: work.map_or(1.0, |work| work.as_secs_f64()),
             compute_phases: None,
             polling_phases: None,
+            background: Some(background.unwrap_or(BACKGROUND)),
+            threshold: threshold.unwrap_or(LINUX_THRESHOLD),
             published: Vec::new(),
         })
     }

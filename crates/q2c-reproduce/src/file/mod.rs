@@ -398,7 +398,7 @@ impl Problems<'_> {
     }
 }
 
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 28] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
@@ -409,6 +409,8 @@ const TEXTS: [&str; 26] = [
     include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu-simulated.toml"),
+    include_str!("../../../../experiments/interfaces-by-jobs-simulated.toml"),
+    include_str!("../../../../experiments/irq-vs-poll-scaling-simulated.toml"),
     include_str!("../../../../experiments/hybrid-tuned.toml"),
     include_str!("../../../../experiments/hybrid-tuned-simulated.toml"),
     include_str!("../../../../experiments/rule-study.toml"),

@@ -135,7 +135,7 @@ fn add_origins(
                 add_origins(&prefix, &setting.parts, entries, problems, origins);
             }
             value => {
-                let message = format!("this is no origin of `{path}`; {form}");
+                let message = format!("`{path}` has no origin here; {form}");
                 let chosen = problems.ok(entry, reason(value).ok_or(message)).flatten();
                 let setting = path;
                 origins.push(SettingOrigin { setting, chosen });

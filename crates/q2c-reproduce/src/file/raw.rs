@@ -80,6 +80,8 @@ pub(crate) struct RawPlace {
     pub compute: Spanned<u32>,
     pub polling: Spanned<u32>,
     pub work: Spanned<String>,
+    pub background: Option<Spanned<String>>,
+    pub threshold: Option<Spanned<u32>>,
 }
 
 /// A run of `q2c compare` whose result is judged.

@@ -3,7 +3,7 @@
 use crate::jobs::AxisValues;
 use q2c_place::latency::PollTimes;
 use q2c_place::speed;
-use q2c_place::study::{BACKGROUND, LINUX_THRESHOLD, PlaceStudyRequest, SetupRequest, simulate};
+use q2c_place::study::{PlaceStudyRequest, SetupRequest, simulate};
 use q2c_result::place::{PolicyName, Setup, SpeedsFrom};
 use q2c_result::reproduce::{PointTrial, StatedError};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -94,8 +94,6 @@ impl Plan for PlacePlan<'_> {
             speeds: speed::published(),
             speeds_from: SpeedsFrom::Published,
             cache: None,
-            background: Some(BACKGROUND),
-            threshold: LINUX_THRESHOLD,
             rules: PolicyName::ProposedLiteral,
             sensitivity: false,
             poll: PollTimes::default(),

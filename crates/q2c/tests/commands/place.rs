@@ -64,10 +64,12 @@ fn speeds_come_from_a_file() {
     let none = "compute_beside_compute = 1\ncompute_beside_polling = 1\n\
         polling_beside_compute = 1\npolling_beside_polling = 1\n";
     folder.put("s.toml", none);
-    let result = folder.json("place sim --speeds s.toml --starts 2 --json");
+    let result = folder.json("place sim --speeds s.toml --starts 2 --background none --json");
     assert_eq!(number(&result, "/setups/0/c_time_unit"), 2.0);
     assert_eq!(result["speeds_from"], json!({"file": "s.toml"}));
     assert_eq!(result["warnings"], json!([]));
+    let wrong = folder.q2c("place sim --background 5s");
+    wrong.refused(2, "two durations such as 500us/4s, or none | found `5s`");
     folder.put("s.toml", none.replace('1', "7"));
     let fast = folder.q2c("place sim --speeds s.toml");
     fast.refused(3, "s.toml | 0.01 to 2 | found 7");

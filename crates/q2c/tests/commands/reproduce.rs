@@ -353,3 +353,26 @@ fn sleep_rules_are_judged_over_the_library() {
     let again = folder.json(args);
     assert_eq!(again["points"], result["points"]);
 }
+
+/// The background of this experiment is by libaio: a simulated device takes its costs.
+#[test]
+fn a_simulated_device_lies_behind_the_interface_of_a_job() {
+    let folder = Place::new();
+    let run = "reproduce sleep-ratio-interference-2cpu --target sim:1ms,servers=4 --scale 0.02 --trials 1";
+    let result = folder.json(format!(
+        "{run} --machine cores=8,interfaces.libaio.submission_ns=600 --json"
+    ));
+    let jobs: Vec<&str> = texts(&result, "jobs", "name");
+    assert_eq!(jobs, ["foreground", "background"]);
+    assert!(
+        result
+            .list("points")
+            .iter()
+            .all(|point| !point.list("trials").is_empty())
+    );
+    let without = folder.q2c(format!("{run} --machine cores=8"));
+    has_words(
+        &without.stderr,
+        "simulate libaio: expected its costs, found none",
+    );
+}

@@ -65,10 +65,10 @@ fn every_setting_has_an_origin_and_every_origin_a_setting() {
     let cases = r#"
 7 | , with.time = "chosen: the source names no time" | , with.tine = "source" | no setting `tine`; there are time
 24 | , with.time = "chosen: the source names no time" |  | say where `axis.n.with` comes
-8 | device = "source" | device = "chosen: " | this is no origin of `device`; write device = "source"
-8 | device = "source" | device = 1 | this is no origin of `device`
+8 | device = "source" | device = "chosen: " | `device` has no origin here; write device = "source"
+8 | device = "source" | device = 1 | `device` has no origin here
 8 | device = "source" | device.disc = "source" | no setting `disc`; there are disk
-8 | device = "source" | device.disk.make.size = "source" | this is no origin of `device.disk.make`
+8 | device = "source" | device.disk.make.size = "source" | `device.disk.make` has no origin here
 17 | device = "source" | # | say where `device` comes from
 9 | job.reader.bs = | job.reader.size = | no setting `size`
 26 | job.reader.depth = "chosen: the source names none" | # | say where `job.reader.depth` comes from

@@ -9,7 +9,7 @@ use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, PlaceStudyRequest, SetupRequest};
 use q2c_result::Exit;
-use q2c_result::place::{BackgroundTask, PolicyName, Speeds, SpeedsFrom};
+use q2c_result::place::{PolicyName, Speeds, SpeedsFrom};
 use std::path::PathBuf;
 
 /// Which tasks on which machine.
@@ -45,28 +45,31 @@ pub(crate) struct PlaceSimArgs {
     #[arg(long, default_value = "20s", value_parser = parse_time)]
     pub work: Nanos,
     /// Computing tasks sleep in between: mean time on a CPU, and of a sleep, such as 50ms/10ms
-    #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
-    pub compute_phases: Option<(Nanos, Nanos)>,
+    #[arg(long, value_name = "RUNS/SLEEPS")]
+    pub compute_phases: Option<Phases>,
     /// Polling tasks sleep in between
-    #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
-    pub polling_phases: Option<(Nanos, Nanos)>,
-    /// Background tasks, one on each logical CPU
+    #[arg(long, value_name = "RUNS/SLEEPS")]
+    pub polling_phases: Option<Phases>,
+    /// Background tasks, as many as logical CPUs
     ///
-    /// Background tasks, one for each logical CPU, which run for short and sleep for long as
-    /// daemons do: mean time on a CPU, and of a sleep; or none
-    #[arg(long, default_value = "500us/5s", value_name = "RUNS/SLEEPS", value_parser = background)]
+    /// Background tasks, as many as logical CPUs, which run for short and sleep for long. Mean time
+    /// on a CPU, and of a sleep; or none
+    #[arg(long, default_value = "500us/4.3s", value_name = "RUNS/SLEEPS", value_parser = background)]
     pub background: BackgroundPhases,
     /// Tasks by which loads differ for a move
     ///
-    /// By how many tasks the loads of two CPUs differ for a move of the free balancer, and of the
-    /// published rules; the source names no number
+    /// By how many tasks the loads of two CPUs differ for a move of the free balancer and of the
+    /// published rules. With the swap step it is two. The source names no number
     #[arg(long, default_value_t = 1, value_name = "TASKS")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     pub threshold: u32,
     /// The rules whose gains are shown [default: published with --published, else swap]
+    ///
+    /// The rules whose gains are shown, but for the rows of published gains, which are those of the
+    /// published rules [default: published with --published, else swap]
     #[arg(long, value_enum)]
     pub rules: Option<RulesName>,
-    /// Repeat with 0.1 to 10 times as many background runs, and with thresholds of 1 and 2
+    /// Repeat with 0.1 to 100 times as many background runs, and with thresholds of 1 and 2
     #[arg(long)]
     pub sensitivity: bool,
     /// Speeds beside neighbours from this TOML file [default: from
@@ -106,26 +109,15 @@ pub(crate) struct PlaceSimArgs {
 
 /// The phases of background tasks; `None` without such tasks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BackgroundPhases(Option<(Nanos, Nanos)>);
+pub(crate) struct BackgroundPhases(Option<Phases>);
 
 fn background(text: &str) -> Result<BackgroundPhases, String> {
     if text == "none" {
         return Ok(BackgroundPhases(None));
     }
-    let parsed = phases(text).map_err(|e| format!("{e}, or none"))?;
+    let parsed = text.parse::<Phases>();
+    let parsed = parsed.map_err(|e| e.replace("50ms/10ms", "500us/4s, or none"))?;
     Ok(BackgroundPhases(Some(parsed)))
-}
-
-/// Parses two durations separated by a slash.
-fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
-    let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
-    let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
-    let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
-    let (runs, sleeps) = (time(runs)?, time(sleeps)?);
-    if runs.0 == 0 || sleeps.0 == 0 {
-        return Err(format!("expected durations above 0, found `{text}`"));
-    }
-    Ok((runs, sleeps))
 }
 
 /// Number of random starts of each policy if only background tasks sleep.
@@ -154,7 +146,7 @@ fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> P
     let starts = if sleeping { STARTS_WITH_SLEEPS } else { STARTS };
     PlaceStudyRequest {
         setups: if args.published {
-            study::setups()
+            published_setups(args)
         } else {
             vec![setup(args)]
         },
@@ -168,11 +160,6 @@ fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> P
             io_us: us(args.io),
             slice_us: us(args.slice),
         },
-        background: args.background.0.map(|(runs, sleeps)| BackgroundTask {
-            runs_s: runs.as_secs_f64(),
-            sleeps_s: sleeps.as_secs_f64(),
-        }),
-        threshold: args.threshold,
         rules: match args.rules {
             Some(RulesName::Swap) => PolicyName::Proposed,
             None if !args.published => PolicyName::Proposed,
@@ -184,11 +171,15 @@ fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> P
     }
 }
 
+fn published_setups(args: &PlaceSimArgs) -> Vec<SetupRequest> {
+    let mut setups = study::setups();
+    for setup in &mut setups {
+        (setup.background, setup.threshold) = (args.background.0, args.threshold);
+    }
+    setups
+}
+
 fn setup(args: &PlaceSimArgs) -> SetupRequest {
-    let phases = |(runs, sleeps): (Nanos, Nanos)| Phases {
-        runs_s: runs.as_secs_f64(),
-        sleeps_s: sleeps.as_secs_f64(),
-    };
     SetupRequest {
         cores: args.cores,
         threads: args.threads,
@@ -196,22 +187,10 @@ fn setup(args: &PlaceSimArgs) -> SetupRequest {
         compute: args.compute,
         polling: args.polling,
         work_s: args.work.as_secs_f64(),
-        compute_phases: args.compute_phases.map(phases),
-        polling_phases: args.polling_phases.map(phases),
+        compute_phases: args.compute_phases,
+        polling_phases: args.polling_phases,
+        background: args.background.0,
+        threshold: args.threshold,
         published: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn phases_are_two_durations() {
-        let ms = |n: u64| Nanos(n * 1_000_000);
-        assert_eq!(phases("50ms/10ms"), Ok((ms(50), ms(10))));
-        assert!(phases("50ms").is_err());
-        assert!(phases("50ms/0ms").unwrap_err().contains("above 0"));
-        assert!(phases("50/x").is_err());
     }
 }
