@@ -44,7 +44,6 @@ fn interfaces() {
             makes.join(", ")
         );
         let methods = "with.method = [\"interrupt\", \"poll\", \"poll\", \"poll\"]";
-        let from = "axis.interface.with.method = \"source\"";
         let changes = [
             (methods, makes.as_str()),
             ("engine = \"{interface}\"", "device = \"disk\""),
@@ -52,10 +51,6 @@ fn interfaces() {
             ("550 K +- 55 K", "800 +- 80"),
             // A job of depth 1 suffices to fill these servers.
             ("[32, 1, 32, 32]", "[1, 1, 1, 1]"),
-            (
-                from,
-                &format!("{from}\naxis.interface.with.make = \"source\""),
-            ),
         ];
         let text = pick("interfaces-by-jobs", &says);
         let experiment = changed_text("interfaces-by-jobs", text, &changes);
