@@ -93,7 +93,7 @@ pub(crate) struct PlaceSimArgs {
     #[arg(long, default_value = "3ms", value_parser = parse_duration, value_name = "DURATION")]
     pub slice: Nanos,
     /// Starts of each policy that moves tasks: tasks come in another order each time [default: 100,
-    /// 5 where computing or polling tasks sleep]
+    /// 5 on more than 32 CPUs or where computing or polling tasks sleep]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub starts: Option<u32>,
     /// Seed of the starts
@@ -120,11 +120,14 @@ fn background(text: &str) -> Result<BackgroundPhases, String> {
     Ok(BackgroundPhases(Some(parsed)))
 }
 
-/// Number of random starts of each policy if only background tasks sleep.
+/// Number of random starts of each policy.
 const STARTS: u32 = 100;
 
-/// Number of starts if others sleep, too. Such a run takes long, and sees many arrangements anyway.
-const STARTS_WITH_SLEEPS: u32 = 5;
+/// Number of starts where a run takes long: it sees many arrangements anyway.
+const FEW_STARTS: u32 = 5;
+
+/// The most CPUs for which a run without sleeps of computing and polling tasks is short.
+const FEW_CPUS: u32 = 32;
 
 pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     let page = NewFile::if_named(args.html.as_ref())?;
@@ -143,7 +146,8 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
 fn to_request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceStudyRequest {
     let us = |time: Nanos| time.0 as f64 / 1e3;
     let sleeping = args.compute_phases.is_some() || args.polling_phases.is_some();
-    let starts = if sleeping { STARTS_WITH_SLEEPS } else { STARTS };
+    let long = sleeping || (!args.published && args.cores * args.threads > FEW_CPUS);
+    let starts = if long { FEW_STARTS } else { STARTS };
     PlaceStudyRequest {
         setups: if args.published {
             published_setups(args)
