@@ -60,9 +60,25 @@ fn about(result: &ReproduceResult) -> String {
     parts.join(" · ")
 }
 
+/// Headings and texts: what the source has in one text, then each chosen setting.
+pub fn origin_notes(origins: &[SettingOrigin]) -> Vec<(&'static str, String)> {
+    let mut from_source = Vec::new();
+    let mut notes = Vec::new();
+    for SettingOrigin { setting, chosen } in origins {
+        match chosen {
+            None => from_source.push(setting.as_str()),
+            Some(reason) => notes.push(("chosen", format!("{setting}: {reason}"))),
+        }
+    }
+    if !from_source.is_empty() {
+        notes.insert(0, ("from the source", from_source.join(", ")));
+    }
+    notes
+}
+
 fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
     let mut notes = vec![Note::plain("published with", &result.setting)];
-    let origins = SettingOrigin::notes(&result.origins).into_iter();
+    let origins = origin_notes(&result.origins).into_iter();
     notes.extend(origins.map(|(heading, text)| Note::plain(heading, text)));
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);

@@ -183,7 +183,9 @@ mod tests {
         let before = TaskTimes::read(&dir).unwrap();
         (0..20).for_each(|_| std::thread::sleep(Duration::from_micros(200)));
         let used = TaskTimes::read(&dir).unwrap().since(&before);
-        assert!(used.voluntary >= 20, "{used:?}");
+        // A thread that is preempted on its way to sleep counts as switched against its will.
+        assert!(used.voluntary + used.involuntary >= 20, "{used:?}");
+        assert!(used.voluntary >= 10, "{used:?}");
         assert!(used.cpu < Nanos::from_millis(500));
     }
 

@@ -90,24 +90,6 @@ pub struct SettingOrigin {
     pub chosen: Option<String>,
 }
 
-impl SettingOrigin {
-    /// Headings and texts: what the source has in one text, then each chosen setting.
-    pub fn notes(origins: &[SettingOrigin]) -> Vec<(&'static str, String)> {
-        let mut from_source = Vec::new();
-        let mut notes = Vec::new();
-        for SettingOrigin { setting, chosen } in origins {
-            match chosen {
-                None => from_source.push(setting.as_str()),
-                Some(reason) => notes.push(("chosen", format!("{setting}: {reason}"))),
-            }
-        }
-        if !from_source.is_empty() {
-            notes.insert(0, ("from the source", from_source.join(", ")));
-        }
-        notes
-    }
-}
-
 /// The part of q2c that makes the figures of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -11,12 +11,13 @@ use clap::Subcommand;
 use place::{ReproducePlace, site_without_disk};
 use q2c_engine::World;
 use q2c_model::{Fault, OrFault};
+use q2c_report::reproduce::origin_notes;
 use q2c_report::terminal::reproduce_list;
 use q2c_reproduce::jobs::capture_refusal;
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
-use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, SettingOrigin};
+use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use q2c_run::runner::time_text;
 use q2c_run::{RunDir, whole_file};
@@ -200,7 +201,7 @@ pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let mut lines = vec![format!(
         "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
     )];
-    let origins = SettingOrigin::notes(&experiment.origins).into_iter();
+    let origins = origin_notes(&experiment.origins).into_iter();
     lines.extend(origins.map(|(heading, text)| format!("  {heading}: {text}")));
     print(&lines.join("\n")).map(|()| Exit::Done)
 }
