@@ -48,20 +48,21 @@ expect = "iops > 0"
 #[test]
 fn every_setting_has_an_origin_and_every_origin_a_setting() {
     let experiment = Experiment::parse(SOUND).unwrap();
-    let notes = SettingOrigin::notes(&experiment.origins);
-    let source = "axis.n.values, device, job.reader.bs, job.reader.device, job.reader.engine, \
-                  job.reader.pattern, job.reader.threads, phase";
-    let time = "axis.n.with.time: the source names no time";
-    let depth = "job.reader.depth: the source names none";
+    let is_chosen = |origin: &&SettingOrigin| origin.chosen.is_some();
+    let (chosen, from_source): (Vec<_>, Vec<_>) = experiment.origins.iter().partition(is_chosen);
+    let from_source: Vec<&str> = from_source.iter().map(|o| o.setting.as_str()).collect();
+    let source = "axis.n.values device job.reader.bs job.reader.device job.reader.engine \
+                  job.reader.pattern job.reader.threads phase";
+    assert_eq!(from_source.join(" "), source);
     let wanted = [
-        ("from the source", source),
-        ("chosen", time),
-        ("chosen", depth),
+        ("axis.n.with.time", "the source names no time"),
+        ("job.reader.depth", "the source names none"),
     ];
-    assert_eq!(
-        notes,
-        wanted.map(|(heading, text)| (heading, text.to_owned()))
-    );
+    let wanted = wanted.map(|(setting, reason)| SettingOrigin {
+        setting: setting.to_owned(),
+        chosen: Some(reason.to_owned()),
+    });
+    assert_eq!(chosen, wanted.iter().collect::<Vec<_>>());
     let cases = r#"
 7 | , with.time = "chosen: the source names no time" | , with.tine = "source" | no setting `tine`; there are time
 24 | , with.time = "chosen: the source names no time" |  | say where `axis.n.with` comes
