@@ -41,6 +41,15 @@ is_placed() {
     set -- $(pollers)
     [ $# = 4 ] && [ "$1" = "$2" ] && [ "$3" = "$4" ] && [ $(($1 / 2)) != $(($3 / 2)) ]
 }
+# Prints in how many of 40 looks they are.
+looks_placed() {
+    local placed=0 look
+    for look in $(seq 40); do
+        if is_placed; then placed=$((placed + 1)); fi
+        sleep 0.1
+    done
+    echo $placed
+}
 load() {
     fio --name=load --filename="/dev/$RAW" --direct=1 --rw=randread --bs=4k --runtime=220 --time_based --numjobs=4 \
         --thread --ioengine=io_uring --hipri >/tmp/load 2>&1 &
@@ -70,11 +79,7 @@ run second-refused 4 /tmp/second q2c place start --mode scx --seconds 1 &&
     expect second-refused "$(grep -c 'q2c. is loaded' /tmp/second)" = 1 "$(tail -n 1 /tmp/second)"
 load
 sleep 6
-placed=0
-for sample in $(seq 40); do
-    if is_placed; then placed=$((placed + 1)); fi
-    sleep 0.1
-done
+placed=$(looks_placed)
 # The kernel's own scheduler has them so in one look of 25 (topic place_free); a busy host delays moves.
 expect placed "$placed" -gt 20 "of 40 looks; at last $(pollers | tr '\n' ' ')"
 expect pinned "$(awk '{ print $39 }' /proc/$PINNED/stat)" = 1 "its only CPU"
@@ -106,11 +111,7 @@ expect ejected "$?, $(disabled_within 2), $(grep -c 'the kernel ended it' /tmp/s
 schedule --rules published
 load
 sleep 15
-placed=0
-for sample in $(seq 40); do
-    if is_placed; then placed=$((placed + 1)); fi
-    sleep 0.1
-done
+placed=$(looks_placed)
 expect published-placed "$placed" -gt 20 "of 40 looks; at last $(pollers | tr '\n' ' ')"
 kill -STOP $LOAD
 kill -INT $SCHEDULER

@@ -71,8 +71,24 @@ impl Movable for AllMovable {
     }
 }
 
+/// The threshold of Linux, tasks: three tasks on two CPUs keep changing places, for loads that
+/// differ by a quarter are uneven to it (`imbalance_pct`, `kernel/sched/topology.c`). The source
+/// names none.
+pub const LINUX_THRESHOLD: u32 = 1;
+
 /// The threshold of the daemon, and of the scheduler with the swap step.
 pub const THRESHOLD: u32 = 2;
+
+impl Rules {
+    /// The threshold of these rules where the published ones alone have the threshold `alone`.
+    pub(crate) fn threshold(self, alone: u32) -> u32 {
+        if self == Rules::Literal {
+            alone
+        } else {
+            THRESHOLD
+        }
+    }
+}
 
 /// Decides which tasks move.
 pub struct Decider<'a, M> {

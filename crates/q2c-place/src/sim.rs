@@ -13,7 +13,6 @@ mod task;
 
 pub(crate) use account::{Account, PollSharing};
 pub(crate) use machine::PlaceSimOutcome;
-pub use task::Phases;
 pub(crate) use task::Task;
 
 use crate::map::{CpuIndex, SmtMap};

@@ -4,7 +4,7 @@ mod figures;
 mod published;
 mod sensitivity;
 
-pub use published::{BACKGROUND, LINUX_THRESHOLD, setups};
+pub use published::{BACKGROUND, setups};
 pub(crate) use published::{
     COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT,
 };
@@ -13,14 +13,14 @@ use crate::latency::PollTimes;
 use crate::map::SmtMap;
 use crate::placement::{extremes, place_tasks};
 use crate::rules::RunQueueCounts;
-use crate::sim::{CacheTerm, Phases};
+use crate::sim::CacheTerm;
 use crate::speed::c_slowdown;
 use figures::{PolicyRunInputs, SetupRuns};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
-    BackgroundTask, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues,
-    SCHEMA, Setup, Speeds, SpeedsFrom,
+    Gain, Phases, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues, SCHEMA,
+    Setup, Speeds, SpeedsFrom,
 };
 use strum::VariantArray;
 
@@ -180,10 +180,7 @@ fn setup_result(inputs: &PolicyRunInputs<'_>, runs: SetupRuns) -> Setup {
         caches: machine.caches,
         compute,
         polling,
-        background: machine.background.map(|phases| BackgroundTask {
-            runs_s: phases.runs_s,
-            sleeps_s: phases.sleeps_s,
-        }),
+        background: machine.background,
         threshold: machine.threshold,
         c_time: runs.c_times(unit, best_time, worst_time),
         c_time_unit: unit,

@@ -6,8 +6,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use q2c_place::map::SmtMap;
 use q2c_place::predictor::Class;
-use q2c_place::rules::{AllMovable, Decider, Rules, RunQueueCounts, THRESHOLD, Tally};
-use q2c_place::study::LINUX_THRESHOLD;
+use q2c_place::rules::{
+    AllMovable, Decider, LINUX_THRESHOLD, Rules, RunQueueCounts, THRESHOLD, Tally,
+};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

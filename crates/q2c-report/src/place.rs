@@ -9,8 +9,8 @@ use q2c_model::Nanos;
 use q2c_model::stats::Interval;
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
-    BackgroundTask, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure,
-    PublishedGain, Queues, SensitivityPoint, Setup, Speeds, SpeedsFrom,
+    Gain, Phases, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain,
+    Queues, SensitivityPoint, Setup, Speeds, SpeedsFrom,
 };
 use q2c_result::place_run::{
     ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementRun, PollFigures, PollTask,
@@ -136,7 +136,7 @@ fn gain_range(gain: Gain) -> Option<String> {
 }
 
 fn background_text(setup: &Setup) -> String {
-    let Some(BackgroundTask { runs_s, sleeps_s }) = setup.background else {
+    let Some(Phases { runs_s, sleeps_s }) = setup.background else {
         return "no task".to_owned();
     };
     let [runs, sleeps] = [runs_s, sleeps_s].map(Nanos::from_secs_f64);

@@ -1,8 +1,10 @@
 //! The result of `q2c place sim`: schema `q2c.place-sim/1`.
 
 use crate::Warning;
+use q2c_model::parse_duration;
 use q2c_model::stats::{mean, percentile, sorted};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.place-sim/1";
@@ -41,14 +43,32 @@ fn proposed() -> PolicyName {
     PolicyName::Proposed
 }
 
-/// A computing task that runs for short and sleeps for long, as daemons do. Both times are drawn
-/// from exponential distributions.
+/// Phases of a task, in turn. Each is drawn anew from an exponential distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BackgroundTask {
+pub struct Phases {
     /// Mean time on a CPU before it sleeps, seconds.
     pub runs_s: f64,
     /// Mean time of a sleep, seconds.
     pub sleeps_s: f64,
+}
+
+impl FromStr for Phases {
+    type Err = String;
+
+    /// Two durations with a slash between them, as `50ms/10ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
+        let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
+        let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
+        let (runs, sleeps) = (time(runs)?, time(sleeps)?);
+        if runs.0 == 0 || sleeps.0 == 0 {
+            return Err(format!("expected durations above 0, found `{text}`"));
+        }
+        Ok(Phases {
+            runs_s: runs.as_secs_f64(),
+            sleeps_s: sleeps.as_secs_f64(),
+        })
+    }
 }
 
 /// Speed of a task beside another on its physical core, as a share of its speed alone.
@@ -90,9 +110,10 @@ pub struct Setup {
     pub compute: u32,
     /// P tasks.
     pub polling: u32,
-    /// The background tasks, as many as logical CPUs; `None` without them, as in older results.
+    /// Phases of the background tasks, which compute and are as many as logical CPUs; `None`
+    /// without them, as in older results.
     #[serde(default)]
-    pub background: Option<BackgroundTask>,
+    pub background: Option<Phases>,
     /// By how many tasks loads must differ for a move of the free balancer and the published rules;
     /// two with the swap step.
     #[serde(default = "two")]
@@ -301,4 +322,22 @@ pub enum PublishedFigure {
     ProposedOverFree,
     /// The rules over the worst placement.
     ProposedOverWorst,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_two_durations() {
+        let parsed = |text: &str| text.parse::<Phases>();
+        let phases = Phases {
+            runs_s: 0.05,
+            sleeps_s: 0.01,
+        };
+        assert_eq!(parsed("50ms/10ms"), Ok(phases));
+        assert!(parsed("50ms").is_err());
+        assert!(parsed("50ms/0ms").unwrap_err().contains("above 0"));
+        assert!(parsed("50/x").is_err());
+    }
 }

@@ -4,7 +4,7 @@ use super::linux::{self, LEVELS};
 use super::{PlaceSim, Policy, machine::SimRunQueues};
 use crate::map::{CpuIndex, Distance, SmtMap};
 use crate::predictor::Class;
-use crate::rules::{AllMovable, Decider, Rules, THRESHOLD};
+use crate::rules::{AllMovable, Decider, Rules};
 use q2c_model::stats::Rng;
 
 pub(super) struct Balancer {
@@ -136,15 +136,10 @@ fn decider<'a>(
     rules: Rules,
     threshold: u32,
 ) -> Decider<'a, AllMovable> {
-    let threshold = if rules == Rules::Literal {
-        threshold
-    } else {
-        THRESHOLD
-    };
     Decider {
         tally: &queues.seen,
         rules,
-        threshold,
+        threshold: rules.threshold(threshold),
         movable: &AllMovable,
     }
 }

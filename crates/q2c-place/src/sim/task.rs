@@ -1,9 +1,8 @@
 //! The tasks of a simulation.
 
 use crate::predictor::{Class, Predictor};
-use q2c_model::parse_duration;
 use q2c_model::stats::Rng;
-use std::str::FromStr;
+use q2c_result::place::Phases;
 
 /// The behaviour of a task over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,34 +13,6 @@ pub(crate) struct Task {
     pub work_s: Option<f64>,
     /// Times of running and of sleeping in turn; `None` when it never sleeps.
     pub phases: Option<Phases>,
-}
-
-/// Phases of a task. Each is drawn anew from an exponential distribution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phases {
-    /// Mean time on a CPU before it sleeps, seconds.
-    pub runs_s: f64,
-    /// Mean time of a sleep, seconds.
-    pub sleeps_s: f64,
-}
-
-impl FromStr for Phases {
-    type Err = String;
-
-    /// Two durations with a slash between them, as `50ms/10ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
-        let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
-        let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
-        let (runs, sleeps) = (time(runs)?, time(sleeps)?);
-        if runs.0 == 0 || sleeps.0 == 0 {
-            return Err(format!("expected durations above 0, found `{text}`"));
-        }
-        Ok(Phases {
-            runs_s: runs.as_secs_f64(),
-            sleeps_s: sleeps.as_secs_f64(),
-        })
-    }
 }
 
 impl Task {
@@ -101,7 +72,7 @@ impl Running {
         self.run_left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
     }
 
-    /// Whether the task sleeps at the start, which is a moment like any other.
+    /// True if the task sleeps when the simulation begins: as probable as at any other moment.
     pub(crate) fn draw_asleep(&self, rng: &mut Rng) -> bool {
         let share = |phases: Phases| phases.sleeps_s / (phases.runs_s + phases.sleeps_s);
         self.task

@@ -3,9 +3,10 @@
 use super::*;
 use crate::placement::place_tasks;
 use crate::predictor::Class;
+use crate::rules::LINUX_THRESHOLD;
 use crate::speed::{NO_SHARED_PIPELINE, c_slowdown};
-use crate::study::{BACKGROUND, LINUX_THRESHOLD};
-use q2c_result::place::{PolicyName, States};
+use crate::study::BACKGROUND;
+use q2c_result::place::{Phases, PolicyName, States};
 
 const SPEEDS: Speeds = Speeds {
     compute_beside_compute: 0.5,
@@ -174,16 +175,22 @@ fn equal_seeds_give_equal_runs() {
     assert_ne!(sim.run(7), sim.run(8));
 }
 
-/// A lone task gains nothing by another idle CPU: no policy may pass it on for ever.
-#[test]
-fn lone_tasks_stay_where_they_are() {
-    let map = SmtMap::regular(4, 2, 4);
+/// As many C as P tasks beside the background tasks of every CPU.
+fn beside_background(map: &SmtMap, per_class: usize) -> Vec<Task> {
     let background = Task {
         phases: Some(BACKGROUND),
         ..Task::default()
     };
-    let busy = [vec![Task::compute(300.0); 2], vec![Task::polling(); 2]].concat();
-    let tasks = [busy, vec![background; 8]].concat();
+    let compute = vec![Task::compute(300.0); per_class];
+    let polling = vec![Task::polling(); per_class];
+    [compute, polling, vec![background; map.cpus()]].concat()
+}
+
+/// A lone task gains nothing by another idle CPU: no policy may pass it on for ever.
+#[test]
+fn lone_tasks_stay_where_they_are() {
+    let map = SmtMap::regular(4, 2, 4);
+    let tasks = beside_background(&map, 2);
     for policy in [Policy::Free, Policy::Rules(Rules::Literal)] {
         let sim = PlaceSim {
             threshold: LINUX_THRESHOLD,
@@ -202,12 +209,7 @@ fn lone_tasks_stay_where_they_are() {
 #[test]
 fn the_free_balancer_moves_tasks_as_often_as_linux() {
     let map = SmtMap::regular(2, 2, 1);
-    let background = Task {
-        phases: Some(BACKGROUND),
-        ..Task::default()
-    };
-    let busy = [vec![Task::compute(300.0); 4], vec![Task::polling(); 4]].concat();
-    let tasks = [busy, vec![background; 4]].concat();
+    let tasks = beside_background(&map, 4);
     let moves_per_s = |threshold| {
         let sim = PlaceSim {
             threshold,

@@ -1,9 +1,9 @@
 //! The published set-ups and their figures.
 
 use super::SetupRequest;
-use crate::sim::Phases;
+use crate::rules::LINUX_THRESHOLD;
 use crate::speed::SCATTER_OVER_BUNCH_PCT;
-use q2c_result::place::PublishedFigure;
+use q2c_result::place::{Phases, PublishedFigure};
 
 /// The published gain of colocate over spread, percent: a mean over the published programs.
 pub(crate) const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
@@ -22,11 +22,6 @@ pub const BACKGROUND: Phases = Phases {
     runs_s: 5e-4,
     sleeps_s: 4.3,
 };
-
-/// The threshold of Linux, tasks: three tasks on two CPUs keep changing places, for loads that
-/// differ by a quarter are uneven to it (`imbalance_pct`, `kernel/sched/topology.c`). The source
-/// names none.
-pub const LINUX_THRESHOLD: u32 = 1;
 
 /// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;
 /// balancers on four. Means over the published programs (perlbench and x264 for balancers).

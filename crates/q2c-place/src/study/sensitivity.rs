@@ -2,10 +2,9 @@
 
 use super::figures::{PolicyRunInputs, SetupRuns};
 use super::{PlaceStudyRequest, SetupRequest};
-use crate::sim::Phases;
 use itertools::iproduct;
 use q2c_model::Fault;
-use q2c_result::place::{PolicyName, SensitivityPoint};
+use q2c_result::place::{Phases, PolicyName, SensitivityPoint};
 
 const RATE_FACTORS: [f64; 7] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 const THRESHOLDS: [u32; 2] = [1, 2];

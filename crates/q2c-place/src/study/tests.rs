@@ -1,6 +1,7 @@
 //! The published set-ups against the published figures.
 
 use super::*;
+use crate::rules::LINUX_THRESHOLD;
 use crate::speed;
 use q2c_model::Exit;
 use std::sync::LazyLock;

@@ -83,7 +83,7 @@ fn add_job_defaults(kinds: &mut BTreeMap<String, SettingNode>) {
         return;
     };
     for (name, job) in &mut jobs.parts {
-        // What phases set has its origin there.
+        // A setting that a phase sets has its origin in that phase.
         let unset = |key: &&str| !is_set_by_phase(kinds.get("phase"), name, key);
         for key in JOB_DEFAULTS.into_iter().filter(unset) {
             let default = SettingNode {

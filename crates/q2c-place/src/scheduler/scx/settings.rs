@@ -1,8 +1,7 @@
 //! The machine as the scheduler in the kernel reads it: `struct settings` of `scx/q2c.bpf.c`.
 
 use crate::map::SmtMap;
-use crate::rules::{Rules, THRESHOLD};
-use crate::study::LINUX_THRESHOLD;
+use crate::rules::{LINUX_THRESHOLD, Rules};
 
 /// `MAX_CPUS` of `scx/rules.h`.
 const MAX_CPUS: usize = 1_024;
@@ -30,9 +29,9 @@ pub(super) fn bytes(map: &SmtMap, window_ns: u64, rules: Rules) -> Option<Vec<u8
         }
     }
     let mut bytes = window_ns.to_ne_bytes().to_vec();
-    let literal = rules == Rules::Literal;
-    let threshold = if literal { LINUX_THRESHOLD } else { THRESHOLD };
-    let counts = [cpus, map.cores() as u32, threshold, u32::from(!literal)];
+    let threshold = rules.threshold(LINUX_THRESHOLD);
+    let swaps = u32::from(rules != Rules::Literal);
+    let counts = [cpus, map.cores() as u32, threshold, swaps];
     let tables = [core_of, cache_of, first_cpu, next_cpu].concat();
     bytes.extend(counts.into_iter().chain(tables).flat_map(u32::to_ne_bytes));
     Some(bytes)

@@ -6,10 +6,10 @@ use crate::progress::Line;
 use clap::Args;
 use q2c_model::{Fault, Nanos, parse_duration, parse_percent, parse_time};
 use q2c_place::latency::PollTimes;
-use q2c_place::sim::{CacheTerm, Phases};
+use q2c_place::sim::CacheTerm;
 use q2c_place::study::{self, PlaceStudyRequest, SetupRequest};
 use q2c_result::Exit;
-use q2c_result::place::{PolicyName, Speeds, SpeedsFrom};
+use q2c_result::place::{Phases, PolicyName, Speeds, SpeedsFrom};
 use std::path::PathBuf;
 
 /// Which tasks on which machine.
@@ -54,7 +54,8 @@ pub(crate) struct PlaceSimArgs {
     ///
     /// Background tasks, as many as logical CPUs, which run for short and sleep for long. Mean time
     /// on a CPU, and of a sleep; or none
-    #[arg(long, default_value = "500us/4.3s", value_name = "RUNS/SLEEPS", value_parser = background)]
+    #[arg(long, default_value = "500us/4.3s", value_name = "RUNS/SLEEPS")]
+    #[arg(value_parser = background)]
     pub background: BackgroundPhases,
     /// Tasks by which loads differ for a move
     ///
