@@ -21,4 +21,4 @@ mod tool;
 pub use abilities::{Ability, MachineAbilities, MakerAbility};
 pub use facts::{DoctorFacts, RingProbe, ToolCosts};
 pub use fix::{FixPlan, plan};
-pub use registry::{run, sort_by_use};
+pub use registry::{check, run, sort_by_use};

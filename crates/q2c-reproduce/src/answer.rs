@@ -152,8 +152,7 @@ fn stated_error(experiment: &Experiment, facts: &RunFacts<'_>) -> Option<StatedE
     match experiment.study() {
         StudyKind::Place => Some(place::stated_error()),
         StudyKind::Rules => Some(rules::stated_error()),
-        StudyKind::Compare => None,
-        StudyKind::Jobs | StudyKind::Stages => {
+        StudyKind::Compare | StudyKind::Jobs | StudyKind::Stages => {
             let machine = facts.present.machine.simulated.as_ref()?;
             Some(StatedError {
                 model: format!("a simulated device and {}", machine.name),

@@ -3,6 +3,7 @@
 use crate::file::{Experiment, Needs};
 use crate::jobs::{AxisValues, STAGE_FIGURES, cpu_use};
 use crate::needs::Features;
+use crate::studies::compare::command_words;
 use crate::{RunFacts, judge};
 use q2c_model::{Nanos, Rates};
 use q2c_policy::Method;
@@ -90,16 +91,17 @@ impl Lister<'_> {
         cpu_needs.retain(|need| need.met);
         let claim_needs = claim.needs.iter().chain(&cpu_needs);
         let mut needs: Vec<ListedNeed> = claim_needs.map(|need| self.need(need)).collect();
-        if experiment.capture {
-            needs.push(ListedNeed {
-                what: NeedKind::Capture,
+        if experiment.capture && experiment.machine.is_none() {
+            needs.push(self.need(&Need {
+                kind: NeedKind::Capture,
                 needed: "the right to capture the block layer".to_owned(),
                 present: self.no_capture.unwrap_or("there").to_owned(),
-                met: Some(self.no_capture.is_none()),
-            });
+                met: self.no_capture.is_none(),
+            }));
         }
-        needs.extend(experiment.compare.as_ref().map(|command| {
-            let needed = format!("--from with a result of `{command}`");
+        let open = command_words(experiment, &[]).is_none();
+        needs.extend(experiment.compare.as_ref().filter(|_| open).map(|command| {
+            let needed = format!("--on with two devices, or --from with a result of `{command}`");
             unmet_need(needed, "none was named".to_owned())
         }));
         needs.extend(claim.reasons.iter().filter_map(need_of_reason));
@@ -107,7 +109,8 @@ impl Lister<'_> {
     }
 
     fn need(&self, need: &Need) -> ListedNeed {
-        let target_kinds = [NeedKind::PollQueues, NeedKind::HwQueues, NeedKind::Spdk];
+        use NeedKind::{Capture, HwQueues, PollQueues, Spdk};
+        let target_kinds = [PollQueues, HwQueues, Spdk, Capture];
         let open = !self.target && target_kinds.contains(&need.kind);
         ListedNeed {
             what: need.kind,

@@ -1,19 +1,23 @@
 //! The needs of claims, compared with what the machine has.
 
-use crate::file::{KernelBound, Needs};
+use crate::file::{KernelBound, Needs, SettingCheck};
 use itertools::Itertools;
 use q2c_bench::media::Media;
 use q2c_engine::World;
+use q2c_host::doctor::{self, DoctorFacts};
 use q2c_host::kernel_version::kernel_version;
 use q2c_host::topology::AllowedCpus;
 use q2c_host::{Roots, machine};
-use q2c_result::Machine;
 use q2c_result::reproduce::{Need, NeedKind};
+use q2c_result::{CheckVerdict, Machine, Target};
 use q2c_workbench::workbench::Workbench;
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
+/// The checks of `q2c doctor` that an experiment may demand.
+pub(crate) const SETTINGS: [&str; 4] = ["governor", "boost", "irq-cpus", "scheduler"];
 
 /// The features of the machine and of the target that claims may need.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +36,9 @@ pub struct Features {
     pub modules: Vec<String>,
     /// File systems that the kernel supports and that can be created here.
     pub file_systems: Vec<String>,
+    /// What `q2c doctor` found of each setting that an experiment may demand, and whether it passed.
+    /// A check that does not apply here is missing.
+    pub settings: BTreeMap<String, (String, bool)>,
 }
 
 impl Features {
@@ -52,6 +59,7 @@ impl Features {
             },
             modules: modules.map(str::to_owned).collect(),
             file_systems: file_systems(&roots),
+            settings: settings(&roots, target.map(|(bench, _)| &bench.target)),
         }
     }
 
@@ -118,14 +126,19 @@ impl Features {
             let (present, met) = (self.file_systems.join(", "), self.file_systems.contains(fs));
             add(NeedKind::FileSystem, fs, &present, met);
         }
+        for SettingCheck(name) in &needs.settings {
+            let checked = self.settings.get(name);
+            let present = checked.map_or("it does not apply here", |(found, _)| found);
+            let met = checked.is_none_or(|(_, passed)| *passed);
+            add(NeedKind::Setting, name, &present, met);
+        }
         if needs.spdk {
             let needed = "spdk_nvme_perf and a controller for it";
             let present = self.no_spdk.as_deref().unwrap_or("there");
             add(NeedKind::Spdk, &needed, &present, self.no_spdk.is_none());
         }
-        if let Some(devices) = &needs.devices {
-            let present = "not among what an experiment can make or take here";
-            add(NeedKind::Device, devices, &present, false);
+        if let Some(reason) = &needs.no_machine {
+            add(NeedKind::NoMachine, reason, &"none", false);
         }
         checked
     }
@@ -135,6 +148,7 @@ impl Needs {
     /// Joins these needs with those of `other`, which win if both state a value.
     pub(crate) fn merged_with(&self, other: &Needs) -> Needs {
         let file_systems = self.file_systems.iter().chain(&other.file_systems);
+        let settings = self.settings.iter().chain(&other.settings);
         Needs {
             cpus: other.cpus.or(self.cpus),
             threads_per_core: other.threads_per_core.or(self.threads_per_core),
@@ -144,8 +158,9 @@ impl Needs {
             hw_queues: other.hw_queues.or(self.hw_queues),
             module: other.module.clone().or_else(|| self.module.clone()),
             file_systems: file_systems.unique().cloned().collect(),
+            settings: settings.unique().cloned().collect(),
             spdk: self.spdk || other.spdk,
-            devices: other.devices.clone().or_else(|| self.devices.clone()),
+            no_machine: other.no_machine.clone().or_else(|| self.no_machine.clone()),
         }
     }
 }
@@ -159,6 +174,15 @@ fn has_module(roots: &Roots, name: &str) -> bool {
     let loaded = roots.sys(&format!("module/{name}")).exists();
     let dry_run = || Command::new("modprobe").args(["-n", "-q", name]).output();
     loaded || dry_run().is_ok_and(|output| output.status.success())
+}
+
+fn settings(roots: &Roots, target: Option<&Target>) -> BTreeMap<String, (String, bool)> {
+    let facts = DoctorFacts::new(roots, target);
+    let checked = SETTINGS.into_iter().filter_map(|name| {
+        let (verdict, found) = doctor::check(name, &facts)?;
+        Some((name.to_owned(), (found, verdict == CheckVerdict::Pass)))
+    });
+    checked.collect()
 }
 
 /// File systems that the kernel supports and for which a `mkfs` program exists.
@@ -190,6 +214,7 @@ mod tests {
             no_spdk: Some("there is no spdk_nvme_perf".to_owned()),
             modules: vec!["loop".to_owned()],
             file_systems: vec!["ext4".to_owned()],
+            settings: BTreeMap::from([("boost".to_owned(), ("boost is on".to_owned(), false))]),
         }
     }
 
@@ -206,6 +231,8 @@ mod tests {
             need(|needs| needs.kernel = Some(bound))
         };
         let module = Some("ramdisk_mq".to_owned());
+        let setting = |name: &str| vec![SettingCheck::try_from(name.to_owned()).unwrap()];
+        assert!(SettingCheck::try_from("turbo".to_owned()).is_err());
         for (need, has, met) in [
             (need(|n| n.cpus = Some(2)), "2", true),
             (need(|n| n.cpus = Some(120)), "2", false),
@@ -220,6 +247,16 @@ mod tests {
                 false,
             ),
             (need(|n| n.poll_queues = true), "no", false),
+            (
+                need(|n| n.settings = setting("boost")),
+                "boost is on",
+                false,
+            ),
+            (
+                need(|n| n.settings = setting("governor")),
+                "it does not apply here",
+                true,
+            ),
             (need(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
         ] {
             assert_eq!((need.present.as_str(), need.met), (has, met), "{need:?}");

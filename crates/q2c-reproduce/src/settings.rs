@@ -62,6 +62,11 @@ pub struct ReproduceSettings {
     /// For an experiment that judges a result of another command: the folder or file of that result
     #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
     pub from: Option<PathBuf>,
+    /// For an experiment that compares two devices of yours: run its command on them
+    #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"])]
+    #[arg(conflicts_with_all = ["from", "list", "resume"])]
+    #[serde(default)]
+    pub on: Vec<String>,
     /// Go on with this interrupted run. It keeps its own target, machine, CPUs, engine, lengths,
     /// trials and seed
     #[arg(

@@ -120,6 +120,13 @@ pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static Ch
     })
 }
 
+/// Runs the check of this name. `None` if it does not apply.
+pub fn check(name: &str, facts: &DoctorFacts) -> Option<(CheckVerdict, String)> {
+    let (.., check) = REGISTRY.iter().find(|(_, id, ..)| *id == name)?;
+    let finding = check(facts)?;
+    Some((finding.verdict, finding.found))
+}
+
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
 pub fn run(facts: &DoctorFacts) -> DoctorReport {
     let check = |((group, id, uses, _), finding): (&CheckLine, Finding)| Check {

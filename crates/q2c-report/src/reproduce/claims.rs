@@ -197,7 +197,14 @@ fn lack(need: &Need) -> String {
         NeedKind::HwQueues => {
             format!("a target with {needed} hardware queues (present: {present})")
         }
-        NeedKind::Device | NeedKind::Spdk => format!("{needed}: {present}"),
+        NeedKind::Setting => format!(
+            "a machine set as q2c doctor wants it by its check {needed}: {present}; see q2c doctor \
+             TARGET --fix --only {needed}"
+        ),
+        NeedKind::NoMachine => {
+            return format!("no machine can judge this with q2c, because {needed}");
+        }
+        NeedKind::Spdk => format!("{needed}: {present}"),
         NeedKind::Module => format!("the kernel module {needed}, which is {present}"),
         NeedKind::FileSystem => format!("the file system {needed}, and this kernel has {present}"),
         NeedKind::Capture => format!("the right to capture the block layer: {present}"),

@@ -131,7 +131,9 @@ fn need_text(need: &ListedNeed) -> String {
         NeedKind::Module => format!("the module {needed}"),
         NeedKind::Spdk => "SPDK".to_owned(),
         NeedKind::Capture => "block-layer capture".to_owned(),
-        NeedKind::Device | NeedKind::FileSystem | NeedKind::Other => needed.clone(),
+        NeedKind::FileSystem | NeedKind::Other => needed.clone(),
+        NeedKind::Setting => format!("q2c doctor content with {needed}"),
+        NeedKind::NoMachine => format!("what no machine has, because {needed}"),
     }
 }
 

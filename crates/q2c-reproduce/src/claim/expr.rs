@@ -123,6 +123,7 @@ impl Expr {
             Expr::Figure(figure) | Expr::OverTime(_, figure) => match figure.name.as_str() {
                 "miss_rate" | "cpu" => Some(ExprQuantity::Share),
                 "effective_sleep" | "latency" | "p50" | "p99" => Some(ExprQuantity::Time),
+                "completion" | "sum_q2c" | "sum_u2c" => Some(ExprQuantity::ReplayTime),
                 "iops" => Some(ExprQuantity::Rate),
                 _ => None,
             },
@@ -167,6 +168,8 @@ pub(crate) enum ExprQuantity {
     Share,
     /// A time, ns.
     Time,
+    /// A time of a whole replay, ns.
+    ReplayTime,
     Rate,
 }
 
@@ -175,6 +178,7 @@ impl ExprQuantity {
         match self {
             ExprQuantity::Share => "%",
             ExprQuantity::Time => "us",
+            ExprQuantity::ReplayTime => "s",
             ExprQuantity::Rate => "",
         }
     }
@@ -183,7 +187,7 @@ impl ExprQuantity {
     pub(crate) fn unit_problem(self, unit: &str) -> Option<String> {
         let (name, units): (_, &[&str]) = match self {
             ExprQuantity::Share => ("a share", &["%"]),
-            ExprQuantity::Time => ("a time", &["ns", "us", "ms", "s"]),
+            ExprQuantity::Time | ExprQuantity::ReplayTime => ("a time", &["ns", "us", "ms", "s"]),
             ExprQuantity::Rate => ("a number of I/Os per second", &["K", "M"]),
         };
         (!unit.is_empty() && !units.contains(&unit)).then(|| {
@@ -198,7 +202,7 @@ impl ExprQuantity {
             ExprQuantity::Share if number > 1.0 => Some(format!(
                 "the left side is a share, and {number} is more than all of it; write {number} %"
             )),
-            ExprQuantity::Time if number != 0.0 => Some(format!(
+            ExprQuantity::Time | ExprQuantity::ReplayTime if number != 0.0 => Some(format!(
                 "the left side is a time, and {number} has no unit; write ns, us, ms or s behind it"
             )),
             _ => None,

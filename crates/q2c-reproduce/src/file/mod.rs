@@ -13,6 +13,7 @@ use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
 use crate::jobs::{AxisValues, MIN_SLICE};
+use crate::needs::SETTINGS;
 use crate::studies::place::TRIAL_S;
 use itertools::Itertools;
 use q2c_engine::SimMachine;
@@ -119,8 +120,25 @@ pub struct Needs {
     pub(crate) module: Option<String>,
     pub(crate) file_systems: Vec<String>,
     pub(crate) spdk: bool,
-    /// Devices in words, which q2c cannot check by itself.
-    pub(crate) devices: Option<String>,
+    /// Checks of `q2c doctor` that must pass.
+    pub(crate) settings: Vec<SettingCheck>,
+    /// The reason why no machine can judge the claim with q2c.
+    pub(crate) no_machine: Option<String>,
+}
+
+/// The name of a check of `q2c doctor` that looks at a setting of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct SettingCheck(pub String);
+
+impl TryFrom<String> for SettingCheck {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let known = SETTINGS.contains(&&*name);
+        let message = format!("`{name}` is no setting; there are {}", SETTINGS.join(", "));
+        known.then_some(SettingCheck(name)).ok_or(message)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -256,8 +274,6 @@ impl Experiment {
         let takes_target = self.takes_target();
         if self.jobs.is_empty() {
             Some("it has no jobs".to_owned())
-        } else if self.capture {
-            Some("it captures the block layer of a kernel".to_owned())
         } else if takes_target && !target_is_simulated {
             Some("its jobs work on a real target, and not on one such as sim:80us".to_owned())
         } else if !takes_target && self.devices.is_empty() {
@@ -398,13 +414,14 @@ impl Problems<'_> {
     }
 }
 
-const TEXTS: [&str; 28] = [
+const TEXTS: &[&str] = &[
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
     include_str!("../../../../experiments/sleep-ratio-interference.toml"),
     include_str!("../../../../experiments/sleep-ratio-interference-2cpu.toml"),
     include_str!("../../../../experiments/replay-ssd-comparison.toml"),
+    include_str!("../../../../experiments/replay-ssd-comparison-samples.toml"),
     include_str!("../../../../experiments/interfaces-by-jobs.toml"),
     include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
@@ -426,6 +443,7 @@ const TEXTS: [&str; 28] = [
     include_str!("../../../../experiments/stage-bottleneck.toml"),
     include_str!("../../../../experiments/queue-balance.toml"),
     include_str!("../../../../experiments/queue-balance-2cpu.toml"),
+    include_str!("../../../../experiments/queue-balance-simulated.toml"),
     include_str!("../../../../experiments/ramdisk-verification.toml"),
 ];
 

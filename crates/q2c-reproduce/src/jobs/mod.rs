@@ -115,7 +115,7 @@ impl JobsPlan<'_> {
         let workers = workers(&jobs);
         // The kernel's capture uses CLOCK_MONOTONIC.
         let mut site = self.resources.site.clone();
-        if self.experiment.capture {
+        if self.experiment.capture && site.time.world().is_none() {
             site.time = Clock::monotonic().into();
         }
         let trial = LiveTrial {

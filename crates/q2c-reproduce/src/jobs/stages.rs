@@ -2,6 +2,8 @@
 
 use super::lanes::LiveTrial;
 use super::series::JobTrial;
+use q2c_engine::engines::SimDevice;
+use q2c_engine::{Medium, World};
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};
 use q2c_result::late::UnseenReason;
@@ -10,6 +12,7 @@ use q2c_run::runner::CellError;
 use q2c_workbench::stages::{RunPart, StageCapture};
 use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The figures of stages and queues, each over a whole phase.
@@ -31,10 +34,15 @@ pub(super) struct TrialCapture<'a> {
 
 impl<'a> TrialCapture<'a> {
     pub(crate) fn start(enabled: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
-        let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
-        let capture = enabled.then(begin).transpose();
+        let begin = || match simulated_device(trial)? {
+            Some((device, world)) => {
+                Ok(StageCapture::begin_simulated(device, world, Duration::ZERO))
+            }
+            None => StageCapture::begin(trial.site, trial.listener, Duration::ZERO)
+                .map_err(|unseen| refusal(&unseen)),
+        };
         Ok(TrialCapture {
-            capture: capture.map_err(|unseen| refusal(&unseen))?,
+            capture: enabled.then(begin).transpose()?,
             site: trial.site,
         })
     }
@@ -71,6 +79,26 @@ impl<'a> TrialCapture<'a> {
         }
         Ok(())
     }
+}
+
+/// The device of the trial's first job in simulated time; `None` in real time.
+fn simulated_device<'a>(
+    trial: &LiveTrial<'a>,
+) -> Result<Option<(Arc<SimDevice>, &'a World)>, CellError> {
+    let job = trial
+        .jobs
+        .iter()
+        .flat_map(|job| &job.phases)
+        .flatten()
+        .next();
+    let spec = job.and_then(|job| Some((&job.medium, job.engine.simulates()?)));
+    let (Some(world), Some((Medium::Simulated(devices), spec))) = (trial.site.time.world(), spec)
+    else {
+        return Ok(None);
+    };
+    let device = devices.device_for(spec);
+    let device = device.map_err(|error| CellError::Cell(format!("failed to {error}")))?;
+    Ok(Some((device, world)))
 }
 
 /// Why the block layer cannot be captured here; `None` if it can. Captures for a moment.

@@ -14,6 +14,22 @@ pub(crate) const FIGURES: [&str; 3] = [
     "sum_u2c",    // sum of U2C over all requests, ns
 ];
 
+/// The places of devices in a command that leaves them open.
+const OPEN_PLACES: [&str; 2] = ["FIRST", "SECOND"];
+
+/// The words of the experiment's command, with `targets` in the places that it leaves open; `None`
+/// without a command, or if a place stays open.
+pub fn command_words(experiment: &Experiment, targets: &[String]) -> Option<Vec<String>> {
+    let words = experiment.compare.as_deref()?.split_whitespace();
+    let filled = words.map(
+        |word| match OPEN_PLACES.iter().position(|place| *place == word) {
+            Some(place) => targets.get(place).cloned(),
+            None => Some(word.to_owned()),
+        },
+    );
+    filled.collect()
+}
+
 /// The points for an experiment's traces, devices (by index) and modes, taken from a result.
 /// Without a result every point names the command that makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
@@ -21,12 +37,16 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
         let no_result = || {
             let command = experiment.compare.as_deref().unwrap_or_default();
             format!(
-                "there is no result of q2c compare; run `{command}` and name its folder with --from"
+                "there is no result of q2c compare; name two devices by --on FIRST SECOND, or run \
+                 `{command}` and name its folder with --from"
             )
         };
-        let result = result.ok_or_else(no_result);
-        match result.and_then(|result| device_run(experiment, result, &at)) {
-            Ok(run) => replay_point(at, &run.trials, &run.failures),
+        let replayed = result.ok_or_else(no_result);
+        match replayed.and_then(|result| device_run(experiment, result, &at)) {
+            Ok(run) => Point {
+                predicted: result.is_some_and(|result| result.machine.simulated.is_some()),
+                ..replay_point(at, &run.trials, &run.failures)
+            },
             Err(reason) => Point {
                 at,
                 failures: vec![reason],

@@ -112,8 +112,10 @@ pub enum NeedKind {
     PollQueues,
     /// Hardware queues of the device.
     HwQueues,
-    /// A kind of device.
-    Device,
+    /// A setting of the machine, by the name of the check of `q2c doctor`.
+    Setting,
+    /// What no machine has: q2c itself lacks it.
+    NoMachine,
     /// A kernel module.
     Module,
     /// A file system that the kernel supports, with its mkfs program.

@@ -21,14 +21,14 @@ use q2c_model::replay::Mode;
 use q2c_model::{Bytes, Fault, OrFault};
 use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
-use q2c_result::compare::{CompareFinding, Comparison, NotCaptured, Profile};
+use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::{ReplayJob, ReplayTrial, SCHEMA};
 use q2c_run::runner::time_text;
 use q2c_run::{RunDir, RunState};
 use serde::Serialize;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -268,8 +268,24 @@ fn single_run<'a>(
 /// Most repetitions of a trial in which the replayer was late by its own fault.
 const MAX_REPEATS: u32 = 3;
 
-/// Replays the traces on several devices in turns.
+/// Replays the traces on several devices in turns, and shows the result.
 pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let (result, state, path) = run_compare(args, stop)?;
+    show(&result, args.how.run.json)?;
+    run_folder::tell_report(&path);
+    let devices = result.comparisons.iter().flat_map(|one| &one.devices);
+    let trials = devices.flat_map(|device| &device.trials);
+    Ok(match exit(state, trials) {
+        Exit::Done if !result.comparisons.iter().all(did_same_work) => Exit::Requirements,
+        other => other,
+    })
+}
+
+/// Replays the traces on several devices in turns. Returns the result, and the folder where it is.
+pub(super) fn run_compare(
+    args: &CompareArgs,
+    stop: &AtomicBool,
+) -> Result<(CompareResult, RunState, PathBuf), Fault> {
     let begun = Instant::now();
     let (traces, targets) = args.traces_and_targets();
     let machine = machine_for_targets(&args.how, targets.iter().map(String::as_str))?;
@@ -336,15 +352,9 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let provenance = folder.provenance(begun, host(&roots));
     let result = q2c_compare::compare(&compared, &replayed, refusal.as_ref(), provenance);
     let path = folder.path().to_owned();
-    run_folder::publish(folder, replayed.summary.state(), &result)?;
-    show(&result, args.how.run.json)?;
-    run_folder::tell_report(&path);
-    let devices = result.comparisons.iter().flat_map(|one| &one.devices);
-    let trials = devices.flat_map(|device| &device.trials);
-    Ok(match exit(replayed.summary.state(), trials) {
-        Exit::Done if !result.comparisons.iter().all(did_same_work) => Exit::Requirements,
-        other => other,
-    })
+    let state = replayed.summary.state();
+    run_folder::publish(folder, state, &result)?;
+    Ok((result, state, path))
 }
 
 /// True if all devices did the same work. False if a device has no valid trial, or its requests

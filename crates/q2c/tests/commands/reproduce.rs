@@ -242,7 +242,7 @@ title = "Which device is better?"
 setting = "two devices, one of them half as fast"
 
 [compare]
-command = "q2c compare light.parquet sim:20ms sim:40ms"
+command = "q2c compare light.parquet FIRST SECOND --max-lateness 10ms"
 traces = ["light"]
 devices = ["first", "second"]
 modes = ["timed"]
@@ -277,7 +277,14 @@ fn a_result_of_compare_is_judged() {
             let run = only_in(&folder.path().join(out));
             folder.json(format!("{reproduce} --from {}", run.display()))
         };
+        let run_here = folder.json(format!("{reproduce} --on sim:20ms sim:40ms --trials 3"));
+        assert_eq!(verdict(&run_here, "the sum of U2C does"), "holds");
+        assert_eq!(run_here["claims"][1]["basis"], "predicted");
         let published = judge("sim:20ms", "sim:40ms", "one");
+        assert_eq!(
+            published["claims"][1]["expects"],
+            run_here["claims"][1]["expects"]
+        );
         let completion = "completion time does not tell the devices apart";
         assert_eq!(verdict(&published, completion), "holds");
         assert_eq!(verdict(&published, "the sum of U2C does"), "holds");

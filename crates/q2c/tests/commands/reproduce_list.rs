@@ -54,6 +54,16 @@ fn the_list_counts_the_claims_that_can_be_judged() {
     let need = entry(queues, "needs", "what", "hw-queues");
     assert!(need["met"].is_null(), "{need}");
     assert_eq!(need["present"], "depends on the target");
+    assert!(entry(queues, "needs", "what", "capture")["met"].is_null());
+    // A file in memory has no disk to capture, and a simulated machine captures itself.
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let file = folder.path().join("target");
+    std::fs::write(&file, vec![1; 80 << 20]).unwrap();
+    let with_file = list(&format!("--target {}", file.display()));
+    let queues = entry(&with_file, "experiments", "name", "queue-balance-2cpu");
+    assert_eq!(entry(queues, "needs", "what", "capture")["met"], false);
+    let simulated = entry(&with_file, "experiments", "name", "queue-balance-simulated");
+    assert_eq!(simulated["judgeable"], simulated["claims"]);
     // No machine with fewer CPUs can judge a claim on 120 CPUs.
     let cpus = std::thread::available_parallelism().unwrap().get();
     let scaling = entry(&listing, "experiments", "name", "hwqueue-scaling");
@@ -73,9 +83,15 @@ fn a_comparison_needs_the_result_of_a_command() {
     assert!(compare["seconds"].is_null(), "{compare}");
     assert_eq!(compare["judgeable"], 0);
     let needed = compare["needs"][0]["needed"].as_str().unwrap();
-    has_words(needed, "--from | q2c compare");
+    has_words(needed, "--on | --from | q2c compare");
     let table = Place::new().done("reproduce --list");
-    has_words(&table, "none: --from");
+    has_words(&table, "none: --on");
+    let samples = "replay-ssd-comparison-samples";
+    let samples = entry(&listing, "experiments", "name", samples);
+    assert_eq!(
+        number(samples, "/judgeable"),
+        number(samples, "/claims") - 2.0
+    );
 }
 
 /// Almost all time of this experiment is in its phases.
@@ -149,7 +165,7 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     assert_eq!(ended.code, 130, "{last}");
     let second = table.lines().nth(1).unwrap();
     assert!(second.starts_with("incomplete: "), "{table}");
-    has_words(second, " of 28 experiments are missing");
+    has_words(second, " of 30 experiments are missing");
     let run = folder.only_run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");

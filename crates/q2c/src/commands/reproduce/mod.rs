@@ -8,7 +8,7 @@ use super::run_folder::{self, quoted};
 use crate::output::{print, say, show_as};
 use crate::workbench::{cpus_without_target, make_scratch, named_cpus, simulated_machine};
 use clap::Subcommand;
-use place::{ReproducePlace, site_without_disk};
+use place::ReproducePlace;
 use q2c_engine::World;
 use q2c_model::{Fault, OrFault};
 use q2c_report::reproduce::origin_notes;
@@ -149,12 +149,16 @@ fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
             (None, Features::read(cpus.len(), None))
         }
     };
-    let need_capture = all_experiments.iter().any(|experiment| experiment.capture);
-    let no_capture = need_capture
-        .then(|| capture_refusal(&site_without_disk()))
-        .flatten();
+    let place_of =
+        |experiment: &Experiment| place.as_ref().map(|place| place.for_experiment(experiment));
+    let real_capture =
+        |experiment: &&Experiment| experiment.capture && experiment.machine.is_none();
+    let capturing = all_experiments.iter().find(real_capture);
+    let capturing = capturing.and_then(place_of).map(|place| &place.site);
+    let capturing = capturing.filter(|site| site.time.world().is_none());
+    let no_capture = capturing.and_then(capture_refusal);
     let listed = |experiment: &Experiment| {
-        let machine_place = place.as_ref().map(|place| place.for_experiment(experiment));
+        let machine_place = place_of(experiment);
         let predicting = experiment.machine.clone().map(|machine| {
             let cpus = machine.cpus() as usize;
             Features::simulated(&World::new(machine), cpus)

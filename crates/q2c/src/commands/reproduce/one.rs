@@ -1,20 +1,25 @@
 //! A single experiment: a run of its own, or a part of the run of all experiments.
 
 use super::place::ReproducePlace;
+use crate::args::{Cli, Command, CompareArgs};
 use crate::commands::poll::make_library_folder;
+use crate::commands::replay::run_compare;
 use crate::commands::run_folder;
 use crate::output::{show, unix_s};
 use crate::progress::{Line, trial_progress};
+use clap::Parser;
 use q2c_model::{Fault, OrFault};
 use q2c_reproduce::file::CompetingRules;
 use q2c_reproduce::jobs::{AxisValues, JobsPlan};
-use q2c_reproduce::studies::compare::trials_asked;
+use q2c_reproduce::needs::Features;
+use q2c_reproduce::studies::compare::{command_words, points as points_of_compare, trials_asked};
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::studies::rules::{Draw, library, points, unrun_points};
 use q2c_reproduce::{Experiment, ReproduceSettings, RunFacts, answer};
 use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{Point, PointTrial, ReproduceResult};
+use q2c_run::arguments::RunArgs;
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::{End, Event, Plan, Progress, Runner, Settings};
 use q2c_run::{RunDir, Summary};
@@ -77,15 +82,21 @@ pub(super) fn measure(
         idle_busy_cpus: machine_place.site.idle_busy_cpus,
     };
     if experiment.compare.is_some() {
-        let read = |run| run_folder::read_result(run, "q2c compare", compare::SCHEMA);
-        let compared: Option<CompareResult> = plan.from.as_deref().map(read).transpose()?;
-        let points = q2c_reproduce::studies::compare::points(experiment, compared.as_ref());
+        let (compared, end) = compare_devices(experiment, plan, folder, stop)?;
+        let points = points_of_compare(experiment, compared.as_ref());
+        let machine = compared.as_ref().map(|compared| compared.machine.clone());
+        let facts = facts_after(begun.elapsed().as_secs_f64());
         let facts = RunFacts {
             trials: compared.as_ref().map_or(0, trials_asked),
-            ..facts_after(begun.elapsed().as_secs_f64())
+            present: &Features {
+                machine: machine.unwrap_or_else(|| facts.present.machine.clone()),
+                ..facts.present.clone()
+            },
+            ..facts
         };
         let result = q2c_reproduce::judge(experiment, &facts, points);
-        return Ok((result, End::Complete));
+        let complete = matches!(end, End::Complete);
+        return Ok((ReproduceResult { complete, ..result }, end));
     }
     if let Some(rules) = &experiment.rules {
         let seed = plan.run.seed;
@@ -112,6 +123,51 @@ pub(super) fn measure(
         None => jobs.cpus(point),
     };
     Ok((answer(experiment, &facts, &summary, cpus), summary.end))
+}
+
+/// The result of the experiment's command: that of the user, or of a run in this folder; `None` if
+/// the command leaves open on which devices.
+fn compare_devices(
+    experiment: &Experiment,
+    plan: &ReproduceSettings,
+    folder: &RunDir,
+    stop: &AtomicBool,
+) -> Result<(Option<CompareResult>, End), Fault> {
+    if let Some(run) = &plan.from {
+        let result = run_folder::read_result(run, "q2c compare", compare::SCHEMA)?;
+        return Ok((Some(result), End::Complete));
+    }
+    let Some(words) = command_words(experiment, &plan.on) else {
+        return Ok((None, End::Complete));
+    };
+    let mut args = parse_compare(&words)?;
+    args.trials = plan.trials.unwrap_or(args.trials);
+    args.how.all_trials |= plan.all_trials;
+    args.how.run = RunArgs {
+        out: folder.path().to_owned(),
+        ..plan.run.clone()
+    };
+    let (result, state, _) = run_compare(&args, stop)?;
+    let end = match state {
+        RunState::Complete => End::Complete,
+        _ => End::Cancelled,
+    };
+    Ok((Some(result), end))
+}
+
+/// The arguments in a command of `q2c compare`.
+pub(super) fn parse_compare(words: &[String]) -> Result<CompareArgs, Fault> {
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Command::Compare(args)) => Ok(args),
+        Ok(_) => Err(Fault::input(
+            "run the experiment's command: expected q2c compare",
+        )),
+        Err(error) => Err(Fault::input(format!(
+            "run the experiment's command `{}`: {}",
+            words.join(" "),
+            error.render()
+        ))),
+    }
 }
 
 fn run_trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
@@ -226,6 +282,31 @@ mod tests {
     use super::*;
     use q2c_run::runner::{Position, Subject};
     use std::sync::{Arc, Mutex};
+
+    /// A command in a file is one that the program takes.
+    #[test]
+    fn commands_of_built_in_experiments_are_understood() {
+        let experiments = q2c_reproduce::file::built_in_experiments().unwrap();
+        let targets = ["sim:1ms", "sim:2ms"].map(str::to_owned);
+        let commands = experiments
+            .iter()
+            .filter_map(|one| command_words(one, &targets));
+        let parsed: Vec<CompareArgs> = commands
+            .map(|words| parse_compare(&words).unwrap())
+            .collect();
+        assert!(
+            parsed
+                .iter()
+                .any(|args| args.traces_and_targets().1 == targets)
+        );
+        let wrong = ["q2c", "tune", "sim:1ms"].map(str::to_owned);
+        assert!(
+            parse_compare(&wrong)
+                .unwrap_err()
+                .to_string()
+                .contains("q2c compare")
+        );
+    }
 
     #[derive(Clone, Default)]
     struct EventLog(Arc<Mutex<Vec<String>>>);

@@ -286,6 +286,6 @@ fn site_with_baseline() -> Site {
     }
 }
 
-pub(super) fn site_without_disk() -> Site {
+fn site_without_disk() -> Site {
     Site::without_disk(Roots::live(), Clock::new())
 }

@@ -4,16 +4,11 @@ use super::*;
 /// the samples loads the devices briefly, the other leaves them idle; neither has completions.
 #[test]
 fn one_run_fills_the_published_tables() {
-    const TEST: &str = "one_run_fills_the_published_tables";
-    let sample = |name| shared_data(TEST, name);
-    let samples = sample("websearch-small.disksim").zip(sample("tpcc-small.disksim"));
-    let Some((web, tpcc)) = samples else { return };
-    let [web, tpcc] = [web, tpcc].map(|path| path.display().to_string());
+    let [web, tpcc] = ["sample:websearch", "sample:tpcc"].map(str::to_owned);
     let folder = Place::new();
     let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
-    let command_line = format!(
-        "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --trials 2 --json"
-    );
+    let command_line =
+        format!("compare {web} {tpcc} {slow} {fast} --mode timed,outstanding --trials 2 --json");
     let done = folder.q2c(&command_line);
     assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
