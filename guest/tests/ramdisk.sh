@@ -1,3 +1,4 @@
+# limit: 600
 # kmod/ramdisk_mq: what it refuses, what it is, and that it stores data in either mode.
 
 if [ -f /q2c/no-module ]; then
@@ -138,3 +139,30 @@ done
 expect cycles "${failed:-$cycle}" = $cycles "loaded, under random load refused to go, gone after it, in at most $((most * 2)) tenths of a second; Slab grew by $(($(slab) - slab_before)) KiB"
 lost=$((free_before - $(memory)))
 expect cycles-leave-no-memory $lost -lt 16384 "$lost KiB less free after $((cycle - 1)) cycles, each of which took at least 32 MiB"
+
+# What is published of it, by `q2c reproduce`.
+mkdir -p "/lib/modules/$(uname -r)/extra"
+cp $module "/lib/modules/$(uname -r)/extra/"
+depmod
+modprobe crc32c_generic 2>/dev/null
+modprobe crc32_generic 2>/dev/null
+if ! modprobe f2fs 2>/tmp/modprobe && ! grep -qw f2fs /proc/filesystems; then
+    skip reproduce "this kernel has no f2fs: $(cat /tmp/modprobe)"
+    return 0
+fi
+left() { echo "$(grep -c '^ramdisk_mq ' /proc/modules) $(find /tmp -maxdepth 1 -name 'q2c-f2fs-*' | wc -l)"; }
+figures=$(printf '%s\\|' mounts memory_taken page_cache_gain)size
+# Each of the three claims and its comparison has a verdict.
+run reproduce 0 /tmp/reproduced q2c reproduce ramdisk-verification --trials 3 --out /tmp/verified --json &&
+    expect reproduce "$(grep -c '"verdict": "holds"' /tmp/reproduced)" = 6 \
+        "verdicts that hold; $(grep "\"\($figures\)\": [0-9]\|\"why\"\|\"failures\"" /tmp/reproduced | tr -d '\n' | tr -s ' ')"
+expect reproduce-leaves-nothing "$(left)" = "0 0" "modules, folders of mounts"
+q2c reproduce ramdisk-verification --trials 100 --out /tmp/killed >/tmp/killed.lines 2>&1 &
+killed=$!
+tries=0
+until grep -qs rdmq0 /proc/$killed/task/*/mounts || [ $tries = 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -KILL $killed
+wait $killed
+after_kill=$(left)
+run restore 0 /tmp/restored q2c restore &&
+    expect restore "$after_kill, $(left)" = "1 1, 0 0" "modules and folders after SIGKILL, then after q2c restore: $(tail -n 2 /tmp/killed.lines) $(cat /tmp/restored)"

@@ -18,7 +18,7 @@ mod scan;
 mod spec;
 
 pub use maker::{MakerLookup, makers};
-pub use mounted_fs::{MountContext, MountedFile};
+pub use mounted_fs::{MountContext, MountedDevice, MountedFile};
 pub use spec::FsSettings;
 
 use disturbance::FsMeasurement;

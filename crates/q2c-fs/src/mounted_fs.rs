@@ -195,6 +195,28 @@ pub(crate) fn unshare_mounts() -> Result<(), Fault> {
     )
 }
 
+/// A mounted file system on a named device. Dropping this value unmounts it.
+#[derive(Debug)]
+pub struct MountedDevice {
+    _made: MountedFs,
+}
+
+impl MountedDevice {
+    /// Makes the file system on `device`, over whatever is there, and mounts it. From then on the
+    /// calling thread has mounts of its own.
+    pub fn make(
+        context: MountContext<'_>,
+        fs: FileSystem,
+        device: &Path,
+        permission: &WritePermission,
+    ) -> Result<Self, Fault> {
+        unshare_mounts()?;
+        Ok(MountedDevice {
+            _made: MountedFs::on_device(context, fs, device, permission)?,
+        })
+    }
+}
+
 /// A file on a file system of its own. Dropping this value removes the file system.
 #[derive(Debug)]
 pub struct MountedFile {

@@ -10,8 +10,8 @@ pub struct Roots {
     /// The boot loader's files, `/boot` on a live machine. Only the kernel's build options are read
     /// there.
     pub boot: PathBuf,
-    /// The kernels' modules, `/lib/modules` on a live machine. Only the kernel's build options are
-    /// read there.
+    /// The kernels' modules, `/lib/modules` on a live machine. Only the kernel's build options and
+    /// the list of modules are read there.
     pub modules: PathBuf,
     /// Device nodes, `/dev` on a live machine. Only loop devices are opened there, to ask for their
     /// backing files.

@@ -50,7 +50,9 @@ fn about(result: &ReproduceResult) -> String {
             format!("by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources")
         }
         StudyKind::Compare => "from a result of q2c compare".to_owned(),
-        StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
+        StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
+            format!("{} trials of each point", result.trials)
+        }
     });
     if result.scale != 1.0 {
         parts.push(format!("all times multiplied by {}", result.scale));

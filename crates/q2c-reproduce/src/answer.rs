@@ -74,9 +74,9 @@ pub fn answer(
 
 /// The result of points measured by the runner, by another command, or by a simulator.
 pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) -> ReproduceResult {
-    // The times of a simulation or of another command's result are not scaled.
+    // Only the times of jobs are scaled.
     let scale = match experiment.study() {
-        StudyKind::Place | StudyKind::Compare | StudyKind::Rules => 1.0,
+        StudyKind::Place | StudyKind::Compare | StudyKind::Rules | StudyKind::Mount => 1.0,
         StudyKind::Jobs | StudyKind::Stages => facts.scale,
     };
     let windows = experiment.windows.iter().map(|window| Window {
@@ -152,6 +152,7 @@ fn stated_error(experiment: &Experiment, facts: &RunFacts<'_>) -> Option<StatedE
     match experiment.study() {
         StudyKind::Place => Some(place::stated_error()),
         StudyKind::Rules => Some(rules::stated_error()),
+        StudyKind::Mount => None,
         StudyKind::Compare | StudyKind::Jobs | StudyKind::Stages => {
             let machine = facts.present.machine.simulated.as_ref()?;
             Some(StatedError {

@@ -4,11 +4,11 @@ use crate::file::{DeviceSpec, DeviceText, RamDeviceSpec};
 use crate::jobs::AxisValues;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_fs::{MountContext, MountedFile};
+use q2c_fs::{MountContext, MountedDevice, MountedFile};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, TargetRequirements, WritePermission, open};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::FileSystem;
 use q2c_sys::loop_device::{LoopDevice, attach};
 use std::any::Any;
@@ -43,6 +43,8 @@ pub(crate) struct ExperimentDevice {
     pub span: Bytes,
     /// The engine that simulates the device; `None` for a real device.
     pub engine: Option<EngineSpec>,
+    /// The block device, if a module made it.
+    pub path: PathBuf,
     /// The owner of everything that is removed together with the device.
     _owner: Option<Rc<dyn Any>>,
 }
@@ -53,6 +55,7 @@ impl ExperimentDevice {
             medium,
             span,
             engine: None,
+            path: PathBuf::new(),
             _owner: Some(owner),
         }
     }
@@ -103,12 +106,32 @@ impl DeviceMaker {
         devices.iter().map(make_named).collect()
     }
 
+    /// Makes a file system on a device that a module made, and mounts it.
+    pub(crate) fn mount(
+        &self,
+        device: &ExperimentDevice,
+        fs: FileSystem,
+    ) -> Result<MountedDevice, Fault> {
+        let path = &device.path;
+        let permission = WritePermission::for_paths(std::slice::from_ref(path));
+        let permission = permission.or_exit(Exit::Environment)?;
+        MountedDevice::make(self.mount_context(), fs, path, &permission)
+    }
+
+    fn mount_context(&self) -> MountContext<'_> {
+        MountContext {
+            roots: &self.roots,
+            journal: self.restore_dir.as_deref(),
+        }
+    }
+
     fn make_one(&self, spec: &DeviceSpec) -> Result<ExperimentDevice, Box<dyn Error>> {
         match spec {
             DeviceSpec::Simulated(engine) => Ok(ExperimentDevice {
                 medium: self.simulated.medium(engine)?,
                 span: SIMULATED_SIZE,
                 engine: Some(engine.clone()),
+                path: PathBuf::new(),
                 _owner: None,
             }),
             DeviceSpec::Loop(size) => {
@@ -117,13 +140,9 @@ impl DeviceMaker {
                 Ok(ExperimentDevice::new(made, medium, *size))
             }
             DeviceSpec::FileOn(fs, size) => {
-                let context = MountContext {
-                    roots: &self.roots,
-                    journal: self.restore_dir.as_deref(),
-                };
                 let make = || {
                     Ok(MountedFile::make(
-                        context,
+                        self.mount_context(),
                         *fs,
                         &self.folder,
                         *size,
@@ -209,7 +228,10 @@ impl DeviceMaker {
         // SIGKILL `q2c restore` unloads it.
         let owner = (Arc::clone(&file), guard);
         let medium = Medium::File(file);
-        Ok(ExperimentDevice::new(Rc::new(owner), medium, ram.size))
+        Ok(ExperimentDevice {
+            path: path.into(),
+            ..ExperimentDevice::new(Rc::new(owner), medium, ram.size)
+        })
     }
 }
 
@@ -253,6 +275,7 @@ fn ramdisk_mq_options(ram: &RamDeviceSpec) -> Vec<String> {
         format!("queue_mode={}", if ram.bio { "bio" } else { "mq" }),
     ];
     options.extend(ram.queues.map(|queues| format!("queues={queues}")));
+    options.extend(ram.bs.map(|bs| format!("block_size={}", bs.0)));
     options
 }
 
@@ -265,6 +288,7 @@ fn null_blk_options(ram: &RamDeviceSpec) -> Vec<String> {
     ];
     options.extend(ram.memory_backed.then(|| "memory_backed=1".to_owned()));
     options.extend(ram.queues.map(|queues| format!("submit_queues={queues}")));
+    options.extend(ram.bs.map(|bs| format!("bs={}", bs.0)));
     options
 }
 
@@ -281,9 +305,9 @@ mod tests {
 
     #[test]
     fn modules_get_what_was_asked_for() {
-        let ram = ram_spec("ramdisk_mq:size=2g,queues=20,depth=128,bio");
-        let wanted = ["size_mb=2048", "depth=128", "queue_mode=bio", "queues=20"];
-        assert_eq!(ramdisk_mq_options(&ram), wanted);
+        let ram = ram_spec("ramdisk_mq:size=2g,queues=20,depth=128,bio,bs=4k");
+        let wanted = "size_mb=2048 depth=128 queue_mode=bio queues=20 block_size=4096";
+        assert_eq!(ramdisk_mq_options(&ram).join(" "), wanted);
         let options = null_blk_options(&ram_spec("null_blk:size=1g"));
         assert!(options.contains(&"queue_mode=2".to_owned()) && options.len() == 5);
         assert!(
@@ -295,6 +319,7 @@ mod tests {
         for (text, reason) in [
             ("ramdisk_mq:memory_backed=0", "write null_blk"),
             ("null_blk:memory_backed=2", "or memory_backed=0"),
+            ("ramdisk_mq:bs=x", "x"),
         ] {
             let error = text.parse::<DeviceSpec>().unwrap_err();
             assert!(error.contains(reason), "{error}");

@@ -180,7 +180,7 @@ impl MadeUpTrials<'_> {
         let study = self.experiment.study();
         let names = match study {
             StudyKind::Jobs | StudyKind::Stages => Vec::new(),
-            StudyKind::Place | StudyKind::Compare | StudyKind::Rules => {
+            StudyKind::Place | StudyKind::Compare | StudyKind::Rules | StudyKind::Mount => {
                 self.experiment.scope().figures
             }
         };

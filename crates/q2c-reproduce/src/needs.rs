@@ -8,12 +8,12 @@ use q2c_host::doctor::{self, DoctorFacts};
 use q2c_host::kernel_version::kernel_version;
 use q2c_host::topology::AllowedCpus;
 use q2c_host::{Roots, machine};
+use q2c_result::fs::FileSystem;
 use q2c_result::reproduce::{Need, NeedKind};
 use q2c_result::{CheckVerdict, Machine, Target};
 use q2c_workbench::workbench::Workbench;
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 /// The checks of `q2c doctor` that an experiment may demand.
@@ -170,10 +170,17 @@ fn hw_queues(roots: &Roots, disk: &str) -> Option<u32> {
     Some(queues.count() as u32)
 }
 
+/// True if the module is loaded or installed for this kernel. A `modprobe` of busybox cannot tell.
 fn has_module(roots: &Roots, name: &str) -> bool {
-    let loaded = roots.sys(&format!("module/{name}")).exists();
-    let dry_run = || Command::new("modprobe").args(["-n", "-q", name]).output();
-    loaded || dry_run().is_ok_and(|output| output.status.success())
+    let kernel = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
+    let list = fs::read_to_string(roots.modules.join(kernel.trim()).join("modules.dep"));
+    let is_module = |line: &str| {
+        let path = line.split(':').next().unwrap_or("");
+        let file = path.rsplit('/').next().unwrap_or("");
+        file.split('.').next() == Some(name)
+    };
+    roots.sys(&format!("module/{name}")).exists()
+        || list.is_ok_and(|list| list.lines().any(is_module))
 }
 
 fn settings(roots: &Roots, target: Option<&Target>) -> BTreeMap<String, (String, bool)> {
@@ -185,10 +192,14 @@ fn settings(roots: &Roots, target: Option<&Target>) -> BTreeMap<String, (String,
     checked.collect()
 }
 
-/// File systems that the kernel supports and for which a `mkfs` program exists.
+/// File systems that the kernel supports, or has a module for, and for which a `mkfs` exists.
 fn file_systems(roots: &Roots) -> Vec<String> {
     let text = fs::read_to_string(roots.proc("filesystems")).unwrap_or_default();
-    let names = text.lines().filter_map(|line| line.split('\t').next_back());
+    let supported = text.lines().filter_map(|line| line.split('\t').next_back());
+    let names = FileSystem::ALL.map(FileSystem::name).into_iter();
+    let names = supported
+        .chain(names.filter(|name| has_module(roots, name)))
+        .unique();
     let has_mkfs = |name: &str| {
         let mut folders = ["/sbin", "/usr/sbin", "/bin", "/usr/bin"].iter();
         folders.any(|folder| fs::metadata(format!("{folder}/mkfs.{name}")).is_ok())
@@ -261,6 +272,26 @@ mod tests {
         ] {
             assert_eq!((need.present.as_str(), need.met), (has, met), "{need:?}");
         }
+    }
+
+    #[test]
+    fn a_module_is_there_if_it_is_loaded_or_installed_for_this_kernel() {
+        let root = tempfile::tempdir().unwrap();
+        let roots = Roots::under(root.path());
+        let modules = "extra/ramdisk_mq.ko:\nkernel/fs/f2fs/f2fs.ko.xz: kernel/lib/lz4.ko.xz\n";
+        for (file, text) in [
+            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
+            ("lib/modules/6.1.0-9/modules.dep", modules),
+            ("lib/modules/6.1.0-8/modules.dep", "kernel/fs/xfs/xfs.ko:\n"),
+            ("sys/module/null_blk/refcnt", "0"),
+        ] {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let names = ["ramdisk_mq", "f2fs", "null_blk", "xfs", "lz4", "f2"];
+        let has = names.map(|name| has_module(&roots, name));
+        assert_eq!(has, [true, true, true, false, false, false]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, RawFile, Text};
 use super::settings::{DeviceSpec, SettingsText, TARGET, fault};
 use super::{
-    AxisTexts, CompetingRules, Experiment, ExperimentError, ExperimentJob, Needs, Phase, Problems,
-    SCHEMA, origins, rules,
+    AxisTexts, CompetingRules, DeviceText, Experiment, ExperimentError, ExperimentJob, Needs,
+    Phase, Problems, SCHEMA, origins, rules,
 };
 use crate::claim::judge::Claim;
 use crate::claim::parse;
@@ -257,7 +257,24 @@ impl ExperimentChecker<'_, '_> {
             let mut points = experiment.points().into_iter();
             let made = points.try_for_each(|point| make(point).map(drop));
             self.problems.ok(&raw.make, made);
+            self.check_mount(raw, experiment);
         }
+    }
+
+    fn check_mount(&mut self, raw: &DeviceText, experiment: &Experiment) {
+        let Some(mount) = &raw.mount else {
+            return;
+        };
+        let is_other = |point| {
+            let spec = raw.fill(&experiment.expand(&point)).parse();
+            !matches!(spec, Ok(DeviceSpec::RamdiskMq(_) | DeviceSpec::NullBlk(_)))
+        };
+        let wrong = experiment.points().into_iter().any(is_other);
+        let message = "a file system is mounted on ramdisk_mq or null_blk; leave `mount` out";
+        self.problems.add_if(wrong, mount, message);
+        let wrong = self.raw.devices.len() > 1;
+        let message = "a file with `mount` makes one device; leave the others out";
+        self.problems.add_if(wrong, mount, message);
     }
 
     fn add_jobs(&mut self, experiment: &mut Experiment) {
@@ -398,13 +415,14 @@ impl ExperimentChecker<'_, '_> {
             experiment.place.is_some(),
             experiment.compare.is_some(),
             experiment.rules.is_some(),
+            experiment.mounted_device().is_some(),
         ];
         let others = other_kinds.iter().filter(|kind| **kind).count();
         let name = &self.raw.name;
         let several = others + usize::from(!no_jobs || !no_phases) > 1;
-        let message = "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it";
+        let message = "a file has jobs in phases, [place], [compare], [study] or a device with `mount`, and only one of them; split it";
         self.problems.add_if(several, name, message);
-        let message = "there is no job; write [[job]] with a name, [place], [compare] or [study]";
+        let message = "there is no job; write [[job]] with a name, [place], [compare], [study] or a device with `mount`";
         self.problems.add_if(others == 0 && no_jobs, name, message);
         let message = "there is no phase; write [[phase]] with a name and a length";
         let wrong = others == 0 && !no_jobs && no_phases;

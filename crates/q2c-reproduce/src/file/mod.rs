@@ -19,6 +19,7 @@ use itertools::Itertools;
 use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_place::study::SetupRequest;
+use q2c_result::fs::FileSystem;
 use q2c_result::reproduce::{Axis, Chart, SettingOrigin, StudyKind, VariantOf, Window};
 use q2c_study::LIBRARY;
 use serde::Deserialize;
@@ -84,6 +85,8 @@ pub(crate) struct DeviceText {
     pub name: Spanned<String>,
     /// The device as text, in which `{axis}` is replaced by the axis' value.
     pub make: Spanned<String>,
+    /// The file system that is made on it and mounted.
+    pub mount: Option<Spanned<FileSystem>>,
 }
 
 impl DeviceText {
@@ -188,9 +191,18 @@ impl Experiment {
             (Some(_), _) => StudyKind::Place,
             (_, Some(_)) => StudyKind::Compare,
             _ if self.rules.is_some() => StudyKind::Rules,
+            _ if self.mounted_device().is_some() => StudyKind::Mount,
             _ if self.capture => StudyKind::Stages,
             _ => StudyKind::Jobs,
         }
+    }
+
+    /// The device on which a file system is mounted, and the file system.
+    pub fn mounted_device(&self) -> Option<(&str, FileSystem)> {
+        self.devices.iter().find_map(|device| {
+            let fs = *device.mount.as_ref()?.get_ref();
+            Some((device.name.get_ref().as_str(), fs))
+        })
     }
 
     /// The names that claims may use. The lengths of the phases are at scale 1.
@@ -200,6 +212,7 @@ impl Experiment {
             StudyKind::Stages => [FIGURES.as_slice(), &crate::jobs::STAGE_FIGURES].concat(),
             StudyKind::Compare => crate::studies::compare::FIGURES.to_vec(),
             StudyKind::Rules => crate::studies::rules::FIGURES.to_vec(),
+            StudyKind::Mount => crate::studies::mount::FIGURES.to_vec(),
             StudyKind::Jobs => FIGURES.to_vec(),
         };
         ClaimScope {
@@ -308,7 +321,7 @@ impl Experiment {
                 let policies = self.rules.as_ref().map_or(0, |rules| rules.policies.len());
                 Some((policies * LIBRARY.len()) as f64 * RULE_S)
             }
-            StudyKind::Jobs | StudyKind::Stages => {
+            StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
                 let points = self.points();
                 let trial_lengths_s = points.iter().map(|at| self.trial_of_point_s(at, scale));
                 Some(trials * trial_lengths_s.sum::<f64>())
@@ -445,6 +458,7 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../experiments/queue-balance-2cpu.toml"),
     include_str!("../../../../experiments/queue-balance-simulated.toml"),
     include_str!("../../../../experiments/ramdisk-verification.toml"),
+    include_str!("../../../../experiments/ramdisk-scaling.toml"),
 ];
 
 /// All built-in experiments.

@@ -179,6 +179,8 @@ pub(crate) struct RamDeviceSpec {
     /// Number of hardware queues; `None` means one per CPU.
     pub queues: Option<u32>,
     pub depth: u32,
+    /// Logical block; `None` means that of the module, 512 B.
+    pub bs: Option<Bytes>,
     /// True if the device takes bios, without requests of the block layer.
     pub bio: bool,
     /// False if the device drops what is written and reads nothing; only `null_blk` can.
@@ -222,6 +224,7 @@ fn ram_device(text: &str) -> Result<RamDeviceSpec, String> {
         size: Bytes(1 << 30),
         queues: None,
         depth: 64,
+        bs: None,
         bio: false,
         memory_backed: true,
     };
@@ -236,11 +239,12 @@ fn ram_device(text: &str) -> Result<RamDeviceSpec, String> {
             "size" => device.size = parse_size(value).map_err(|e| e.to_string())?,
             "queues" => device.queues = Some(number()?),
             "depth" => device.depth = number()?,
+            "bs" => device.bs = Some(parse_size(value).map_err(|e| e.to_string())?),
             "bio" if value.is_empty() => device.bio = true,
             "memory_backed" if ["0", "1"].contains(&value) => device.memory_backed = value == "1",
             _ => {
                 return Err(format!(
-                    "`{option}` is no option of the device; write size=1g, queues=8, depth=64, bio or memory_backed=0"
+                    "`{option}` is no option of the device; write size=1g, queues=8, depth=64, bs=4k, bio or memory_backed=0"
                 ));
             }
         }

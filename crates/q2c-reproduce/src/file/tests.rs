@@ -3,6 +3,8 @@ mod published;
 
 use super::*;
 use crate::file::Problem;
+use q2c_result::fs::FileSystem;
+use q2c_result::reproduce::StudyKind;
 
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "small"
@@ -161,6 +163,37 @@ fn built_in_experiments_are_sound_and_others_are_refused() {
     let error = crate::file::built_in_experiment("miss").unwrap_err();
     let error = error.to_string();
     assert!(error.contains("miss-rate-interference"), "{error}");
+}
+
+#[test]
+fn a_mounted_device_is_studied_without_jobs() {
+    let sound = r#"schema = "q2c.reproduce/2"
+name = "mounted"
+title = "Mounted"
+setting = "nowhere"
+
+[[device]]
+name = "ram"
+make = "ramdisk_mq:size=64m,bs=4k"
+mount = "f2fs"
+
+[[claim]]
+says = "it is read"
+expect = "page_cache_gain / size > 0.5"
+"#;
+    let experiment = Experiment::parse(sound).unwrap();
+    assert_eq!(experiment.study(), StudyKind::Mount);
+    let mounted = Some(("ram", FileSystem::F2fs));
+    assert_eq!(experiment.mounted_device(), mounted);
+    let cases = r#"
+9 | "f2fs" | "fat" | unknown variant `fat`
+9 | ramdisk_mq:size=64m,bs=4k | loop:1g | mounted on ramdisk_mq or null_blk
+9 | [[claim]] | [[device]]\nname = "other"\nmake = "sim:1ms"\n[[claim]] | makes one device
+2 | [[claim]] | [[job]]\nname = "j"\ndevice = "ram"\n[[phase]]\nname = "p"\nlength = "1s"\n[[claim]] | only one of them
+2 | mount = "f2fs" | # | there is no job
+13 | size > 0.5 | iops > 0.5 | there are mounts, size
+"#;
+    assert_faults(sound, cases);
 }
 
 #[test]

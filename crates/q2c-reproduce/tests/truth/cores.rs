@@ -174,7 +174,7 @@ fn ram_disks() {
     let with = |[mq, bio, null]: [&str; 3]| {
         let disks = "\"ramdisk_mq:size=1g\", \"ramdisk_mq:size=1g,bio\", \"null_blk:size=1g\"";
         let makes = format!("\"sim:{mq}\", \"sim:{bio}\", \"sim:{null}\"");
-        on_many(&small("ramdisk-verification", &[(disks, &makes)]))
+        on_many(&small("ramdisk-scaling", &[(disks, &makes)]))
     };
     let says = ["scales where null_blk", "what the layer costs"];
     let published = with(["5ms,servers=192", "3ms,servers=192", "5ms,servers=4"]);

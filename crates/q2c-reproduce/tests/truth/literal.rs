@@ -70,6 +70,8 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
     let present = Features {
         cpus,
         hw_queues: Some(8),
+        modules: vec!["ramdisk_mq".to_owned()],
+        file_systems: vec!["f2fs".to_owned()],
         ..Features::default()
     };
     q2c_reproduce::judge(
@@ -304,4 +306,43 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     check(("191", "default"), (100e3, 0.6, 210.0), &[best_all]);
     // The default beats interrupts at 24 cores, and the tuned rule does, too.
     check(("24", "interrupt"), (80e3, 0.3, 140.0), &[per_core_24]);
+}
+
+/// A device of 256 MB that takes its size, one that takes half, and one without a file system.
+#[test]
+fn mounted_ram_disks() {
+    let with = |figures: &[(&str, f64)]| {
+        let mut point = point(&[], &[]);
+        for trial in &mut point.trials {
+            let pairs = figures
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value));
+            trial.figures = pairs.collect();
+        }
+        judge("ramdisk-verification", vec![point], 1)
+    };
+    let (mounts, size) = (("mounts", 1.0), ("size", 256e6));
+    let says = [
+        "made on it and mounted",
+        "its size of memory",
+        "fills the page cache",
+    ];
+    let published = [
+        mounts,
+        size,
+        ("memory_taken", 260e6),
+        ("page_cache_gain", 250e6),
+    ];
+    assert_verdicts(&with(&published), Holds, &says);
+    let half = with(&[
+        mounts,
+        size,
+        ("memory_taken", 128e6),
+        ("page_cache_gain", 102e6),
+    ]);
+    assert_verdicts(&half, Holds, &says[..1]);
+    assert_verdicts(&half, DoesNotHold, &says[1..]);
+    let refused = with(&[("mounts", 0.0), size]);
+    assert_verdicts(&refused, DoesNotHold, &says[..1]);
+    assert_verdicts(&refused, CannotJudge, &says[1..]);
 }

@@ -104,6 +104,8 @@ pub enum StudyKind {
     Compare,
     /// Sleep rules over the library of patterns, in the simulator.
     Rules,
+    /// A file system on a made device, and the memory that the device takes.
+    Mount,
 }
 
 /// A device that was made for the run.

@@ -13,6 +13,7 @@ use q2c_reproduce::file::CompetingRules;
 use q2c_reproduce::jobs::{AxisValues, JobsPlan};
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::studies::compare::{command_words, points as points_of_compare, trials_asked};
+use q2c_reproduce::studies::mount::MountPlan;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::studies::rules::{Draw, library, points, unrun_points};
 use q2c_reproduce::{Experiment, ReproduceSettings, RunFacts, answer};
@@ -113,9 +114,14 @@ pub(super) fn measure(
         scale: plan.scale,
     };
     let clock = RunnerClock::new(&machine_place.site.time);
-    let summary = match &experiment.place {
-        Some(setup) => run_trials(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
-        None => run_trials(&mut jobs, &settings, &clock, folder, stop)?,
+    let summary = match (&experiment.place, experiment.mounted_device()) {
+        (Some(setup), _) => run_trials(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
+        (_, Some((device, fs))) => {
+            let jobs = &jobs;
+            let mut plan = MountPlan { jobs, device, fs };
+            run_trials(&mut plan, &settings, &clock, folder, stop)?
+        }
+        _ => run_trials(&mut jobs, &settings, &clock, folder, stop)?,
     };
     let facts = facts_after(begun.elapsed().as_secs_f64());
     let cpus = |point: &AxisValues| match experiment.place {
