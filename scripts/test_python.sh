@@ -18,7 +18,7 @@ import sys, q2c
 analysis = q2c.analyze(q2c.read(sys.argv[1]))
 print(analysis)
 assert analysis.to_dict()["requests"] == len(q2c.read(sys.argv[1]))
-' crates/q2c-study/patterns/disk-read-64k-heavy.parquet
+' crates/q2c-trace/patterns/disk-read-64k-heavy.parquet
 }
 
 # With the features of the whole workspace, so that what `make test` has built is not built again.

@@ -24,3 +24,27 @@ fi
 by_fio "$RAW" --ioengine=io_uring --hipri
 [ "$IRQS" = 0 ] && [ "$CTX" -lt $((IOS / 10)) ] && [ "$IOS" -gt 100 ]
 expect uring-iopoll-polls $? = 0 "$told_by_fio"
+
+# Since Linux 7.1 a polled ring takes commands for a device without poll queues, and interrupts
+# complete them. q2c has to say what really ran.
+if kernel_at_least 7.1; then
+    controller=$(basename "$(readlink -f "/sys/class/nvme/${RAW%n1}/device")")
+    rebind() { # POLL-QUEUES
+        echo "$1" >/sys/module/nvme/parameters/poll_queues
+        echo "$controller" >/sys/bus/pci/drivers/nvme/unbind
+        echo "$controller" >/sys/bus/pci/drivers/nvme/bind
+        tries=0
+        until [ -b "/dev/$RAW" ] || [ $tries = 100 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+    }
+    rebind 0
+    if benched unpolled "ng${RAW#nvme}" --engine io_uring_cmd --method poll; then
+        mode=$(cat /tmp/unpolled.modes)
+        expect commands-do-not-poll "$(grep -c iopoll /tmp/unpolled.modes)" = 0 "$mode"
+        expect commands-are-interrupted "$(cut -f 4 /tmp/unpolled.modes)" -ge 900 "$mode"
+    fi
+    rebind 2
+    expect poll-queues-are-back "$(cat "/sys/block/$RAW/queue/io_poll")" = 1 "io_poll of $RAW"
+fi

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PATTERNS = sorted((ROOT / "crates/q2c-study/patterns").glob("*.parquet"))
+PATTERNS = sorted((ROOT / "crates/q2c-trace/patterns").glob("*.parquet"))
 FOREIGN = ROOT / "crates/q2c-trace/tests/trace/data/public"
 KEPT = sorted((ROOT / "crates/q2c/tests/kept").glob("*.json"))
 PROGRAM = os.environ.get("Q2C_PROGRAM", str(ROOT / "target/debug/q2c"))
 
 # A trace of the block layer with four threads, and one of the user layer.
-BLOCK = ROOT / "crates/q2c-study/patterns/disk-mixed-4-threads.parquet"
-USER = ROOT / "crates/q2c-study/patterns/disk-read-64k-heavy.parquet"
+BLOCK = ROOT / "crates/q2c-trace/patterns/disk-mixed-4-threads.parquet"
+USER = ROOT / "crates/q2c-trace/patterns/disk-read-64k-heavy.parquet"
 
 Program = Callable[..., str]
 

@@ -22,6 +22,7 @@ mod lines;
 mod number;
 mod options;
 
+use itertools::Itertools;
 pub use job::{FioJob, Size};
 pub use lines::SyntaxError;
 pub use number::{KbBase, cpus, parse_integer, seconds};
@@ -38,15 +39,57 @@ pub struct FioJobFile {
     pub refused: Vec<Remark>,
 }
 
+/// The parts of a job file that are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'a> {
+    /// Names of the job sections; empty for all.
+    pub sections: &'a [String],
+    /// Options that are left out.
+    pub ignore: &'a [String],
+}
+
 /// Reads a job file. `variable` returns the value of an environment variable for `${NAME}`.
 pub fn read(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<FioJobFile, SyntaxError> {
+    read_selection(text, variable, Selection::default())
+}
+
+/// Reads a part of a job file, as [`read`] does.
+pub fn read_selection(
+    text: &[u8],
+    variable: &dyn Fn(&str) -> Option<String>,
+    selection: Selection<'_>,
+) -> Result<FioJobFile, SyntaxError> {
     let sections = lines::sections(text, variable)?;
     let mut file = FioJobFile::default();
     let mut group = 0;
-    for (section, entries) in lines::inherit(sections) {
+    let mut jobs = lines::inherit(sections);
+    let has = |name: &&String| jobs.iter().any(|(section, _)| section.name == **name);
+    if let Some(unknown) = selection.sections.iter().find(|name| !has(name)) {
+        let known = jobs.iter().map(|(section, _)| &section.name).join(", ");
+        let message = format!("the file has no section [{unknown}]; it has {known}");
+        return Err(SyntaxError::new(1, message));
+    }
+    jobs.retain(|(section, _)| {
+        selection.sections.is_empty() || selection.sections.contains(&section.name)
+    });
+    for name in selection.ignore {
+        let left_out = jobs.iter_mut().filter_map(|(_, entries)| entries.remove(name));
+        let lines: Vec<usize> = left_out.map(|option| option.line).collect();
+        let Some(line) = lines.first() else {
+            let message = format!("no section that is run has the option {name}");
+            return Err(SyntaxError::new(1, message));
+        };
+        file.not_needed.push(Remark {
+            line: *line,
+            option: name.clone(),
+            reason: "left out, as --ignore says".to_owned(),
+            topic: None,
+        });
+    }
+    for (section, entries) in jobs {
         let mut reader = options::Reader::new(&section, entries);
         if reader.flag("stonewall") && !file.jobs.is_empty() {
             group += 1;

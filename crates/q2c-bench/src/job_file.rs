@@ -16,16 +16,19 @@ pub struct JobFileExtras {
 }
 
 impl BenchSettings {
-    /// Takes untyped settings from the file. The error says why q2c cannot run the file.
+    /// Takes untyped settings from the file. The error has all reasons why q2c cannot run the file,
+    /// by line.
     pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, String> {
         let typed = self.typed_topics();
         let is_unsettled = |r: &&Remark| r.topic.is_none_or(|topic| !typed.contains(&topic));
-        let refused = file.refused.iter().filter(is_unsettled).join("; ");
-        if !refused.is_empty() {
-            return Err(refused);
+        let refused = file.refused.iter().filter(is_unsettled);
+        let mut refusals: Refusals = refused.map(|r| (r.line, r.to_string())).collect();
+        let groups = self.group_axes(&file.jobs, &mut refusals);
+        let extras = self.take_shared_settings(&file.jobs, &mut refusals);
+        if !refusals.is_empty() {
+            refusals.sort_by_key(|(line, _)| *line);
+            return Err(refusals.iter().map(|(_, reason)| reason).join("; "));
         }
-        let groups = self.group_axes(&file.jobs)?;
-        let extras = self.take_shared_settings(&file.jobs)?;
         self.set_points(&groups);
         if extras.helper_cpu.is_some() && self.axes.jobs != [1] {
             let reason = "sqthread_poll_cpu is one CPU, and --jobs asks for more than one job: leave it out of the file";
@@ -59,7 +62,7 @@ impl BenchSettings {
     }
 
     /// The axes of each group of jobs, which fio runs at once; the threads of a group are added up.
-    fn group_axes(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, String> {
+    fn group_axes(&self, jobs: &[FioJob], refusals: &mut Refusals) -> Vec<Axes> {
         let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
         for job in jobs {
             let axes = self.axes_of(job);
@@ -70,11 +73,12 @@ impl BenchSettings {
                 }
                 Some((first, ..)) if first.group == job.group => {
                     let FioJob { name, line, .. } = job;
-                    return Err(format!(
+                    let reason = format!(
                         "line {line}: [{name}] runs beside [{}] in fio, and they differ; q2c bench runs one point at a time: write \
-                         stonewall into [{name}]",
+                         stonewall into [{name}], or take one of them by --section",
                         first.name
-                    ));
+                    );
+                    refusals.push((*line, reason));
                 }
                 _ => groups.push((job, axes, threads)),
             }
@@ -83,7 +87,7 @@ impl BenchSettings {
             jobs: self.unless_typed("jobs", &axes.jobs, Some(threads)),
             ..axes
         };
-        Ok(groups.into_iter().map(with_threads).collect())
+        groups.into_iter().map(with_threads).collect()
     }
 
     /// The values of an axis: the option's if it was typed or the file has none, else the file's.
@@ -106,33 +110,40 @@ impl BenchSettings {
         }
     }
 
-    fn take_shared_settings(&mut self, jobs: &[FioJob]) -> Result<JobFileExtras, String> {
+    fn take_shared_settings(
+        &mut self,
+        jobs: &[FioJob],
+        refusals: &mut Refusals,
+    ) -> JobFileExtras {
         let mut extras = JobFileExtras::default();
         if self.scratch.is_none() {
             if self.target.is_none() {
-                self.target = shared_value("filename", jobs, |job| job.target.clone())?;
+                let target = |job: &FioJob| job.target.clone();
+                self.target = shared_value("filename", jobs, target, refusals);
             }
-            extras.size = shared_value("size", jobs, |job| job.size)?;
+            extras.size = shared_value("size", jobs, |job| job.size, refusals);
         }
         if !self.typed.has("seconds") {
-            let runtime = shared_value("runtime", jobs, |job| job.seconds)?;
+            let runtime = shared_value("runtime", jobs, |job| job.seconds, refusals);
             self.seconds = runtime.unwrap_or(self.seconds);
         }
         if !self.typed.has("warm_up") {
-            let ramp_time = shared_value("ramp_time", jobs, |job| job.warm_up)?;
+            let ramp_time = shared_value("ramp_time", jobs, |job| job.warm_up, refusals);
             self.warm_up = ramp_time.unwrap_or(self.warm_up);
         }
         if self.rate.is_none() {
-            self.rate = shared_value("rate_iops", jobs, |job| job.rate)?;
+            self.rate = shared_value("rate_iops", jobs, |job| job.rate, refusals);
         }
         if self.cpus.is_empty() {
-            let cpus = shared_value("cpus_allowed", jobs, |job| job.cpus.clone())?;
+            let cpus = shared_value("cpus_allowed", jobs, |job| job.cpus.clone(), refusals);
             self.cpus = cpus.unwrap_or_default();
             let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some()).cloned();
             let with_helper: Vec<FioJob> = with_helper.collect();
-            extras.helper_cpu = shared_value("sqthread_poll_cpu", &with_helper, |j| j.helper_cpu)?;
+            let helper_cpu = |job: &FioJob| job.helper_cpu;
+            extras.helper_cpu =
+                shared_value("sqthread_poll_cpu", &with_helper, helper_cpu, refusals);
         }
-        Ok(extras)
+        extras
     }
 
     /// Sets the axes, and also the points if the axes make more of them than the file has.
@@ -168,18 +179,25 @@ impl BenchSettings {
     }
 }
 
-/// The value that all jobs have, or an error that names the first job with another value.
+/// Reasons why a file cannot be run, each with its line.
+type Refusals = Vec<(usize, String)>;
+
+/// The value that all jobs have. If one has another value, the first such job becomes a refusal.
 fn shared_value<T: PartialEq>(
     option: &str,
     jobs: &[FioJob],
     value: impl Fn(&FioJob) -> Option<T>,
-) -> Result<Option<T>, String> {
+    refusals: &mut Refusals,
+) -> Option<T> {
     let first = jobs.first().and_then(&value);
-    match jobs.iter().find(|job| value(job) != first) {
-        None => Ok(first),
-        Some(FioJob { line, name, .. }) => Err(format!(
-            "line {line}: [{name}] has another {option} than [{}], and one run has one of it: make them the same, or give it by a flag",
+    if let Some(FioJob { line, name, .. }) = jobs.iter().find(|job| value(job) != first) {
+        let reason = format!(
+            "line {line}: [{name}] has another {option} than [{}], and one run has one of it: make them the same, give it by a \
+             flag, or take one of them by --section",
             jobs[0].name
-        )),
+        );
+        refusals.push((*line, reason));
+        return None;
     }
+    first
 }

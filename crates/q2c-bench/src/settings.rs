@@ -57,6 +57,14 @@ pub struct BenchSettings {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub fio: Option<PathBuf>,
+    /// With --fio: only this section of the file, with the global ones; several may be given
+    #[arg(long, value_name = "NAME", requires = "fio")]
+    #[serde(skip)]
+    pub section: Vec<String>,
+    /// With --fio: leave this option of the file out; several may be given
+    #[arg(long, value_name = "OPTION", requires = "fio")]
+    #[serde(skip)]
+    pub ignore: Vec<String>,
     /// The axes.
     #[command(flatten)]
     #[serde(flatten)]

@@ -1,7 +1,7 @@
 //! Tests of options combined with a fio job file.
 
 use q2c_bench::BenchSettings;
-use q2c_bench::fio::read;
+use q2c_bench::fio::{Selection, read_selection};
 use q2c_bench::job_file::JobFileExtras;
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -12,8 +12,13 @@ fn filled(text: &str, words: &str) -> Result<BenchSettings, String> {
 }
 
 fn filled_with_extras(text: &str, words: &str) -> Result<(BenchSettings, JobFileExtras), String> {
-    let file = read(text.as_bytes(), &|_| None).expect("a job file");
     let mut settings: BenchSettings = from_words(words).expect("arguments");
+    let selection = Selection {
+        sections: &settings.section,
+        ignore: &settings.ignore,
+    };
+    let file = read_selection(text.as_bytes(), &|_| None, selection);
+    let file = file.map_err(|error| error.to_string())?;
     let extras = settings.fill_from(&file)?;
     Ok((settings, extras))
 }
@@ -91,6 +96,35 @@ fn a_run_has_one_target_and_one_runtime() {
     assert!(error.contains("another filename than [one]"), "{error}");
     let settings = filled(&text, "--scratch 1g").expect("a scratch file stands for both");
     assert_eq!(settings.target, None);
+}
+
+/// All reasons stand in one error, by line, and each has a way out.
+#[test]
+fn all_refusals_are_told_at_once() {
+    let text = TWO.replace("ioengine=libaio", "ioengine=psync");
+    let text = text.replace("[two]", "[two]\nfilename=/dev/c\nruntime=8\nverify=crc32c");
+    let error = filled(&text, "").expect_err("four reasons");
+    let reasons: Vec<&str> = error.split("; line ").collect();
+    let begins = [
+        "line 7: ioengine",
+        "9: [two] has another filename",
+        "9: [two] has another runtime",
+        "12: verify",
+    ];
+    assert_eq!(reasons.len(), begins.len(), "{error}");
+    for (reason, begin) in reasons.iter().zip(begins) {
+        assert!(reason.starts_with(begin), "{error}");
+    }
+    let settings = filled(&text, "--fio x --section two --ignore verify").expect("runnable");
+    assert_eq!(settings.target.as_deref(), Some("/dev/c"));
+    assert_eq!((settings.axes.engines(), settings.seconds), (&["io_uring".to_owned()][..], 8.0));
+    for (words, reason) in [
+        ("--section three", "no section [three]; it has one, two"),
+        ("--section two --ignore thinktime", "has the option thinktime"),
+    ] {
+        let error = filled(&text, &format!("--fio x {words}")).expect_err(words);
+        assert!(error.contains(reason), "{error}");
+    }
 }
 
 #[test]

@@ -15,7 +15,6 @@ mod precondition;
 mod prepare;
 mod profile;
 mod request;
-mod samples;
 mod trace_source;
 mod trial;
 mod verdict;
@@ -43,7 +42,6 @@ use q2c_run::runner::{
 };
 use q2c_trace::TraceWriter;
 pub use request::{CaptureRequest, ModeName, ReplayRequest};
-pub use samples::is_sample;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

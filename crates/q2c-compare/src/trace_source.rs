@@ -1,13 +1,13 @@
 //! The trace that is replayed: a q2c trace, or an import that is removed after the replay.
 
-use super::{ReplayRequest, samples};
-use q2c_model::{Exit, Fault, IoRecord, Nanos};
+use super::ReplayRequest;
+use q2c_model::{Fault, IoRecord, Nanos};
 use q2c_replay::{ReplayError, ReplayFacts, ReplaySelection, ShareBy, check, prepare};
 use q2c_trace::import::{ImportOptions, Input};
 use q2c_trace::process::NoSuchProcess;
 use q2c_trace::{TraceError, TraceReader, TraceWriter};
 use std::fs::{File, remove_file};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,18 +52,6 @@ impl ImportedTrace {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    fn of_sample(asked: &SourceRequest<'_>, bytes: &[u8]) -> Result<Self, Fault> {
-        let write = || {
-            let mut file = tempfile::tempfile_in(asked.temporary)?;
-            file.write_all(bytes).map(|()| file)
-        };
-        write().map(ImportedTrace).map_err(|source| {
-            let (sample, folder) = (asked.path.display(), asked.temporary.display());
-            let exit = Exit::from_output_error(&source);
-            Fault::new(exit, format!("put {sample} into {folder}: {source}")).with_source(source)
-        })
-    }
-
     fn open_and_remove(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         remove_file(path)?;
@@ -81,9 +69,11 @@ impl TraceSource {
         announce: &dyn Fn(&str),
     ) -> Result<Self, Fault> {
         let path = asked.path;
-        let (made_by, imported) = match samples::find(path)? {
-            Some(bytes) => (None, Some(ImportedTrace::of_sample(asked, bytes)?)),
-            None => import_if_foreign(asked, stop, announce)?,
+        let input = Input::with_options(path, asked.format, asked.import)?;
+        let made_by = input.format();
+        let imported = match input {
+            Input::Trace => None,
+            foreign => Some(import(asked, foreign, stop, announce)?),
         };
         let trace = imported.as_ref().map(ImportedTrace::path);
         let trace = trace.as_deref().unwrap_or(path);
@@ -195,21 +185,6 @@ fn facts_message(facts: &ReplayFacts, seconds: f64) -> String {
     let s = if devices == 1 { "" } else { "s" };
     let (requests, length) = (facts.requests, facts.length());
     format!("the trace has {requests} requests over {length} to {devices} device{s}{idle}{took}")
-}
-
-/// The format and the imported trace of a recording; nothing for a q2c trace.
-fn import_if_foreign(
-    asked: &SourceRequest<'_>,
-    stop: &AtomicBool,
-    announce: &dyn Fn(&str),
-) -> Result<(Option<&'static str>, Option<ImportedTrace>), Fault> {
-    let input = Input::with_options(asked.path, asked.format, asked.import)?;
-    let made_by = input.format();
-    let imported = match input {
-        Input::Trace => None,
-        foreign => Some(import(asked, foreign, stop, announce)?),
-    };
-    Ok((made_by, imported))
 }
 
 fn import(

@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_same_table() {
-        let readme = include_str!("../../../README.md");
-        let (_, section) = readme.split_once("## Exit codes").unwrap();
+    fn the_docs_have_the_same_table() {
+        let docs = include_str!("../../../docs/reading.md");
+        let (_, section) = docs.split_once("## Exit codes").unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
         let rows = rows.filter_map(|row| row.strip_suffix(" |"));
-        let readme_rows: Vec<&str> = rows.skip(1).take_while(|row| row.contains(" | ")).collect();
+        let docs_rows: Vec<&str> = rows.skip(1).take_while(|row| row.contains(" | ")).collect();
         let wanted = Exit::TABLE.map(|(exit, means)| format!("{} | {means}", exit.code()));
-        assert_eq!(readme_rows, wanted);
+        assert_eq!(docs_rows, wanted);
     }
 }

@@ -311,6 +311,12 @@ impl<'a> Document<'a> {
         crate::terminal::document(self, screen)
     }
 
+    /// The begin of the report for a terminal: its title, and the answers with their caveats.
+    #[must_use]
+    pub fn head(&self, screen: Screen) -> String {
+        crate::terminal::document_head(self, screen)
+    }
+
     /// The report as one HTML file that opens without a network.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ mod volumes;
 pub use cost::{ChosenCosts, Costs};
 pub use lanes::{LaneFile, LaneFileMaker, LaneStorage};
 pub use leave_out::{Contest, GroupLoss};
-pub use library::{LIBRARY, LibraryPattern, read_library};
+pub use library::read_library;
 pub use policies::{LONG_RUN_S, SweepPolicies, standard_policies};
 pub use recorded_costs::{RecordedCost, recorded_costs};
 pub use search::Search;

@@ -1,7 +1,8 @@
 //! Every file of the library can be simulated, states its origin, and differs from all others.
 
 use q2c_model::Bytes;
-use q2c_study::{LIBRARY, LaneStorage, SimTrace, SourceOptions, read_library};
+use q2c_study::{LaneStorage, SimTrace, SourceOptions, read_library};
+use q2c_trace::samples::PATTERNS;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -20,20 +21,21 @@ fn library() -> Vec<SimTrace> {
         folder: folder.path().to_owned(),
         new_file: |_| Err(io::ErrorKind::Unsupported.into()),
     });
-    let read = read_library(folder.path(), &options, &AtomicBool::new(false));
+    let read = read_library(&options, &AtomicBool::new(false));
     read.unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn the_library_is_the_folder_and_small() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("patterns");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../q2c-trace/patterns");
     let files = fs::read_dir(folder).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let names: BTreeSet<String> = names.filter(|name| name.ends_with(".parquet")).collect();
-    let library_files: Vec<&str> = LIBRARY.iter().map(|pattern| pattern.file).collect();
+    let library_files = PATTERNS.iter().map(|pattern| format!("{}.parquet", pattern.name));
+    let library_files: Vec<String> = library_files.collect();
     assert!(library_files.is_sorted());
     assert!(names.iter().eq(&library_files), "{names:?}");
-    let bytes: usize = LIBRARY.iter().map(|pattern| pattern.bytes.len()).sum();
+    let bytes: usize = PATTERNS.iter().map(|pattern| pattern.bytes.len()).sum();
     assert!(bytes <= MAX_LIBRARY_BYTES, "{bytes} bytes");
 }
 

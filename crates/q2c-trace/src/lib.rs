@@ -39,6 +39,7 @@ pub mod import;
 pub mod process;
 mod reading;
 pub mod recording;
+pub mod samples;
 mod sorter;
 pub mod span;
 mod summary;

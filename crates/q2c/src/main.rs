@@ -59,6 +59,7 @@ fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
         Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::runs::report(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
+        Command::Demo => return commands::demo::run(signals, dispatch),
         Command::Doctor(args) => return commands::doctor::run(&args, &cli.config, signals),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Experiment(args) => commands::reproduce::check(&args),

@@ -25,6 +25,12 @@ const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Prints a message to stderr; a closed stderr is ignored. Messages contain names and texts from
 /// files, so control characters are made visible and not sent to the terminal.
 pub(crate) fn say(line: &str) {
+    if !ANSWERS_ALONE.load(Relaxed) {
+        say_in_any_case(line);
+    }
+}
+
+fn say_in_any_case(line: &str) {
     write_above_line(|| {
         writeln!(stderr(), "{}", fit_terminal(printable(line))).ok();
     });
@@ -34,7 +40,7 @@ pub(crate) fn say(line: &str) {
 pub(crate) fn say_fault(fault: &Fault) -> ExitCode {
     // A fault takes one line, whatever names it contains.
     let message = fault.message().replace('\n', "\\n");
-    say(&format!("q2c: failed to {message}"));
+    say_in_any_case(&format!("q2c: failed to {message}"));
     ExitCode::from(fault.exit().code())
 }
 
@@ -156,7 +162,14 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
 
 /// Prints a result to stdout, as JSON if `as_json` is set, else as a report for people.
 pub(crate) fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
-    show_as(result, as_json, |screen| result.document().text(screen))
+    show_as(result, as_json, |screen| {
+        let document = result.document();
+        if ANSWERS_ALONE.load(Relaxed) {
+            document.head(screen)
+        } else {
+            document.text(screen)
+        }
+    })
 }
 
 /// Prints a result like [`show`], with `text` as the report for people.
@@ -205,6 +218,12 @@ pub(crate) fn screen() -> Screen {
 }
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
+static ANSWERS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Results show their answers alone from now on, and messages are not shown.
+pub(crate) fn set_answers_alone(is_alone: bool) {
+    ANSWERS_ALONE.store(is_alone, Relaxed);
+}
 
 pub(crate) fn set_verbose(is_verbose: bool) {
     VERBOSE.store(is_verbose, Relaxed);

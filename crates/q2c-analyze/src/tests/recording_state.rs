@@ -55,7 +55,7 @@ fn parts_have_the_names_and_counts_of_the_whole() {
 #[test]
 fn a_part_of_a_file_is_its_analysis() {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
-    let path = Path::new(&package).join("../q2c-study/patterns/disk-mixed-4-threads.parquet");
+    let path = Path::new(&package).join("../q2c-trace/patterns/disk-mixed-4-threads.parquet");
     let whole = recording(&path, &Options::default(), &AtomicBool::new(false)).unwrap();
     let reader = q2c_trace::TraceReader::open(&path).unwrap();
     let mut state = PartialAnalysis::new(None, false);

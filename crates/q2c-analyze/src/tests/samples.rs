@@ -50,7 +50,7 @@ fn in_seven_parts(path: &Path, head: usize) {
 #[test]
 fn the_library_of_patterns() {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
-    let patterns = Path::new(&package).join("../q2c-study/patterns");
+    let patterns = Path::new(&package).join("../q2c-trace/patterns");
     let disk = [
         "disk-mixed-4-threads",
         "disk-mixed-sizes",

@@ -8,7 +8,7 @@ use crate::phrase::{listed_if_any, when};
 use crate::quantity::DASH;
 use q2c_result::Warning;
 
-pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
+pub(crate) fn document_head(document: &Document<'_>, screen: Screen) -> String {
     let dot = when(!document.about.is_empty(), "\u{b7} ");
     let about = format!("{dot}{}", document.about);
     let mut text = screen.note(Tone::Strong, &document.title, &about);
@@ -17,6 +17,11 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
     }
     text += &note_lines(&document.unfinished, screen);
     text.extend(document.answers.iter().map(|item| answer(item, screen)));
+    text
+}
+
+pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
+    let mut text = document_head(document, screen);
     text += &note_lines(&document.notices, screen);
     let sections = document.sections.iter();
     let (folded, shown): (Vec<&Section>, Vec<&Section>) = sections

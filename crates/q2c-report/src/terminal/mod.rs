@@ -16,7 +16,7 @@ mod watch;
 pub(crate) use bars::bar;
 pub use bars::{latency_bars, least_most};
 pub use btt::btt;
-pub(crate) use document::document;
+pub(crate) use document::{document, document_head};
 pub use live::{live, live_head, live_line};
 pub use reproduce_list::reproduce_list;
 pub use rules::rules;

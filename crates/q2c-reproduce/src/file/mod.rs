@@ -21,7 +21,7 @@ use q2c_model::Nanos;
 use q2c_place::study::SetupRequest;
 use q2c_result::fs::FileSystem;
 use q2c_result::reproduce::{Axis, Chart, SettingOrigin, StudyKind, VariantOf, Window};
-use q2c_study::LIBRARY;
+use q2c_trace::samples::PATTERNS;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -319,7 +319,7 @@ impl Experiment {
             StudyKind::Place => Some(trials * TRIAL_S),
             StudyKind::Rules => {
                 let policies = self.rules.as_ref().map_or(0, |rules| rules.policies.len());
-                Some((policies * LIBRARY.len()) as f64 * RULE_S)
+                Some((policies * PATTERNS.len()) as f64 * RULE_S)
             }
             StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
                 let points = self.points();
@@ -454,6 +454,7 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../experiments/nr-requests-scaling.toml"),
     include_str!("../../../../experiments/fs-shared-file-scaling.toml"),
     include_str!("../../../../experiments/stage-bottleneck.toml"),
+    include_str!("../../../../experiments/stage-bottleneck-simulated.toml"),
     include_str!("../../../../experiments/queue-balance.toml"),
     include_str!("../../../../experiments/queue-balance-2cpu.toml"),
     include_str!("../../../../experiments/queue-balance-simulated.toml"),

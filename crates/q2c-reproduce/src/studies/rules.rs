@@ -41,7 +41,7 @@ pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault>
         folder: folder.to_owned(),
         new_file: q2c_workbench::lane_file::new,
     });
-    read_library(folder, &options, stop)
+    read_library(&options, stop)
 }
 
 /// How groups of rules are compared.

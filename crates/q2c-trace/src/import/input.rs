@@ -9,6 +9,7 @@ use super::{
     by_name, csv, fact, merge_recordings, shape, sniff,
 };
 use crate::blktrace::{FileSet, IntMap};
+use crate::samples::is_sample;
 use crate::{Scan, TraceCounter, TraceError, TraceReader, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::fs::File;
@@ -50,6 +51,9 @@ impl Input {
         format: Option<&str>,
         implied: Option<&'static ImportFormat>,
     ) -> Result<Input, ImportError> {
+        if is_sample(path) {
+            return Ok(Input::Trace);
+        }
         let stdin = is_stdin(path);
         if !stdin && (!path.exists() || path.is_dir()) {
             return find_blktrace(path, format);

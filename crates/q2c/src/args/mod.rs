@@ -74,6 +74,8 @@ pub(crate) enum Command {
     /// Make RAM block devices with service times, list and delete them
     #[command(subcommand)]
     Ramdisk(commands::ramdisk::RamdiskCommand),
+    /// Answer three questions from samples that q2c contains, in about a second: no device, no root
+    Demo,
     /// List what this machine can and cannot do, by use, why, and the line that would change it
     Doctor(commands::doctor::DoctorArgs),
     /// Run published experiments here, and judge each published claim

@@ -3,12 +3,13 @@
 use crate::commands::analyze::window;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use q2c_compare::{CaptureRequest, DeviceMap, ModeName, ReplayRequest, is_sample};
+use q2c_compare::{CaptureRequest, DeviceMap, ModeName, ReplayRequest};
 use q2c_model::{Bytes, DevId, Nanos, Op, parse_size};
 use q2c_replay::ReplaySelection;
 use q2c_run::arguments::{LimitArgs, RunArgs};
 use q2c_trace::import::{ColumnMap, FORMATS, ImportOptions, Input, TimeUnit};
 use q2c_trace::process::Process;
+use q2c_trace::samples::is_sample;
 use q2c_workbench::settings::MachineArgs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -246,7 +247,7 @@ impl CompareArgs {
 }
 
 fn is_trace(path: &Path) -> bool {
-    is_sample(path) || path.is_file() && Input::recognise(path, None).is_ok()
+    (is_sample(path) || path.is_file()) && Input::recognise(path, None).is_ok()
 }
 
 /// The value of `--map`, such as `8:16=/dev/sdb`.

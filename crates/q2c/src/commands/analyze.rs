@@ -3,7 +3,7 @@
 
 use crate::args::RecordingArgs;
 use crate::commands::capture::{CaptureArgs, CaptureWatcher, Child, RunningCapture};
-use crate::output::{NewFile, Redrawn, height, print, print_json, print_line, say, screen};
+use crate::output::{self, NewFile, Redrawn, height, print, print_json, print_line, say, screen};
 use crate::progress::Line;
 use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
 use clap::Args;
@@ -129,7 +129,7 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
         (true, _) if args.live => print_summary(result),
         (true, _) => print_json(result),
         (_, true) => print(&q2c_report::terminal::btt(result)),
-        _ => print(&result.document().text(screen())),
+        _ => output::show(result, false).map(drop),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::workbench::{
 use q2c_bench::abilities::Abilities;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
+use q2c_bench::fio::{Selection, read_selection};
 use q2c_bench::job_file::JobFileExtras;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_bench::tuned::tuned;
@@ -239,7 +240,11 @@ fn fill_in(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFil
     let fault = |error: &dyn Display| Fault::input(format!("run the fio job file {name}: {error}"));
     let text = whole_file::read_named(path, whole_file::MAX_TEXT).map_err(|e| fault(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
-    let file = q2c_bench::fio::read(&text, &variable).map_err(|e| fault(&e))?;
+    let selection = Selection {
+        sections: &settings.section,
+        ignore: &settings.ignore,
+    };
+    let file = read_selection(&text, &variable, selection).map_err(|e| fault(&e))?;
     let extras = settings.fill_from(&file).map_err(|e| fault(&e))?;
     settings.check_times().map_err(|e| fault(&e))?;
     for remark in &file.not_needed {

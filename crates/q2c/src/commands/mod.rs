@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod bench;
 pub mod calibrate;
 pub mod capture;
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod fs;

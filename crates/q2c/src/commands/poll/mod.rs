@@ -5,7 +5,6 @@ mod patterns;
 mod simulated;
 mod steer;
 
-pub(crate) use patterns::make_library_folder;
 
 use crate::commands::watch::WatchArgs;
 use crate::output::{print, say, screen};

@@ -1,7 +1,6 @@
 //! The commands `q2c poll study` and `q2c poll search`, which compare rules on a set of patterns.
 
 use super::simulated::{GridArgs, Outputs, SimulatedArgs, choose_costs, read_traces};
-use crate::args::temporary_folder;
 use crate::output::{say, show};
 use crate::progress::Line;
 use clap::Args;
@@ -11,9 +10,10 @@ use q2c_policy::{Family, FamilyError, MAX_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_study::{
-    CellProgress, ChosenCosts, Costs, LIBRARY, LONG_RUN_S, Search, SimTrace, Study, read_library,
+    CellProgress, ChosenCosts, Costs, LONG_RUN_S, Search, SimTrace, Study, read_library,
     standard_policies,
 };
+use q2c_trace::samples::PATTERNS;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs::{self, DirEntry};
@@ -21,7 +21,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// Which patterns, how they are simulated, and where the result goes.
 #[derive(Clone, Debug, Args)]
@@ -98,28 +97,13 @@ pub(super) fn check_length(
 
 fn read_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     if args.patterns.is_empty() {
-        return read_library_patterns(args, stop);
+        let options = args.grid.simulated.source.options(PATTERNS.len());
+        let line = Line::with_elapsed("reading the patterns of q2c");
+        return line.during(|| read_library(&options, stop));
     }
     let files = args.patterns.iter().map(|path| pattern_files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     read_traces(&files, &args.grid.simulated.source, stop)
-}
-
-/// Reads the patterns that q2c brings along, through temporary files.
-fn read_library_patterns(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
-    let folder = make_library_folder()?;
-    let options = args.grid.simulated.source.options(LIBRARY.len());
-    let line = Line::with_elapsed("reading the patterns of q2c");
-    line.during(|| read_library(folder.path(), &options, stop))
-}
-
-/// A folder for the library's files. Dropping this value removes it.
-pub(crate) fn make_library_folder() -> Result<TempDir, Fault> {
-    tempfile::tempdir_in(temporary_folder()).map_err(|error| {
-        let folder = temporary_folder();
-        let message = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Fault::new(Exit::from_output_error(&error), message)
-    })
 }
 
 /// The patterns at a path: the file itself, or a folder's Parquet files sorted by name.

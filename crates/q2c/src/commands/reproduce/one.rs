@@ -1,8 +1,7 @@
 //! A single experiment: a run of its own, or a part of the run of all experiments.
 
 use super::place::ReproducePlace;
-use crate::args::{Cli, Command, CompareArgs};
-use crate::commands::poll::make_library_folder;
+use crate::args::{Cli, Command, CompareArgs, temporary_folder};
 use crate::commands::replay::run_compare;
 use crate::commands::run_folder;
 use crate::output::{show, unix_s};
@@ -200,8 +199,7 @@ fn simulate(
     stop: &AtomicBool,
 ) -> Result<(Vec<Point>, End), Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let folder = make_library_folder()?;
-    let points = library(folder.path(), stop).and_then(|traces| {
+    let points = library(&temporary_folder(), stop).and_then(|traces| {
         let cells = rules.policies.len() * traces.len();
         let line = Line::counting(cells as u64, "configurations");
         points(rules, &traces, draw, stop, &mut |n| line.set(n as u64))

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes the pattern library again: every pattern is a Parquet trace with its facts in it.
 #
-#     Q2C=target/release/q2c crates/q2c-study/patterns/make.sh models FOLDER
-#     Q2C=target/release/q2c crates/q2c-study/patterns/make.sh disk FOLDER DIRECTORY
-#     Q2C=target/release/q2c crates/q2c-study/patterns/make.sh loop|zram|mixed FOLDER DIRECTORY
+#     Q2C=target/release/q2c crates/q2c-trace/patterns/make.sh models FOLDER
+#     Q2C=target/release/q2c crates/q2c-trace/patterns/make.sh disk FOLDER DIRECTORY
+#     Q2C=target/release/q2c crates/q2c-trace/patterns/make.sh loop|zram|mixed FOLDER DIRECTORY
 #
 # `models` is the same on every machine. The others are recorded: `disk` and `mixed` on a file of
 # 256 MiB that is made in DIRECTORY, `loop` on a loop device over it, `zram` on a zram device of
@@ -81,7 +81,7 @@ models)
         "$q2c" trace import "$list" --format csv --unit ns --op read --bs 4k --columns "$columns" \
             --out "$work/$name.parquet" >/dev/null
         keep "$name" "model:$name" "none: drawn from a distribution" \
-            "crates/q2c-study/patterns/models.py" "$work/$name.parquet"
+            "crates/q2c-trace/patterns/models.py" "$work/$name.parquet"
     done
     ;;
 disk)

@@ -1,0 +1,20 @@
+//! The demonstration: each of its commands answers as it says.
+
+use super::program::Place;
+
+#[test]
+fn each_question_is_answered_as_by_its_command() {
+    let folder = Place::new();
+    let shown = folder.done("demo");
+    let (questions, next) = shown.split_once("Leave nothing out").unwrap();
+    let commands = questions.lines().filter_map(|line| line.strip_prefix("    q2c "));
+    let commands: Vec<&str> = commands.collect();
+    assert_eq!(commands.len(), 3, "{shown}");
+    assert!(folder.path().read_dir().unwrap().next().is_none());
+    for command in commands {
+        let report = folder.done(command);
+        let mut answers = report.lines().filter(|line| line.starts_with('\u{25b8}'));
+        assert!(answers.all(|answer| questions.contains(answer)), "{report}");
+    }
+    assert!(next.contains("q2c tune --scratch 1g"), "{next}");
+}
