@@ -76,7 +76,9 @@ pub fn read_selection(
         selection.sections.is_empty() || selection.sections.contains(&section.name)
     });
     for name in selection.ignore {
-        let left_out = jobs.iter_mut().filter_map(|(_, entries)| entries.remove(name));
+        let left_out = jobs
+            .iter_mut()
+            .filter_map(|(_, entries)| entries.remove(name));
         let lines: Vec<usize> = left_out.map(|option| option.line).collect();
         let Some(line) = lines.first() else {
             let message = format!("no section that is run has the option {name}");

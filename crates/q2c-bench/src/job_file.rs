@@ -110,11 +110,7 @@ impl BenchSettings {
         }
     }
 
-    fn take_shared_settings(
-        &mut self,
-        jobs: &[FioJob],
-        refusals: &mut Refusals,
-    ) -> JobFileExtras {
+    fn take_shared_settings(&mut self, jobs: &[FioJob], refusals: &mut Refusals) -> JobFileExtras {
         let mut extras = JobFileExtras::default();
         if self.scratch.is_none() {
             if self.target.is_none() {

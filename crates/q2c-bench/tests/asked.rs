@@ -117,10 +117,16 @@ fn all_refusals_are_told_at_once() {
     }
     let settings = filled(&text, "--fio x --section two --ignore verify").expect("runnable");
     assert_eq!(settings.target.as_deref(), Some("/dev/c"));
-    assert_eq!((settings.axes.engines(), settings.seconds), (&["io_uring".to_owned()][..], 8.0));
+    assert_eq!(
+        (settings.axes.engines(), settings.seconds),
+        (&["io_uring".to_owned()][..], 8.0)
+    );
     for (words, reason) in [
         ("--section three", "no section [three]; it has one, two"),
-        ("--section two --ignore thinktime", "has the option thinktime"),
+        (
+            "--section two --ignore thinktime",
+            "has the option thinktime",
+        ),
     ] {
         let error = filled(&text, &format!("--fio x {words}")).expect_err(words);
         assert!(error.contains(reason), "{error}");

@@ -93,7 +93,7 @@ impl FsMaker {
         let reason = reason.unwrap_or("nothing").trim();
         let (fs, device, status) = (self.fs, device.display(), output.status);
         let text = format_args!("make {fs} on {device}: {program} ended with {status}: {reason}");
-        Err(Fault::environment(text))
+        Err(Fault::new(Exit::Device, text))
     }
 
     pub(crate) fn version(&self, program: &Path) -> String {

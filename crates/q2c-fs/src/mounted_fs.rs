@@ -142,7 +142,7 @@ impl MountedFs {
             return Err(Fault::new(Exit::Environment, text));
         }
         let tried = format_args!("mount {fs} of {}", path.display());
-        let mounted = mounted.or_fault(Exit::Environment, tried)?;
+        let mounted = mounted.or_fault(Exit::Device, tried)?;
         let question = format_args!("ask about {}", path.display());
         let statistics = statistics(roots, path).or_fault(Exit::Environment, question)?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
@@ -203,7 +203,8 @@ pub struct MountedDevice {
 
 impl MountedDevice {
     /// Makes the file system on `device`, over whatever is there, and mounts it. From then on the
-    /// calling thread has mounts of its own.
+    /// calling thread has mounts of its own. A fault of the device is one of mkfs or mount; any
+    /// other is one of the machine.
     pub fn make(
         context: MountContext<'_>,
         fs: FileSystem,

@@ -311,7 +311,7 @@ impl<'a> Document<'a> {
         crate::terminal::document(self, screen)
     }
 
-    /// The begin of the report for a terminal: its title, and the answers with their caveats.
+    /// The title and the answers with their caveats, for a terminal.
     #[must_use]
     pub fn head(&self, screen: Screen) -> String {
         crate::terminal::document_head(self, screen)

@@ -49,7 +49,7 @@ fn about(result: &ReproduceResult) -> String {
         StudyKind::Rules => {
             format!("by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources")
         }
-        StudyKind::Compare => "from a result of q2c compare".to_owned(),
+        StudyKind::Compare => "by q2c compare".to_owned(),
         StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
             format!("{} trials of each point", result.trials)
         }

@@ -99,7 +99,7 @@ impl DeviceMaker {
         let make_named = |device: &DeviceText| {
             let text = device.fill(at);
             let spec = text.parse().map_err(Box::from);
-            let made = spec.and_then(|spec| self.make_one(&spec));
+            let made = spec.and_then(|spec| self.make_one(&spec, device.mount.is_none()));
             let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
             Ok((device.name.get_ref().clone(), made))
         };
@@ -125,7 +125,11 @@ impl DeviceMaker {
         }
     }
 
-    fn make_one(&self, spec: &DeviceSpec) -> Result<ExperimentDevice, Box<dyn Error>> {
+    fn make_one(
+        &self,
+        spec: &DeviceSpec,
+        is_read: bool,
+    ) -> Result<ExperimentDevice, Box<dyn Error>> {
         match spec {
             DeviceSpec::Simulated(engine) => Ok(ExperimentDevice {
                 medium: self.simulated.medium(engine)?,
@@ -154,10 +158,12 @@ impl DeviceMaker {
                 Ok(ExperimentDevice::new(made, medium, *size))
             }
             DeviceSpec::RamdiskMq(ram) => {
-                self.load_module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq_options(ram))
+                let options = ramdisk_mq_options(ram);
+                self.load_module("ramdisk_mq", "/dev/rdmq0", ram, &options, is_read)
             }
             DeviceSpec::NullBlk(ram) => {
-                self.load_module("null_blk", "/dev/nullb0", ram, &null_blk_options(ram))
+                let options = null_blk_options(ram);
+                self.load_module("null_blk", "/dev/nullb0", ram, &options, is_read)
             }
         }
     }
@@ -192,6 +198,7 @@ impl DeviceMaker {
         path: &str,
         ram: &RamDeviceSpec,
         options: &[String],
+        is_read: bool,
     ) -> Result<ExperimentDevice, Box<dyn Error>> {
         let folder = self.roots.sys(&format!("module/{module}"));
         if folder.exists() {
@@ -217,8 +224,9 @@ impl DeviceMaker {
         if let Some(name) = unknown.next() {
             return Err(format!("this kernel's {module} has no parameter {name}").into());
         }
-        // The device does not read unwritten pages from memory, so they must be written first.
-        if ram.memory_backed {
+        // The device does not read unwritten pages from memory, so they are written before jobs
+        // read them. A file system writes for itself.
+        if ram.memory_backed && is_read {
             fill(Path::new(path), ram.size, self.seed)
                 .map_err(|e| format!("fill {path} with data: {e}"))?;
         }

@@ -2,8 +2,8 @@
 
 use crate::file::{Experiment, Needs};
 use crate::jobs::{AxisValues, STAGE_FIGURES, cpu_use};
-use crate::needs::Features;
-use crate::studies::compare::command_words;
+use crate::needs::{Features, TARGET_SETTINGS};
+use crate::studies::compare::has_open_places;
 use crate::{RunFacts, judge};
 use q2c_model::{Nanos, Rates};
 use q2c_policy::Method;
@@ -99,8 +99,11 @@ impl Lister<'_> {
                 met: self.no_capture.is_none(),
             }));
         }
-        let open = command_words(experiment, &[]).is_none();
-        needs.extend(experiment.compare.as_ref().filter(|_| open).map(|command| {
+        let open = experiment
+            .compare
+            .as_ref()
+            .filter(|_| has_open_places(experiment));
+        needs.extend(open.map(|command| {
             let needed = format!("--on with two devices, or --from with a result of `{command}`");
             unmet_need(needed, "none was named".to_owned())
         }));
@@ -111,7 +114,10 @@ impl Lister<'_> {
     fn need(&self, need: &Need) -> ListedNeed {
         use NeedKind::{Capture, HwQueues, PollQueues, Spdk};
         let target_kinds = [PollQueues, HwQueues, Spdk, Capture];
-        let open = !self.target && target_kinds.contains(&need.kind);
+        let of_target = need.kind == NeedKind::Setting
+            && TARGET_SETTINGS.contains(&need.needed.as_str())
+            || target_kinds.contains(&need.kind);
+        let open = !self.target && of_target;
         ListedNeed {
             what: need.kind,
             needed: need.needed.clone(),

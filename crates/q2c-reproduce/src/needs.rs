@@ -18,6 +18,8 @@ use std::fs;
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 /// The checks of `q2c doctor` that an experiment may demand.
 pub(crate) const SETTINGS: [&str; 4] = ["governor", "boost", "irq-cpus", "scheduler"];
+/// Those of them that look at the target.
+pub(crate) const TARGET_SETTINGS: [&str; 2] = ["irq-cpus", "scheduler"];
 
 /// The features of the machine and of the target that claims may need.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,8 +38,8 @@ pub struct Features {
     pub modules: Vec<String>,
     /// File systems that the kernel supports and that can be created here.
     pub file_systems: Vec<String>,
-    /// What `q2c doctor` found of each setting that an experiment may demand, and whether it passed.
-    /// A check that does not apply here is missing.
+    /// What `q2c doctor` found of each setting that an experiment may demand, and whether it
+    /// passed. A check that does not apply here is missing.
     pub settings: BTreeMap<String, (String, bool)>,
 }
 
@@ -129,7 +131,7 @@ impl Features {
         for SettingCheck(name) in &needs.settings {
             let checked = self.settings.get(name);
             let present = checked.map_or("it does not apply here", |(found, _)| found);
-            let met = checked.is_none_or(|(_, passed)| *passed);
+            let met = checked.is_some_and(|(_, passed)| *passed);
             add(NeedKind::Setting, name, &present, met);
         }
         if needs.spdk {
@@ -266,7 +268,7 @@ mod tests {
             (
                 need(|n| n.settings = setting("governor")),
                 "it does not apply here",
-                true,
+                false,
             ),
             (need(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
         ] {

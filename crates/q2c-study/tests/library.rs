@@ -31,7 +31,9 @@ fn the_library_is_the_folder_and_small() {
     let files = fs::read_dir(folder).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let names: BTreeSet<String> = names.filter(|name| name.ends_with(".parquet")).collect();
-    let library_files = PATTERNS.iter().map(|pattern| format!("{}.parquet", pattern.name));
+    let library_files = PATTERNS
+        .iter()
+        .map(|pattern| format!("{}.parquet", pattern.name));
     let library_files: Vec<String> = library_files.collect();
     assert!(library_files.is_sorted());
     assert!(names.iter().eq(&library_files), "{names:?}");

@@ -66,7 +66,9 @@ pub static PATTERNS: &[Sample] = samples! {
 
 /// The name of the sample that `path` means; `None` if it means a file.
 fn name(path: &Path) -> Option<&str> {
-    path.to_str()?.strip_prefix(PREFIX).filter(|_| !path.exists())
+    path.to_str()?
+        .strip_prefix(PREFIX)
+        .filter(|_| !path.exists())
 }
 
 /// True if `path` means a sample, known or not.
@@ -74,21 +76,25 @@ pub fn is_sample(path: &Path) -> bool {
     name(path).is_some()
 }
 
-/// The sample that `path` means, in a file without a name; `None` if it means a file.
-pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
+/// Opens a file, or the sample that `path` means, in a file without a name.
+pub fn open(path: &Path) -> io::Result<File> {
     let Some(name) = name(path) else {
-        return Ok(None);
+        return File::open(path);
     };
     let mut samples = TRACES.iter().chain(PATTERNS);
     let Some(sample) = samples.find(|sample| sample.name == name) else {
-        let names: Vec<&str> = TRACES.iter().chain(PATTERNS).map(|sample| sample.name).collect();
+        let names: Vec<&str> = TRACES
+            .iter()
+            .chain(PATTERNS)
+            .map(|sample| sample.name)
+            .collect();
         let message = format!("expected a sample of q2c: {}", names.join(", "));
         return Err(io::Error::new(io::ErrorKind::NotFound, message));
     };
     let mut file = tempfile::tempfile()?;
     file.write_all(sample.bytes)?;
     file.rewind()?;
-    Ok(Some(file))
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -267,10 +267,10 @@ impl ExperimentChecker<'_, '_> {
         };
         let is_other = |point| {
             let spec = raw.fill(&experiment.expand(&point)).parse();
-            !matches!(spec, Ok(DeviceSpec::RamdiskMq(_) | DeviceSpec::NullBlk(_)))
+            !matches!(spec, Ok(DeviceSpec::RamdiskMq(_)))
         };
         let wrong = experiment.points().into_iter().any(is_other);
-        let message = "a file system is mounted on ramdisk_mq or null_blk; leave `mount` out";
+        let message = "a file system is mounted on ramdisk_mq; leave `mount` out";
         self.problems.add_if(wrong, mount, message);
         let wrong = self.raw.devices.len() > 1;
         let message = "a file with `mount` makes one device; leave the others out";

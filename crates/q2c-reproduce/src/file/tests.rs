@@ -187,7 +187,7 @@ expect = "page_cache_gain / size > 0.5"
     assert_eq!(experiment.mounted_device(), mounted);
     let cases = r#"
 9 | "f2fs" | "fat" | unknown variant `fat`
-9 | ramdisk_mq:size=64m,bs=4k | loop:1g | mounted on ramdisk_mq or null_blk
+9 | ramdisk_mq:size=64m,bs=4k | loop:1g | mounted on ramdisk_mq; leave
 9 | [[claim]] | [[device]]\nname = "other"\nmake = "sim:1ms"\n[[claim]] | makes one device
 2 | [[claim]] | [[job]]\nname = "j"\ndevice = "ram"\n[[phase]]\nname = "p"\nlength = "1s"\n[[claim]] | only one of them
 2 | mount = "f2fs" | # | there is no job

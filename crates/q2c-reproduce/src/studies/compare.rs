@@ -2,7 +2,7 @@
 
 use crate::file::Experiment;
 use crate::jobs::AxisValues;
-use q2c_result::compare::{CompareResult, DeviceRun};
+use q2c_result::compare::{CompareFinding, CompareResult, DeviceRun};
 use q2c_result::replay::ReplayTrial;
 use q2c_result::reproduce::{FailedTrial, Point, PointTrial, TrialFailure};
 use std::collections::BTreeMap;
@@ -28,6 +28,11 @@ pub fn command_words(experiment: &Experiment, targets: &[String]) -> Option<Vec<
         },
     );
     filled.collect()
+}
+
+/// True if the experiment has a command that leaves its devices open.
+pub fn has_open_places(experiment: &Experiment) -> bool {
+    experiment.compare.is_some() && command_words(experiment, &[]).is_none()
 }
 
 /// The points for an experiment's traces, devices (by index) and modes, taken from a result.
@@ -75,6 +80,13 @@ fn device_run<'a>(
     let comparison = comparison.ok_or_else(|| {
         format!("the result has no {mode} replay of a trace whose path has `{trace}` in it")
     })?;
+    let is_unlike =
+        |finding: &CompareFinding| matches!(finding, CompareFinding::WorkDiffers { .. });
+    if comparison.verdict.iter().any(is_unlike) {
+        return Err(
+            "the devices did not do the same work; see the report of the comparison".to_owned(),
+        );
+    }
     let devices = experiment.axes.iter().find(|axis| axis.name == "device");
     let index = devices.and_then(|axis| axis.values.iter().position(|known| known == device));
     let run = index.and_then(|index| comparison.devices.get(index));

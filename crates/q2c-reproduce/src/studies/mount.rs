@@ -3,7 +3,6 @@
 
 use crate::devices::ExperimentDevice;
 use crate::jobs::{AxisValues, JobsPlan};
-use q2c_fs::makers;
 use q2c_host::Roots;
 use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::FileSystem;
@@ -42,7 +41,6 @@ impl MountPlan<'_> {
             resources,
             ..
         } = self.jobs;
-        find_maker(self.fs).map_err(|fault| cell_error(&fault))?;
         let read = || MemoryUse::read(&resources.site.roots).map_err(|fault| cell_error(&fault));
         let before = read()?;
         let devices = resources.maker.make(&experiment.devices, at);
@@ -50,6 +48,7 @@ impl MountPlan<'_> {
         let device = &devices[self.device];
         let mounted = match resources.maker.mount(device, self.fs) {
             Ok(mounted) => mounted,
+            Err(fault) if fault.exit() != Exit::Device => return Err(cell_error(&fault)),
             Err(refusal) => {
                 notes.push(format!("failed to {refusal}"));
                 return Ok(figures(device.span, None));
@@ -96,12 +95,6 @@ fn cell_error(fault: &Fault) -> CellError {
     CellError::Cell(format!("failed to {fault}"))
 }
 
-/// A program that is not installed says nothing about the device.
-fn find_maker(fs: FileSystem) -> Result<(), Fault> {
-    let lookup = makers().into_iter().find(|maker| maker.fs == fs);
-    lookup.map_or(Ok(()), |maker| maker.program.map(drop))
-}
-
 fn read_whole(device: &ExperimentDevice) -> Result<File, Fault> {
     let read = || {
         let mut file = File::open(&device.path)?;
@@ -139,9 +132,11 @@ struct MemoryUse {
 
 impl MemoryUse {
     fn read(roots: &Roots) -> Result<Self, Fault> {
-        let text = |name| fs::read_to_string(roots.proc(name)).unwrap_or_default();
-        let read = Self::parse(&text("meminfo"), &text("zoneinfo"));
-        read.ok_or_else(|| Fault::environment("read the use of memory from /proc/meminfo"))
+        let text = |name| fs::read_to_string(roots.proc(name));
+        let tried = "read the use of memory from /proc/meminfo and /proc/zoneinfo";
+        let both = text("meminfo").and_then(|meminfo| Ok((meminfo, text("zoneinfo")?)));
+        let (meminfo, zoneinfo) = both.or_fault(Exit::Environment, tried)?;
+        Self::parse(&meminfo, &zoneinfo).ok_or_else(|| Fault::environment(tried))
     }
 
     /// `MemFree` leaves out the free pages that each CPU keeps in a list of its own, which may be

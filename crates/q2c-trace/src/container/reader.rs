@@ -3,7 +3,8 @@ use super::error::{Result, input_error};
 use super::scan::Scan;
 use super::writer::{io_error, parquet_error};
 use super::{cell, schema};
-use crate::{reading, samples};
+use crate::reading;
+use crate::samples::{self, is_sample};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
@@ -183,16 +184,12 @@ pub(super) struct SharedFile {
 impl SharedFile {
     /// Opens a regular file. Opening a pipe would wait for a writer.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = match samples::open(path)? {
-            Some(sample) => sample,
-            None if std::fs::metadata(path)?.is_file() => File::open(path)?,
-            None => {
-                return Err(io::Error::other(
-                    "expected a regular file, found a folder, a pipe or a device; name the file of the trace",
-                ));
-            }
-        };
-        let file = Arc::new(file);
+        if !is_sample(path) && !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other(
+                "expected a regular file, found a folder, a pipe or a device; name the file of the trace",
+            ));
+        }
+        let file = Arc::new(samples::open(path)?);
         let len = file.metadata()?.len();
         Ok(SharedFile { file, len })
     }

@@ -9,7 +9,7 @@ use super::{
     by_name, csv, fact, merge_recordings, shape, sniff,
 };
 use crate::blktrace::{FileSet, IntMap};
-use crate::samples::is_sample;
+use crate::samples::{self, is_sample};
 use crate::{Scan, TraceCounter, TraceError, TraceReader, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::fs::File;
@@ -51,7 +51,7 @@ impl Input {
         format: Option<&str>,
         implied: Option<&'static ImportFormat>,
     ) -> Result<Input, ImportError> {
-        if is_sample(path) {
+        if is_sample(path) && format.is_none() {
             return Ok(Input::Trace);
         }
         let stdin = is_stdin(path);
@@ -228,7 +228,8 @@ pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
 pub(super) fn is_trace(path: &Path) -> bool {
     let mut head = [0; PARQUET.len()];
     let read = |mut file: File| file.read_exact(&mut head);
-    path.is_file() && File::open(path).and_then(read).is_ok() && head == PARQUET
+    let is_file = path.is_file() || is_sample(path);
+    is_file && samples::open(path).and_then(read).is_ok() && head == PARQUET
 }
 
 fn unknown_format(path: &Path, name: &str) -> ImportError {

@@ -12,7 +12,6 @@ use q2c_capture::{CaptureTarget, Missing, Recorder};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, Nanos, OrFault, parse_duration, parse_time_in};
-use q2c_report::Reported;
 use q2c_report::prometheus::LiveMetrics;
 use q2c_report::terminal::{live, live_head, live_line};
 use q2c_result::Exit;

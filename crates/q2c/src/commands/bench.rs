@@ -9,8 +9,8 @@ use crate::workbench::{
 };
 use q2c_bench::abilities::Abilities;
 use q2c_bench::device::check_axes;
-use q2c_bench::interface::Interface;
 use q2c_bench::fio::{Selection, read_selection};
+use q2c_bench::interface::Interface;
 use q2c_bench::job_file::JobFileExtras;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_bench::tuned::tuned;

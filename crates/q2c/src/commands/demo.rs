@@ -1,7 +1,7 @@
-//! The command `q2c demo`: three questions, each answered by a command on samples that q2c contains.
+//! The command `q2c demo`: three questions, each answered by a command on samples.
 
 use crate::args::{Cli, Command};
-use crate::output::{print, say, set_answers_alone};
+use crate::output::{print, set_answers_alone};
 use clap::Parser;
 use q2c_host::signals::Signals;
 use q2c_model::{Fault, OrFault};
@@ -23,8 +23,8 @@ const QUESTIONS: [(&str, &str); 3] = [
 ];
 
 const NEXT: &str = "\
-Leave nothing out by running a command as it stands here. Then, about a disk of yours:
-    q2c tune --scratch 1g         how to wait for its I/O, in about four minutes, without root
+Each command prints a whole report. About a disk of yours:
+    q2c tune --scratch 1g         how to wait for its I/O, in about three minutes, without root
     sudo q2c analyze --live DISK  what it does now";
 
 /// Runs each command by `run_command`, and shows its answers alone.
@@ -40,13 +40,13 @@ pub(crate) fn run(
             args.how.run.out = runs.path().to_owned();
         }
         set_answers_alone(true);
-        let code = run_command(cli, signals);
+        let ended = run_command(cli, signals);
         set_answers_alone(false);
-        if code? != Exit::Done.code() {
-            say(&format!("stopped: {command}"));
-            return Ok(Exit::Interrupted.code());
+        let code = ended?;
+        if code != Exit::Done.code() {
+            return Ok(code);
         }
-        print(" ")?;
+        print("")?;
     }
     print(NEXT)?;
     Ok(Exit::Done.code())

@@ -13,6 +13,7 @@ use q2c_result::Exit;
 use q2c_result::diff::JudgedLimit;
 use q2c_run::arguments::LimitArgs;
 use q2c_run::read_result_text;
+use q2c_trace::samples::is_sample;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -97,7 +98,7 @@ fn read_side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> 
 
 /// True if a file is a trace; results are JSON files.
 fn is_trace(path: &Path) -> bool {
-    path.is_file() && path.extension().is_none_or(|ending| ending != "json")
+    is_sample(path) || path.is_file() && path.extension().is_none_or(|ending| ending != "json")
 }
 
 pub(crate) struct RunLimits<'a> {

@@ -10,6 +10,7 @@ use q2c_result::tune::{self, Calibration, TuneResult};
 use q2c_result::{Exit, Machine};
 use q2c_run::read_result_text;
 use q2c_study::{RecordedCost, recorded_costs};
+use q2c_trace::samples::is_sample;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,9 @@ pub(crate) fn run(command: &MachineCommand, stop: &AtomicBool) -> Result<Exit, F
 /// True for a run folder, and for a file that begins as results and calibrations do. A pipe can be
 /// read only once, so it is refused.
 fn is_json(from: &Path) -> Result<bool, Fault> {
+    if is_sample(from) {
+        return Ok(false);
+    }
     let kind = from.metadata().map_err(|error| read_fault(from, error))?;
     if kind.is_dir() {
         return Ok(true);

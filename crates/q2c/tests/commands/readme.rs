@@ -38,7 +38,8 @@ fn the_readme_names_commands_of_the_program() {
     let readme = text("README.md");
     let lines = code(&readme).into_iter();
     let words = lines.map(|line| line.trim_start_matches("sudo ").split(' '));
-    let commands = words.filter_map(|mut words| (words.next() == Some("q2c")).then(|| words.next()));
+    let commands =
+        words.filter_map(|mut words| (words.next() == Some("q2c")).then(|| words.next()));
     let commands: Vec<&str> = commands.flatten().collect();
     assert!(commands.len() > 3, "{commands:?}");
     for command in commands {
@@ -49,14 +50,21 @@ fn the_readme_names_commands_of_the_program() {
 /// `make run` and `make test` install what `scripts/prerequisites.sh` prints in these lines.
 #[test]
 fn the_readme_names_what_make_installs() {
-    let (readme, script) = (text("README.md").to_lowercase(), text("scripts/prerequisites.sh"));
+    let (readme, script) = (
+        text("README.md").to_lowercase(),
+        text("scripts/prerequisites.sh"),
+    );
     let (_, function) = script.split_once("\nother_packages() {").unwrap();
     let (function, _) = function.split_once("\n}").unwrap();
     let lines = function.lines().filter(|line| !line.contains("jre"));
     let printed = lines.filter_map(|line| line.split_once("printf '%s\\n' "));
-    let packages = printed.flat_map(|(_, names)| names.split([' ', ';']).take_while(|n| *n != "fi"));
+    let packages =
+        printed.flat_map(|(_, names)| names.split([' ', ';']).take_while(|n| *n != "fi"));
     let packages: Vec<&str> = packages.filter(|name| !name.is_empty()).collect();
-    assert!(packages.contains(&"clang") && packages.contains(&"chromium"), "{packages:?}");
+    assert!(
+        packages.contains(&"clang") && packages.contains(&"chromium"),
+        "{packages:?}"
+    );
     for package in packages.iter().filter(|name| **name != "libc6-dev") {
         assert!(readme.contains(package), "{package}");
     }

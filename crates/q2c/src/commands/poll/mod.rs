@@ -5,7 +5,6 @@ mod patterns;
 mod simulated;
 mod steer;
 
-
 use crate::commands::watch::WatchArgs;
 use crate::output::{print, say, screen};
 use clap::Subcommand;

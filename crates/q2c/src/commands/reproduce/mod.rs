@@ -15,6 +15,7 @@ use q2c_report::reproduce::origin_notes;
 use q2c_report::terminal::reproduce_list;
 use q2c_reproduce::jobs::capture_refusal;
 use q2c_reproduce::needs::Features;
+use q2c_reproduce::studies::compare::has_open_places;
 use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
         let mut plan: ReproduceSettings =
             read_checked_plan(path).map_err(RunDirError::on_resume)?;
         plan.all_trials |= args.all_trials;
+        plan.run.allow_write.clone_from(&args.run.allow_write);
         let experiments = if plan.all {
             let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
             all::tell_length(&all::unfinished(&experiments, path), &plan);
@@ -51,6 +53,12 @@ pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
             if experiment.takes_target() && args.target.is_none() && args.scratch.is_none() {
                 return Err(Fault::usage(format!(
                     "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
+                    experiment.name
+                )));
+            }
+            if !args.on.is_empty() && !has_open_places(&experiment) {
+                return Err(Fault::usage(format!(
+                    "reproduce: {} compares no devices of yours; leave out --on",
                     experiment.name
                 )));
             }

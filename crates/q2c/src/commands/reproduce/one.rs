@@ -94,9 +94,12 @@ pub(super) fn measure(
             },
             ..facts
         };
-        let result = q2c_reproduce::judge(experiment, &facts, points);
-        let complete = matches!(end, End::Complete);
-        return Ok((ReproduceResult { complete, ..result }, end));
+        let mut result = q2c_reproduce::judge(experiment, &facts, points);
+        result.complete = matches!(end, End::Complete);
+        result
+            .warnings
+            .extend(compared.into_iter().flat_map(|compared| compared.warnings));
+        return Ok((result, end));
     }
     if let Some(rules) = &experiment.rules {
         let seed = plan.run.seed;
@@ -152,16 +155,16 @@ fn compare_devices(
         out: folder.path().to_owned(),
         ..plan.run.clone()
     };
-    let (result, state, _) = run_compare(&args, stop)?;
-    let end = match state {
-        RunState::Complete => End::Complete,
-        _ => End::Cancelled,
-    };
-    Ok((Some(result), end))
+    match run_compare(&args, stop) {
+        Ok((result, RunState::Complete, _)) => Ok((Some(result), End::Complete)),
+        Ok((result, ..)) => Ok((Some(result), End::Cancelled)),
+        Err(failure) if failure.exit() == Exit::Interrupted => Ok((None, End::Cancelled)),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The arguments in a command of `q2c compare`.
-pub(super) fn parse_compare(words: &[String]) -> Result<CompareArgs, Fault> {
+fn parse_compare(words: &[String]) -> Result<CompareArgs, Fault> {
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(Command::Compare(args)) => Ok(args),
         Ok(_) => Err(Fault::input(

@@ -18,7 +18,7 @@ use q2c_trace::TraceWriter;
 use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
 use q2c_tune::TuneSettings;
 use q2c_tune::program::{RecordingSelection, nearest_workload, read};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ pub(super) struct RecordedProgram {
 impl RecordedProgram {
     pub(crate) fn copy_into(&self, folder: &RunDir) -> Result<(), Fault> {
         let copy = |out: &mut dyn io::Write| {
-            let mut trace = File::open(&self.trace)?;
+            let mut trace = q2c_trace::samples::open(&self.trace)?;
             io::copy(&mut trace, out).map(drop)
         };
         folder.publish(TRACE_FILE, copy)?;
