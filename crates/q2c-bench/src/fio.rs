@@ -41,7 +41,7 @@ pub struct FioJobFile {
 
 /// The parts of a job file that are read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Selection<'a> {
+pub struct FioSelection<'a> {
     /// Names of the job sections; empty for all.
     pub sections: &'a [String],
     /// Options that are left out.
@@ -53,14 +53,14 @@ pub fn read(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<FioJobFile, SyntaxError> {
-    read_selection(text, variable, Selection::default())
+    read_selection(text, variable, FioSelection::default())
 }
 
 /// Reads a part of a job file, as [`read`] does.
 pub fn read_selection(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,
-    selection: Selection<'_>,
+    selection: FioSelection<'_>,
 ) -> Result<FioJobFile, SyntaxError> {
     let sections = lines::sections(text, variable)?;
     let mut file = FioJobFile::default();

@@ -1,7 +1,7 @@
 //! Tests of options combined with a fio job file.
 
 use q2c_bench::BenchSettings;
-use q2c_bench::fio::{Selection, read_selection};
+use q2c_bench::fio::{FioSelection, read_selection};
 use q2c_bench::job_file::JobFileExtras;
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -13,7 +13,7 @@ fn filled(text: &str, words: &str) -> Result<BenchSettings, String> {
 
 fn filled_with_extras(text: &str, words: &str) -> Result<(BenchSettings, JobFileExtras), String> {
     let mut settings: BenchSettings = from_words(words).expect("arguments");
-    let selection = Selection {
+    let selection = FioSelection {
         sections: &settings.section,
         ignore: &settings.ignore,
     };

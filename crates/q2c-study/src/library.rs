@@ -3,7 +3,7 @@
 
 use crate::source::{SimTrace, SourceOptions, read};
 use q2c_model::Fault;
-use q2c_trace::samples::{PATTERNS, Sample};
+use q2c_trace::samples::{PATTERNS, SampleTrace};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 /// # Errors
 /// Returns a fault if a pattern cannot be read (see [`read`]).
 pub fn read_library(options: &SourceOptions, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
-    let read = |pattern: &Sample| {
+    let read = |pattern: &SampleTrace| {
         let path = format!("sample:{}", pattern.name);
         let mut trace = read(Path::new(&path), options, stop)?;
         trace.input.path = format!("{}.parquet", pattern.name);

@@ -9,7 +9,7 @@ const PREFIX: &str = "sample:";
 
 /// A trace that q2c contains.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub struct SampleTrace {
     /// Its name behind `sample:`.
     pub name: &'static str,
     /// The bytes of its file.
@@ -18,7 +18,7 @@ pub struct Sample {
 
 macro_rules! samples {
     ($folder:literal: $($name:literal,)*) => {
-        &[$(Sample {
+        &[$(SampleTrace {
             name: $name,
             bytes: include_bytes!(concat!("../", $folder, "/", $name, ".parquet")),
         },)*]
@@ -26,14 +26,14 @@ macro_rules! samples {
 }
 
 /// Public traces.
-static TRACES: &[Sample] = samples! {
+static TRACES: &[SampleTrace] = samples! {
     "samples":
     "tpcc",
     "websearch",
 };
 
 /// Latencies of devices, in alphabetical order of their names.
-pub static PATTERNS: &[Sample] = samples! {
+pub static PATTERNS: &[SampleTrace] = samples! {
     "patterns":
     "bimodal-30us-300us",
     "constant-50us",

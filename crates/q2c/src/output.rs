@@ -25,7 +25,7 @@ const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Prints a message to stderr; a closed stderr is ignored. Messages contain names and texts from
 /// files, so control characters are made visible and not sent to the terminal.
 pub(crate) fn say(line: &str) {
-    if !ANSWERS_ALONE.load(Relaxed) {
+    if !is_answers_alone() {
         say_in_any_case(line);
     }
 }
@@ -164,7 +164,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
 pub(crate) fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
     show_as(result, as_json, |screen| {
         let document = result.document();
-        if ANSWERS_ALONE.load(Relaxed) {
+        if is_answers_alone() {
             document.head(screen)
         } else {
             document.text(screen)
@@ -219,6 +219,10 @@ pub(crate) fn screen() -> Screen {
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 static ANSWERS_ALONE: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn is_answers_alone() -> bool {
+    ANSWERS_ALONE.load(Relaxed)
+}
 
 /// Results show their answers alone from now on, and messages are not shown.
 pub(crate) fn set_answers_alone(is_alone: bool) {

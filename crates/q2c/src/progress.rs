@@ -2,7 +2,7 @@
 //! the end. Nothing is written if stderr is not a terminal. The trials of a run have their own
 //! display, [`q2c_run::runner::progress`].
 
-use crate::output::fit_terminal;
+use crate::output::{fit_terminal, is_answers_alone};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use q2c_model::Bytes;
 use q2c_run::runner::{self, Progress, time_text};
@@ -127,6 +127,9 @@ impl Drop for Line {
 
 /// The progress of trials on stderr, with lines that fit the terminal.
 pub(crate) fn trial_progress() -> Box<dyn Progress> {
+    if is_answers_alone() {
+        return Box::new(runner::progress::SilentProgress);
+    }
     runner::progress::on_stderr(fit_terminal)
 }
 

@@ -20,13 +20,13 @@ const OPEN_PLACES: [&str; 2] = ["FIRST", "SECOND"];
 /// The words of the experiment's command, with `targets` in the places that it leaves open; `None`
 /// without a command, or if a place stays open.
 pub fn command_words(experiment: &Experiment, targets: &[String]) -> Option<Vec<String>> {
-    let words = experiment.compare.as_deref()?.split_whitespace();
-    let filled = words.map(
-        |word| match OPEN_PLACES.iter().position(|place| *place == word) {
+    let command = experiment.compare.as_deref()?;
+    let filled = command.split_whitespace().map(|word| {
+        match OPEN_PLACES.iter().position(|place| *place == word) {
             Some(place) => targets.get(place).cloned(),
             None => Some(word.to_owned()),
-        },
-    );
+        }
+    });
     filled.collect()
 }
 

@@ -9,7 +9,7 @@ use crate::workbench::{
 };
 use q2c_bench::abilities::Abilities;
 use q2c_bench::device::check_axes;
-use q2c_bench::fio::{Selection, read_selection};
+use q2c_bench::fio::{FioSelection, read_selection};
 use q2c_bench::interface::Interface;
 use q2c_bench::job_file::JobFileExtras;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
@@ -240,7 +240,7 @@ fn fill_in(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFil
     let fault = |error: &dyn Display| Fault::input(format!("run the fio job file {name}: {error}"));
     let text = whole_file::read_named(path, whole_file::MAX_TEXT).map_err(|e| fault(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
-    let selection = Selection {
+    let selection = FioSelection {
         sections: &settings.section,
         ignore: &settings.ignore,
     };

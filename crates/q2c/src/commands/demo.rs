@@ -18,7 +18,7 @@ const QUESTIONS: [(&str, &str); 3] = [
     ),
     (
         "Which of two devices serves a workload better?",
-        "q2c compare sample:websearch sim:60us,servers=8 sim:120us,servers=8 --trials 3",
+        "q2c compare sample:websearch sim:60us,servers=8 sim:120us,servers=8",
     ),
 ];
 

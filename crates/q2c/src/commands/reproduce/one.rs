@@ -145,10 +145,10 @@ fn compare_devices(
         let result = run_folder::read_result(run, "q2c compare", compare::SCHEMA)?;
         return Ok((Some(result), End::Complete));
     }
-    let Some(words) = command_words(experiment, &plan.on) else {
+    let Some(command) = command_words(experiment, &plan.on) else {
         return Ok((None, End::Complete));
     };
-    let mut args = parse_compare(&words)?;
+    let mut args = parse_compare(&command)?;
     args.trials = plan.trials.unwrap_or(args.trials);
     args.how.all_trials |= plan.all_trials;
     args.how.run = RunArgs {
@@ -164,15 +164,15 @@ fn compare_devices(
 }
 
 /// The arguments in a command of `q2c compare`.
-fn parse_compare(words: &[String]) -> Result<CompareArgs, Fault> {
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
+fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
+    match Cli::try_parse_from(command).map(|cli| cli.command) {
         Ok(Command::Compare(args)) => Ok(args),
         Ok(_) => Err(Fault::input(
             "run the experiment's command: expected q2c compare",
         )),
         Err(error) => Err(Fault::input(format!(
             "run the experiment's command `{}`: {}",
-            words.join(" "),
+            command.join(" "),
             error.render()
         ))),
     }
