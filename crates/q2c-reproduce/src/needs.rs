@@ -130,7 +130,7 @@ impl Features {
         }
         for SettingCheck(name) in &needs.settings {
             let checked = self.settings.get(name);
-            let present = checked.map_or("it does not apply here", |(found, _)| found);
+            let present = checked.map_or("it does not apply here", |(state, _)| state);
             let met = checked.is_some_and(|(_, passed)| *passed);
             add(NeedKind::Setting, name, &present, met);
         }
@@ -188,8 +188,8 @@ fn has_module(roots: &Roots, name: &str) -> bool {
 fn settings(roots: &Roots, target: Option<&Target>) -> BTreeMap<String, (String, bool)> {
     let facts = DoctorFacts::new(roots, target);
     let checked = SETTINGS.into_iter().filter_map(|name| {
-        let (verdict, found) = doctor::check(name, &facts)?;
-        Some((name.to_owned(), (found, verdict == CheckVerdict::Pass)))
+        let (verdict, state) = doctor::check(name, &facts)?;
+        Some((name.to_owned(), (state, verdict == CheckVerdict::Pass)))
     });
     checked.collect()
 }
