@@ -37,9 +37,9 @@ fn both_readmes_are_short_and_have_the_same_commands() {
 fn the_readme_names_commands_of_the_program() {
     let readme = text("README.md");
     let lines = code(&readme).into_iter();
-    let words = lines.map(|line| line.trim_start_matches("sudo ").split(' '));
+    let split_lines = lines.map(|line| line.trim_start_matches("sudo ").split(' '));
     let commands =
-        words.filter_map(|mut words| (words.next() == Some("q2c")).then(|| words.next()));
+        split_lines.filter_map(|mut line| (line.next() == Some("q2c")).then(|| line.next()));
     let commands: Vec<&str> = commands.flatten().collect();
     assert!(commands.len() > 3, "{commands:?}");
     for command in commands {

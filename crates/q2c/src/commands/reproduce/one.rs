@@ -299,7 +299,7 @@ mod tests {
             .iter()
             .filter_map(|one| command_words(one, &targets));
         let parsed: Vec<CompareArgs> = commands
-            .map(|words| parse_compare(&words).unwrap())
+            .map(|command| parse_compare(&command).unwrap())
             .collect();
         assert!(
             parsed
