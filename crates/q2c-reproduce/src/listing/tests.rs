@@ -125,8 +125,13 @@ fn lengths_follow_scale_and_trials() {
 fn a_capture_that_is_refused_takes_every_claim_away() {
     let text = TEXT.replace("[windows]", "capture = true\n[windows]");
     let both = |experiment: &ListedExperiment| (experiment.judgeable, experiment.depend_on_target);
-    assert_eq!(both(&list_text(&text, 120, |_| ())), (2, 2));
-    let refused = |lister: &mut Lister<'_>| lister.no_capture = Some("it was refused");
+    // Without a target nobody knows what can be captured.
+    assert_eq!(both(&list_text(&text, 120, |_| ())), (0, 4));
+    let with_target = |lister: &mut Lister<'_>| lister.target = true;
+    assert_eq!(both(&list_text(&text, 120, with_target)), (2, 0));
+    let refused = |lister: &mut Lister<'_>| {
+        (lister.target, lister.no_capture) = (true, Some("it was refused"));
+    };
     let experiment = list_text(&text, 120, refused);
     assert_eq!(both(&experiment), (0, 0));
     let mut needs = experiment.needs.iter();

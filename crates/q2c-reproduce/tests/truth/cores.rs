@@ -106,8 +106,15 @@ fn tuned_rule() {
 
 /// An experiment whose RAM disk is replaced by a simulated device.
 fn on_ram(name: &str, make: &str) -> ReproduceResult {
-    on_many(&small(name, &[("ramdisk_mq:size=1g", make)]))
+    let changes = match name {
+        "blkmq-macro-scaling" => vec![("ramdisk_mq:size=1g", make)],
+        _ => vec![("null_blk:size=1g,memory_backed=0", make), OWN_ENGINE],
+    };
+    on_many(&small(name, &changes))
 }
+
+/// A simulated device is its own engine.
+const OWN_ENGINE: (&str, &str) = ("engine = \"libaio\"\n", "");
 
 #[test]
 fn kernel_versions() {
