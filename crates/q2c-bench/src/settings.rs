@@ -208,7 +208,8 @@ impl BenchSettings {
                     *engine = text;
                 }
             };
-            engines.iter_mut().for_each(behind);
+            let points = self.points.iter_mut().map(|point| &mut point.engine);
+            engines.iter_mut().chain(points).for_each(behind);
         }
         self.axes.background = self.axes.distinct_backgrounds();
         self.cpus = cpus.cpus.iter().map(|cpu| cpu.0).collect();

@@ -159,7 +159,7 @@ fn stated_error(experiment: &Experiment, facts: &RunFacts<'_>) -> Option<StatedE
                 model: format!("a simulated device and {}", machine.name),
                 error:
                     "its costs and the device's times are as the experiment and the machine state \
-                        them, and delays do not scatter"
+                        them, and the machine's delays do not scatter"
                         .to_owned(),
             })
         }

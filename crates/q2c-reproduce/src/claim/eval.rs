@@ -333,7 +333,10 @@ impl<'a> TrialPhase<'a> {
 
     /// The intervals whose middle lies in the place's window.
     fn ticks(&self, place: &FigurePlace) -> Result<Vec<&'a Tick>, String> {
-        let idle = || format!("the job {} did no I/O in this phase", place.job);
+        let idle = || match place.job.as_str() {
+            "" => "the study gave none here".to_owned(),
+            job => format!("the job {job} did no I/O in this phase"),
+        };
         let job = self.job.ok_or_else(idle)?;
         let inside = |tick: &&Tick| {
             let middle = tick.end_s - tick.seconds / 2.0;

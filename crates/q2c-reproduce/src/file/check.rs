@@ -89,6 +89,7 @@ impl ExperimentChecker<'_, '_> {
             jobs: Vec::new(),
             place: self.place(),
             compare: raw.compare.as_ref().map(|compare| compare.command.clone()),
+            compare_lengths: self.compare_lengths(),
             rules: self.rules(),
             needs: raw.needs.clone(),
             claims: Vec::new(),
@@ -387,6 +388,21 @@ impl ExperimentChecker<'_, '_> {
             self.problems.add(&axis.name, message);
         }
         Some(rules::competing_rules(raw, self.problems))
+    }
+
+    fn compare_lengths(&mut self) -> Vec<Nanos> {
+        let Some(compare) = &self.raw.compare else {
+            return Vec::new();
+        };
+        let lengths = compare.lengths.iter().filter_map(|raw| {
+            let length = parse_duration(raw.get_ref()).map_err(|error| error.to_string());
+            self.problems.ok(raw, length)
+        });
+        let lengths: Vec<Nanos> = lengths.collect();
+        let wrong = !lengths.is_empty() && lengths.len() != compare.traces.len();
+        let message = "`lengths` has a length for each of `traces`, or is left out";
+        self.problems.add_if(wrong, &compare.modes, message);
+        lengths
     }
 
     fn add_compare_axes(&mut self, experiment: &mut Experiment) {

@@ -62,6 +62,8 @@ pub struct Experiment {
     pub place: Option<SetupRequest>,
     /// The user's command whose result is judged.
     pub compare: Option<String>,
+    /// The recorded length of each trace of that command; empty if any will do.
+    pub(crate) compare_lengths: Vec<Nanos>,
     /// The sleep rules that compete over the library of patterns.
     pub rules: Option<CompetingRules>,
     pub(crate) needs: Needs,

@@ -92,6 +92,8 @@ pub(crate) struct RawCompare {
     pub traces: Vec<String>,
     pub devices: Vec<String>,
     pub modes: Spanned<Vec<String>>,
+    #[serde(default)]
+    pub lengths: Vec<Spanned<String>>,
 }
 
 /// Rules that compete over the library of patterns.

@@ -80,6 +80,7 @@ fn device_run<'a>(
     let comparison = comparison.ok_or_else(|| {
         format!("the result has no {mode} replay of a trace whose path has `{trace}` in it")
     })?;
+    check_length(experiment, trace, comparison.trace.length_s)?;
     let is_unlike =
         |finding: &CompareFinding| matches!(finding, CompareFinding::WorkDiffers { .. });
     if comparison.verdict.iter().any(is_unlike) {
@@ -92,6 +93,20 @@ fn device_run<'a>(
     let run = index.and_then(|index| comparison.devices.get(index));
     let count = comparison.devices.len();
     run.ok_or_else(|| format!("the result compares {count} devices, and has no {device}"))
+}
+
+/// Refuses a trace that is not as long as the source's, give or take 5 %.
+fn check_length(experiment: &Experiment, trace: &str, length_s: f64) -> Result<(), String> {
+    let traces = experiment.axes.iter().find(|axis| axis.name == "trace");
+    let index = traces.and_then(|axis| axis.values.iter().position(|known| known == trace));
+    let source_s = index.and_then(|index| experiment.compare_lengths.get(index));
+    let source_s = source_s.map(|length| length.as_secs_f64());
+    match source_s.filter(|source_s| (length_s / source_s - 1.0).abs() > 0.05) {
+        Some(source_s) => Err(format!(
+            "the trace {trace} lasts {length_s:.3} s, and that of the source {source_s} s"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {

@@ -28,6 +28,24 @@ fn sections_are_the_points_and_flags_win() {
     assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);
 }
 
+/// Each section's interface stands before the simulated device.
+#[test]
+fn sections_on_a_simulated_device_keep_their_interfaces() {
+    let job = "[global]\ndirect=1\nrw=randread\nioengine=io_uring\n[one]\n[deep]\nstonewall\niodepth=4\nbs=8k\n";
+    let costs = "--machine cores=8,interfaces.io_uring.submission_ns=500";
+    let result = run_job(&Place::new(), job, &format!("sim:100us {costs} --json")).json();
+    let cells = result.list("cells");
+    assert_eq!(cells.len(), 2, "{result:#}");
+    for cell in cells {
+        let engine = cell["engine"].as_str().unwrap();
+        assert!(
+            engine.starts_with("sim:") && engine.ends_with("interface=io_uring"),
+            "{cell}"
+        );
+        assert!(number(cell, "/iops/median") > 1_000.0, "{cell}");
+    }
+}
+
 #[test]
 fn a_file_with_a_real_target() {
     let folder = Place::on_disk();

@@ -280,6 +280,19 @@ fn a_result_of_compare_is_judged() {
         let run_here = folder.json(format!("{reproduce} --on sim:20ms sim:40ms --trials 3"));
         assert_eq!(verdict(&run_here, "the sum of U2C does"), "holds");
         assert_eq!(run_here["claims"][1]["basis"], "predicted");
+        let traces = "traces = [\"light\"]";
+        let long = COMPARED.replace(traces, &format!("{traces}\nlengths = [\"10s\"]"));
+        folder.put("long.toml", long);
+        let other = folder.json("reproduce long.toml --json --on sim:20ms sim:40ms --trials 1");
+        let reason = other["claims"][1]["reasons"][0]["why"].as_str().unwrap();
+        has_words(reason, "lasts 0.950 s | that of the source 10 s");
+        folder.put(
+            "wrong.toml",
+            COMPARED.replace("--max-lateness 10ms", "--mode timd"),
+        );
+        let wrong = folder.q2c("experiment check wrong.toml");
+        assert_eq!(wrong.code, 3, "{}", wrong.stderr);
+        has_words(&wrong.stderr, "timd | the experiment's command");
         let published = judge("sim:20ms", "sim:40ms", "one");
         assert_eq!(
             published["claims"][1]["expects"],

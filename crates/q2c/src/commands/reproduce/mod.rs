@@ -15,7 +15,7 @@ use q2c_report::reproduce::origin_notes;
 use q2c_report::terminal::reproduce_list;
 use q2c_reproduce::jobs::capture_refusal;
 use q2c_reproduce::needs::Features;
-use q2c_reproduce::studies::compare::has_open_places;
+use q2c_reproduce::studies::compare::{command_words, has_open_places};
 use q2c_reproduce::{Experiment, ExperimentError, Lister, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
@@ -206,6 +206,10 @@ pub(crate) enum ExperimentCommand {
 pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     let ExperimentCommand::Check { file } = command;
     let experiment = read(file)?;
+    let targets = ["sim:1ms", "sim:2ms"].map(str::to_owned);
+    if let Some(command) = command_words(&experiment, &targets) {
+        one::parse_compare(&command)?;
+    }
     let (name, trials) = (&experiment.name, experiment.trials);
     let length = experiment.length_s(1.0, trials).filter(|s| *s >= 1.0);
     let length = length.map_or_else(String::new, |s| format!(", about {}", time_text(s)));

@@ -164,7 +164,7 @@ fn compare_devices(
 }
 
 /// The arguments in a command of `q2c compare`.
-fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
+pub(super) fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
     match Cli::try_parse_from(command).map(|cli| cli.command) {
         Ok(Command::Compare(args)) => Ok(args),
         Ok(_) => Err(Fault::input(
@@ -173,7 +173,7 @@ fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
         Err(error) => Err(Fault::input(format!(
             "run the experiment's command `{}`: {}",
             command.join(" "),
-            error.render()
+            error.to_string().lines().next().unwrap_or_default()
         ))),
     }
 }
