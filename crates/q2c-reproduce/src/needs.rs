@@ -38,8 +38,8 @@ pub struct Features {
     pub modules: Vec<String>,
     /// File systems that the kernel supports and that can be created here.
     pub file_systems: Vec<String>,
-    /// What `q2c doctor` found of each setting that an experiment may demand, and whether it
-    /// passed. A check that does not apply here is missing.
+    /// The settings that an experiment may demand, by the names of their checks: the finding of
+    /// `q2c doctor`, and true if it passed. A check that does not apply here is missing.
     pub settings: BTreeMap<String, (String, bool)>,
 }
 
@@ -174,8 +174,9 @@ fn hw_queues(roots: &Roots, disk: &str) -> Option<u32> {
 
 /// True if the module is loaded or installed for this kernel. A `modprobe` of busybox cannot tell.
 fn has_module(roots: &Roots, name: &str) -> bool {
-    let kernel = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-    let list = fs::read_to_string(roots.modules.join(kernel.trim()).join("modules.dep"));
+    let list = |release: String| roots.modules.join(release.trim()).join("modules.dep");
+    let release = fs::read_to_string(roots.proc("sys/kernel/osrelease"));
+    let list = release.and_then(|release| fs::read_to_string(list(release)));
     let is_module = |line: &str| {
         let path = line.split(':').next().unwrap_or("");
         let file = path.rsplit('/').next().unwrap_or("");

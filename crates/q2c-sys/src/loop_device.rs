@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY), "{error}");
     }
 
-    /// What kernels before 5.8 are asked for works on later ones, too.
+    /// Later kernels still take the calls that kernels before 5.8 need.
     #[test]
     fn a_device_that_is_configured_in_steps_lets_its_file_go_by_itself() {
         let file = tempfile::tempfile().unwrap();

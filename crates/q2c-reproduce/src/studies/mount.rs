@@ -54,12 +54,12 @@ impl MountPlan<'_> {
                 return Ok(figures(device.span, None));
             }
         };
-        let filled = read()?;
+        let mounted_use = read()?;
         let file = read_whole(device).map_err(|fault| cell_error(&fault))?;
         let cached = read()?;
         // Until here, the device's pages stay in the page cache.
         drop((file, mounted));
-        Ok(figures(device.span, Some([before, filled, cached])))
+        Ok(figures(device.span, Some([before, mounted_use, cached])))
     }
 }
 
@@ -111,8 +111,8 @@ fn read_whole(device: &ExperimentDevice) -> Result<File, Fault> {
 /// `memory` is that before the device, with device and file system, and after the read; `None` if
 /// the file system could not be mounted.
 fn figures(size: Bytes, memory: Option<[MemoryUse; 3]>) -> BTreeMap<String, f64> {
-    let taken = memory.map(|[before, filled, _]| filled.taken - before.taken);
-    let gain = memory.map(|[_, filled, cached]| cached.page_cache - filled.page_cache);
+    let taken = memory.map(|[before, mounted, _]| mounted.taken - before.taken);
+    let gain = memory.map(|[_, mounted, cached]| cached.page_cache - mounted.page_cache);
     crate::figures([
         ("mounts", Some(f64::from(u8::from(memory.is_some())))),
         ("size", Some(size.0 as f64)),
@@ -124,7 +124,8 @@ fn figures(size: Bytes, memory: Option<[MemoryUse; 3]>) -> BTreeMap<String, f64>
 /// The memory of the machine in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MemoryUse {
-    /// What is neither free nor given back on demand. No line of `meminfo` has a module's pages.
+    /// Memory that is neither free nor given back on demand. It is worked out as a rest, because no
+    /// line of `meminfo` counts the pages of a module.
     taken: f64,
     /// Data of files and of block devices.
     page_cache: f64,

@@ -114,7 +114,7 @@ pub enum NeedKind {
     HwQueues,
     /// A setting of the machine, by the name of the check of `q2c doctor`.
     Setting,
-    /// What no machine has: q2c itself lacks it.
+    /// A need that no machine meets, because q2c itself lacks something.
     NoMachine,
     /// A kernel module.
     Module,

@@ -9,7 +9,7 @@ use super::{
     by_name, csv, fact, merge_recordings, shape, sniff,
 };
 use crate::blktrace::{FileSet, IntMap};
-use crate::samples::{self, is_sample};
+use crate::samples::is_sample;
 use crate::{Scan, TraceCounter, TraceError, TraceReader, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::fs::File;
@@ -228,8 +228,7 @@ pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
 pub(super) fn is_trace(path: &Path) -> bool {
     let mut head = [0; PARQUET.len()];
     let read = |mut file: File| file.read_exact(&mut head);
-    let is_file = path.is_file() || is_sample(path);
-    is_file && samples::open(path).and_then(read).is_ok() && head == PARQUET
+    is_sample(path) || path.is_file() && File::open(path).and_then(read).is_ok() && head == PARQUET
 }
 
 fn unknown_format(path: &Path, name: &str) -> ImportError {

@@ -170,11 +170,13 @@ pub(super) fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
         Ok(_) => Err(Fault::input(
             "run the experiment's command: expected q2c compare",
         )),
-        Err(error) => Err(Fault::input(format!(
-            "run the experiment's command `{}`: {}",
-            command.join(" "),
-            error.to_string().lines().next().unwrap_or_default()
-        ))),
+        Err(error) => {
+            let report = error.to_string();
+            let reason = report.lines().next().unwrap_or(&report);
+            let command = command.join(" ");
+            let text = format!("run the experiment's command `{command}`: {reason}");
+            Err(Fault::input(text))
+        }
     }
 }
 
