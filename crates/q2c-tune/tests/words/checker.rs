@@ -89,11 +89,19 @@ fn recommended(text: &str) -> Option<&str> {
 }
 
 fn last_number(text: &str) -> Option<f64> {
-    text.rsplit(' ').next()?.parse().ok()
+    written_number(text.rsplit(' ').next()?)
 }
 
 fn first_number(text: &str) -> Option<f64> {
-    text.split(' ').next()?.parse().ok()
+    written_number(text.split(' ').next()?)
+}
+
+/// A number as it is written. Below 0.005 it is only a bound, and 0 is within the rounding.
+fn written_number(text: &str) -> Option<f64> {
+    match text {
+        "<0.01" | ">-0.01" => Some(0.0),
+        digits => digits.parse().ok(),
+    }
 }
 
 /// "Ax the IOPS per core of polling at B % of its IOPS" must be the recommended method's figures.

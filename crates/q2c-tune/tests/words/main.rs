@@ -262,6 +262,28 @@ fn a_scatter_that_nobody_saw_is_called_an_assumption() {
     assert!(text(2).contains("scatter by"), "{}", text(2));
 }
 
+/// CI met this once among 16,000 methods: the freed CPU is so small that only a bound is written.
+#[test]
+fn a_freed_cpu_that_is_almost_nothing_is_a_bound() {
+    let tried = |method: &str, iops, cpu_pct| {
+        let mut trial = trial(iops, 1.0, 0.0, false);
+        (trial.rates.cpu_pct, trial.busy_cpus) = (cpu_pct, Some(cpu_pct / 100.0));
+        MethodContender {
+            method: method.parse().expect(method),
+            trials: vec![trial; 5],
+            carries: Vec::new(),
+            belief: None,
+        }
+    };
+    let hybrid = tried("hybrid:min:70%,10ms", 0.95, 32.798);
+    let contenders = [tried("poll", 0.34, 32.8), hybrid];
+    let mut goal = Goal::default();
+    goal.limits.min_iops = "99%".parse().ok();
+    let (text, wrong) = checked_text(&contenders, &goal, "99%");
+    assert!(text.contains("would free <0.01 % of a CPU"), "{text}");
+    assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
+}
+
 #[test]
 fn what_is_said_of_the_same_trials_now_is_not() {
     let mut verdicts = Vec::new();
