@@ -11,6 +11,7 @@ use q2c_result::tune::PerCore;
 use q2c_run::runner::Summary;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::{BusyCpus, CounterSpan, OtherWork, job_cpus};
+use q2c_workbench::kinds::kind_figures;
 use serde::{Deserialize, Serialize};
 
 pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> Vec<BenchCell> {
@@ -36,6 +37,7 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, others: OtherWork) -> Be
         device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
         lat_ns: latencies.map(|ns| Interval::from_samples(&ns)).into(),
+        kinds: kind_figures(trials.iter().map(|trial| trial.kinds.as_slice())),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, others)),
         per_core: per_core(trials, others),

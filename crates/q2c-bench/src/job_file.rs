@@ -99,13 +99,12 @@ impl BenchSettings {
     /// The axes of a job, without its number of threads and without a background.
     fn axes_of(&self, job: &FioJob) -> Axes {
         let axes = &self.axes;
-        let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
         Axes {
             engine: Some(self.unless_typed("engine", axes.engines(), job.engine.clone())),
             method: self.unless_typed("method", &axes.method, job.method.clone()),
             depth: self.unless_typed("depth", &axes.depth, job.depth),
             bs: self.unless_typed("bs", &axes.bs, job.bs),
-            rw: self.unless_typed("rw", &axes.rw, rw),
+            rw: self.unless_typed("rw", &axes.rw, job.rw),
             ..axes.clone()
         }
     }

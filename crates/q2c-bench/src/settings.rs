@@ -175,7 +175,7 @@ impl BenchSettings {
 
     /// The workload for which the target is opened: one that writes, if any pattern writes.
     pub fn request(&self) -> WorkloadRequest {
-        let writes = self.axes.rw.iter().find(|pattern| pattern.write);
+        let writes = self.axes.rw.iter().find(|pattern| pattern.writes());
         let background = self.axes.distinct_backgrounds().into_iter();
         WorkloadRequest {
             target: self.target().to_owned(),
@@ -355,9 +355,10 @@ mod tests {
 
     #[test]
     fn the_target_is_opened_for_writing_when_one_pattern_writes() {
-        let writes = |rw: &str| settings(&format!("d --rw {rw}")).request().pattern.write;
+        let writes = |rw: &str| settings(&format!("d --rw {rw}")).request().pattern.writes();
         assert!(!writes("randread,read"));
         assert!(writes("randread,write"));
+        assert!(writes("randread,rw:99"));
     }
 
     #[test]

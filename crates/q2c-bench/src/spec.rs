@@ -91,6 +91,7 @@ pub(super) fn setups(
         let background_engine = base.clone().with_path(abilities.can_poll_with(base));
         let refused = media.absence(&interface);
         let refused = refused.or_else(|| spdk_refusal(spec, &interface, &point, &phases));
+        let refused = refused.or_else(|| flush_refusal(&interface, pattern, point.depth));
         let refused =
             refused.or_else(|| background_refusal(&background_engine, &phases, media, abilities));
         let path = || {
@@ -138,6 +139,21 @@ fn spdk_refusal(
             "spdk runs one thread on each CPU: {} jobs need as many, and there are {cpus}",
             point.jobs
         )),
+        () => None,
+    }
+}
+
+/// Why a pattern that flushes cannot run so; `None` if it can.
+fn flush_refusal(interface: &Interface, pattern: Pattern, depth: u16) -> Option<String> {
+    pattern.fdatasync?;
+    match () {
+        () if *interface == Interface::Spdk => {
+            Some("spdk_nvme_perf does not flush: leave fdatasync out".to_owned())
+        }
+        () if depth > 1 => Some(
+            "fdatasync after a write needs one request in flight: depth 1, and more jobs instead"
+                .to_owned(),
+        ),
         () => None,
     }
 }
@@ -241,7 +257,8 @@ pub struct Axes {
     #[arg(short = 'b', long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
     #[arg(default_value = "4k", hide_default_value = true)]
     pub bs: Vec<Bytes>,
-    /// Patterns: randread, randwrite, read, write [default: randread]
+    /// Patterns: randread, randwrite, read, write, or mixes such as randrw:70 (70 % reads), rw:50;
+    /// with :zipf=1.1 for hot blocks, :fdatasync=1 for a flush after each write [default: randread]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(default_value = "randread")]
     #[arg(hide_default_value = true)]

@@ -14,6 +14,7 @@ use q2c_policy::method::Means;
 use q2c_result::Exit;
 use q2c_result::bench::{PointDevice, TrialSlice};
 use q2c_watch::kernel::{KernelSleeps, run_with_probe};
+use q2c_workbench::kinds::{KindTrial, kind_trials};
 use q2c_workbench::workload::{Boundary, Site, first_fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +36,9 @@ pub struct BenchTrial {
     pub steady: bool,
     pub ios: u64,
     pub latencies: Latencies<f64>,
+    /// Figures by kind of request; empty for a pattern with requests of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindTrial>,
     pub job_cpu_s: f64,
     pub helper_cpu_s: f64,
     /// True if helper threads were unreadable at some boundary: their figures are then too low.
@@ -368,6 +372,7 @@ fn sum_lanes(
     trial.steady = window.steady;
     let percentile_ns = |share| sum.latencies.percentile(share);
     trial.latencies = Latencies::from_percentiles(sum.latencies.mean(), percentile_ns);
+    trial.kinds = kind_trials(sum.kinds.as_deref(), trial.wall_s);
     trial.slept = [sum.sleeps.handled, sum.sleeps.slept, sum.sleeps.misses];
     trial.left_to_interrupt = sum.sleeps.interrupted;
     (trial.asked_ns, trial.slept_ns) = (sum.sleeps.asked_ns, sum.sleeps.slept_ns);

@@ -54,7 +54,7 @@ iodepth=8
 fn a_comparison() {
     let file = file(COMPARISON);
     let common = FioJob {
-        rw: Some("randread".to_owned()),
+        rw: "randread".parse().ok(),
         bs: Some(Bytes(4096)),
         depth: Some(1),
         jobs: Some(1),
@@ -153,7 +153,7 @@ fn peculiar_things() {
     assert_eq!(b.bs, Some(Bytes(16384)));
     assert_eq!(b.size, Some(Size::Bytes(Bytes(1 << 30))));
     assert_eq!(b.method, Some(Method::SqPollIoPoll));
-    assert_eq!(c.rw.as_deref(), Some("read"));
+    assert_eq!(c.rw, "read".parse().ok());
     assert_eq!((c.seconds, c.bs), (Some(60.0), Some(Bytes(8192))));
     assert_eq!(c.size, Some(Size::Bytes(Bytes(10_000_000))));
     assert_eq!((a.group, b.group, c.group), (0, 0, 0));
@@ -161,11 +161,40 @@ fn peculiar_things() {
     assert_eq!(file.refused, []);
 }
 
+/// fio's manual: rwmixread is 50 by default, of both shares the last one counts, and theta of zipf
+/// is 1.1 by default.
+#[test]
+fn mixes_hot_blocks_and_flushes_are_patterns() {
+    let plain = "[j]\nioengine=libaio\ndirect=1\n";
+    for (lines, pattern) in [
+        ("rw=randrw", "randrw:50"),
+        ("rw=readwrite\nrwmixread=70", "rw:70"),
+        ("rw=randrw\nrwmixread=10\nrwmixwrite=20", "randrw:80"),
+        ("rw=randread\nrwmixread=10\nfdatasync=1", "randread"),
+        (
+            "rw=randread\nrandom_distribution=zipf:1.2",
+            "randread:zipf=1.2",
+        ),
+        (
+            "rw=randrw\nrandom_distribution=zipf\nfdatasync=4",
+            "randrw:50:zipf=1.1:fdatasync=4",
+        ),
+        ("rw=write\nbs=4k,8k\nfdatasync=0", "write"),
+    ] {
+        let file = file(&format!("{plain}{lines}\n"));
+        assert_eq!(file.refused, [], "{lines}");
+        assert_eq!(file.jobs[0].rw, pattern.parse().ok(), "{lines}");
+    }
+}
+
 #[test]
 fn what_would_change_the_meaning_is_refused_with_its_line() {
     let plain = "[j]\nioengine=libaio\ndirect=1\n";
     for (line, topic) in [
-        ("rw=randrw", Some(Topic::Rw)),
+        ("rw=randtrim", Some(Topic::Rw)),
+        ("rw=randrw\nrwmixread=101", Some(Topic::Rw)),
+        ("rw=rw\nbs=4k,8k", Some(Topic::Bs)),
+        ("rw=rw\nrate_iops=1k", Some(Topic::Rate)),
         ("rw=randread:8", Some(Topic::Rw)),
         ("bssplit=4k/50:8k/50", None),
         ("bs=1000", Some(Topic::Bs)),
@@ -182,7 +211,14 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
         ("verify=crc32c", None),
         ("fsync=1", None),
         ("iodepth_batch=16", None),
-        ("random_distribution=zipf:1.2", None),
+        (
+            "rw=randread\nrandom_distribution=pareto:0.2",
+            Some(Topic::Rw),
+        ),
+        (
+            "rw=randread\nrandom_distribution=zipf:1.2:0.5",
+            Some(Topic::Rw),
+        ),
         ("hipri", None),
         ("nosuch=1", None),
         ("direct=0", None),

@@ -7,7 +7,7 @@ mod paced;
 pub(crate) use flights::Flights;
 pub(crate) use paced::{LaneThinkTime, PoissonPace};
 
-use crate::pattern::Offsets;
+use crate::offsets::Offsets;
 use crate::sample::{SampleRecorder, clamp_u32};
 use crate::{
     Engine, EngineError, LaneStep, Operation, Request, RingCompletion, Sample, Time, Waits,
@@ -34,9 +34,6 @@ pub(crate) struct EngineLane<'a, T> {
     pub offsets: Offsets,
     pub time: T,
     pub recorder: SampleRecorder,
-    pub write: bool,
-    /// The properties of every request, as rules see them.
-    pub io: Io,
     /// Bytes per request.
     pub length: u32,
     /// The lane ends its I/O when this flag is raised.
@@ -49,9 +46,9 @@ pub(crate) struct EngineLane<'a, T> {
     /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
     pub depth: u16,
-    /// Depth above 1: time and offset of each slot's request. In an open loop the time is the
-    /// intended one, else that of the submission; [`NO_REQUEST`] while the slot is free.
-    pub slots: Vec<(u64, u64)>,
+    /// Depth above 1: time and request of each slot. In an open loop the time is the intended one,
+    /// else that of the submission; [`NO_REQUEST`] while the slot is free.
+    pub slots: Vec<(u64, Request)>,
     /// Depth above 1 under a sleep rule: the requests in flight.
     pub flights: Flights,
     /// Depth above 1: number of requests in flight now.
@@ -86,10 +83,15 @@ impl<T: Time> EngineLane<'_, T> {
             Wait::Interrupt => self.repeat(end, Self::interrupt_io),
             // An I/O that one call completes leaves no time to look in.
             Wait::Poll if self.waits == Waits::Never => self.repeat(end, Self::interrupt_io),
-            Wait::Poll if !self.recorder.keeps() && self.think.is_none() => self.count_ios(end),
+            Wait::Poll if self.only_counts() => self.count_ios(end),
             Wait::Poll => self.repeat(end, Self::poll_io),
             Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid_io(rule.as_mut(), r)),
         }
+    }
+
+    /// True if nothing of an I/O is kept and nothing happens between two of them.
+    fn only_counts(&self) -> bool {
+        !self.recorder.keeps() && self.think.is_none() && !self.offsets.flushes()
     }
 
     #[inline(always)]
@@ -107,6 +109,7 @@ impl<T: Time> EngineLane<'_, T> {
             let request = self.next_request(0);
             let sample = do_io(self, request)?;
             self.record(sample);
+            self.flush_if_due()?;
             if let Some(think) = &mut self.think {
                 think.begin(sample);
             }
@@ -137,9 +140,9 @@ impl<T: Time> EngineLane<'_, T> {
     #[inline(always)]
     fn next_request(&mut self, slot: u16) -> Request {
         self.time.spend(LaneStep::Turnaround);
-        let offset = self.offsets.next_offset();
+        let (operation, offset) = self.offsets.next_request();
         Request {
-            operation: Operation::writing(self.write),
+            operation,
             offset,
             length: self.length,
             slot,
@@ -155,12 +158,31 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
+    /// Flushes if the pattern asks for it now. Nothing may be in flight. The lane waits for the
+    /// interrupt however it waits for I/Os, since the block layer polls for no flush.
+    #[inline(always)]
+    fn flush_if_due(&mut self) -> Result<(), EngineError> {
+        if !self.offsets.take_flush() {
+            return Ok(());
+        }
+        let flush = Request {
+            operation: Operation::Flush,
+            ..Request::default()
+        };
+        let flushed = self.interrupt_io(flush)?;
+        let good = self.recorder.push_flush(flushed);
+        if !good && self.stop_on_fault {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     fn interrupt_io(&mut self, request: Request) -> Result<Sample, EngineError> {
         let submit_ns = self.time.now();
         let done = self.engine.submit_and_wait(&[request])?;
         let wait_ns = self.time.now() - submit_ns;
-        let (offset, result) = (request.offset, done.result);
-        Ok(Sample::one_call(submit_ns, offset, wait_ns, result))
+        let sample = Sample::begin(submit_ns, &request);
+        Ok(sample.in_one_call(wait_ns, done.result))
     }
 
     #[inline(always)]
@@ -170,11 +192,9 @@ impl<T: Time> EngineLane<'_, T> {
         let submitted = self.time.now();
         let done = self.spin()?;
         let sample = Sample {
-            submit_ns,
-            offset: request.offset,
             submit_len_ns: clamp_u32(submitted - submit_ns),
             result: done.result,
-            ..Sample::default()
+            ..Sample::begin(submit_ns, &request)
         };
         Ok(sample.with_wait(self.time.now() - submitted))
     }
@@ -185,17 +205,13 @@ impl<T: Time> EngineLane<'_, T> {
         request: Request,
     ) -> Result<Sample, EngineError> {
         let submit_ns = self.time.now();
-        let early = self.submit_under_rule(rule, request, submit_ns)?;
+        let mut sample = Sample::begin(submit_ns, &request);
+        let io = sample.io(self.length);
+        let early = self.submit_under_rule(rule, request, io, submit_ns)?;
         let submitted = self.time.now();
-        let io = self.io;
         let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted)));
-        let mut sample = Sample {
-            submit_ns,
-            offset: request.offset,
-            submit_len_ns: clamp_u32(submitted - submit_ns),
-            flags: Sample::HYBRID,
-            ..Sample::default()
-        };
+        sample.submit_len_ns = clamp_u32(submitted - submit_ns);
+        sample.flags |= Sample::HYBRID;
         let done = match decision {
             Decision::Interrupt if self.can_interrupt() => {
                 sample.flags |= Sample::INTERRUPT;
@@ -221,12 +237,13 @@ impl<T: Time> EngineLane<'_, T> {
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
         request: Request,
+        io: Io,
         submit_ns: u64,
     ) -> Result<Option<(Decision, Token)>, EngineError> {
         if !self.two_paths {
             return self.engine.submit(&[request]).map(|()| None);
         }
-        let (decision, token) = rule.decide(self.io, Nanos(submit_ns));
+        let (decision, token) = rule.decide(io, Nanos(submit_ns));
         match decision {
             Decision::Interrupt => self.engine.submit_interrupting(&[request])?,
             Decision::Poll | Decision::Sleep(_) => self.engine.submit(&[request])?,

@@ -8,6 +8,7 @@ pub mod engines;
 pub mod floor;
 mod lane;
 pub mod measure;
+mod offsets;
 mod pattern;
 mod run;
 mod sample;
@@ -18,7 +19,7 @@ mod time;
 mod world;
 
 pub use engines::{EngineSpec, Medium};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, Zipf};
 pub use q2c_policy::Wait;
 pub use q2c_service::{IrqPlacement, SimInterface, SimMachine};
 pub use run::thread::Meeting;
@@ -27,7 +28,7 @@ pub use run::{
     RunError, RunPlan, live, run,
 };
 pub use sample::{FailedIo, Sample};
-pub use tally::{IoTally, SleepCounts};
+pub use tally::{IoTally, KindTallies, SleepCounts};
 pub use time::{LaneStep, Real, Time, TimeSource};
 pub use world::{Counters, SimCpuCounters, SimulatedThread, ThreadBody, World, run_in_world};
 

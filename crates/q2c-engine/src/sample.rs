@@ -1,7 +1,8 @@
 //! The record of one I/O, written into memory that was touched before the run.
 
-use crate::{EngineError, IoTally};
-use q2c_model::{Bytes, Nanos};
+use crate::{EngineError, IoTally, Operation, Request};
+use q2c_model::{Bytes, Nanos, Op};
+use q2c_policy::Io;
 use q2c_sys::cache::prefetch_behind;
 
 /// One finished I/O. Times count from the zero of the run's clock, in ns; durations other than the
@@ -44,21 +45,55 @@ impl Sample {
     /// The sleep rule left it to the interrupt: the lane waited in the kernel, without sleeping or
     /// looking.
     pub const INTERRUPT: u64 = 16;
+    /// It wrote; without this bit it read.
+    pub const WRITE: u64 = 32;
 
     /// The bits of `flags` that belong to the wait.
     const WAIT_BITS: u64 = !(u32::MAX as u64);
 
-    /// The sample of an I/O whose submission and waiting were one call: all its time is the wait.
+    /// The sample of a request that is submitted at `submit_ns`.
     #[inline]
-    pub(crate) fn one_call(submit_ns: u64, offset: u64, wait_ns: u64, result: i32) -> Self {
-        let sample = Sample {
+    pub(crate) fn begin(submit_ns: u64, request: &Request) -> Self {
+        Sample {
             submit_ns,
-            offset,
-            result,
-            flags: Sample::ONE_CALL,
+            offset: request.offset,
+            flags: match request.operation {
+                Operation::Write => Sample::WRITE,
+                _ => 0,
+            },
             ..Sample::default()
+        }
+    }
+
+    /// The same sample, with submission and waiting in one call: all its time is the wait.
+    #[inline]
+    #[must_use]
+    pub(crate) fn in_one_call(self, wait_ns: u64, result: i32) -> Self {
+        let flags = self.flags | Sample::ONE_CALL;
+        let sample = Sample {
+            result,
+            flags,
+            ..self
         };
         sample.with_wait(wait_ns)
+    }
+
+    /// What was done, and to how many bytes, as sleep rules see it.
+    #[inline]
+    pub const fn io(&self, bytes: u32) -> Io {
+        Io {
+            direction: self.op().direction(),
+            bytes,
+        }
+    }
+
+    /// Its operation as traces name it.
+    pub const fn op(&self) -> Op {
+        if self.is(Sample::WRITE) {
+            Op::Write
+        } else {
+            Op::Read
+        }
     }
 
     /// The same sample with `ns` from the submission's return to the reaping.
@@ -80,7 +115,7 @@ impl Sample {
 
     /// True if any bit says how the lane waited.
     pub(crate) const fn has_wait_flags(&self) -> bool {
-        self.flags & !Sample::WAIT_BITS & !Sample::ONE_CALL != 0
+        self.flags & !(Sample::WAIT_BITS | Sample::ONE_CALL | Sample::WRITE) != 0
     }
 
     /// True if all bits of `flags` are set.
@@ -172,7 +207,9 @@ impl SampleRecorder {
 
     /// Takes out the tally of the I/Os since the last call; `None` if no tally is kept.
     pub(crate) fn take_tally(&mut self) -> Option<Box<IoTally>> {
-        self.tally.as_mut().map(std::mem::take)
+        let tally = self.tally.as_mut()?;
+        let empty = Box::new(IoTally::empty(tally.kinds.is_some()));
+        Some(std::mem::replace(tally, empty))
     }
 
     /// Records a finished I/O of `asked` bytes. Returns true if all its bytes were moved.
@@ -193,10 +230,22 @@ impl SampleRecorder {
         good
     }
 
+    /// Records a flush. It is no I/O: it counts by itself. Returns true if it did not fail.
+    pub(crate) fn push_flush(&mut self, flush: Sample) -> bool {
+        if let Some(kinds) = self.tally.as_mut().and_then(|tally| tally.kinds.as_mut()) {
+            kinds.flushes.record(flush.u2c().0);
+        }
+        let good = flush.result == 0;
+        if !good {
+            self.note_fault(flush.offset, flush.result, 0);
+        }
+        good
+    }
+
     #[cold]
     fn note_fault(&mut self, offset: u64, result: i32, asked: u32) {
         let fault = FailedIo {
-            nth: self.ios - 1,
+            nth: self.ios.saturating_sub(1),
             offset,
             asked,
             result,
@@ -257,7 +306,7 @@ mod tests {
     fn an_hour_saturates_and_an_hour_of_waiting_does_not() {
         const HOUR: u64 = 3_600_000_000_000;
         assert_eq!(clamp_u32(HOUR), u32::MAX);
-        let waited = Sample::one_call(5, 0, HOUR, 4096);
+        let waited = Sample::begin(5, &Request::default()).in_one_call(HOUR, 4096);
         assert_eq!((waited.wait(), waited.u2c()), (HOUR, Nanos(HOUR)));
         assert_eq!(waited.reaped_ns(), HOUR + 5);
         assert!(waited.is(Sample::ONE_CALL) && !waited.has_wait_flags());

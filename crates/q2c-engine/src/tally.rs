@@ -1,4 +1,5 @@
 use crate::Sample;
+use q2c_model::Op;
 use q2c_model::stats::Histogram;
 
 /// Counts and sums over any number of I/Os. Only I/Os that hybrid polling handled change them.
@@ -50,12 +51,39 @@ pub struct IoTally {
     pub latencies: Histogram,
     /// The sleeps of hybrid polling.
     pub sleeps: SleepCounts,
+    /// The same by kind of request; `None` if the lane's requests are of one kind.
+    pub kinds: Option<Box<KindTallies>>,
+}
+
+/// The requests of a lane by their kinds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindTallies {
+    /// Requests that read.
+    pub reads: IoTally,
+    /// Requests that wrote.
+    pub writes: IoTally,
+    /// Latencies of flushes, ns. A flush is no I/O and counts nowhere else.
+    pub flushes: Histogram,
 }
 
 impl IoTally {
+    /// A tally without I/Os, by kind of request if `has_kinds`.
+    pub(crate) fn empty(has_kinds: bool) -> Self {
+        IoTally {
+            kinds: has_kinds.then(Box::default),
+            ..IoTally::default()
+        }
+    }
+
     /// Counts one I/O.
     #[inline]
     pub(crate) fn count(&mut self, sample: &Sample) {
+        if let Some(kinds) = &mut self.kinds {
+            match sample.op() {
+                Op::Write => kinds.writes.count(sample),
+                _ => kinds.reads.count(sample),
+            }
+        }
         self.latencies.record(sample.u2c().0);
         if sample.has_wait_flags() {
             self.sleeps.count(sample);
@@ -66,12 +94,19 @@ impl IoTally {
     pub fn merge(&mut self, other: &IoTally) {
         self.latencies.merge(&other.latencies);
         self.sleeps.merge(&other.sleeps);
+        if let Some(other) = &other.kinds {
+            let kinds = self.kinds.get_or_insert_default();
+            kinds.reads.merge(&other.reads);
+            kinds.writes.merge(&other.writes);
+            kinds.flushes.merge(&other.flushes);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Request;
 
     #[test]
     fn sleeps_count_and_other_io_does_not_sleep() {
@@ -85,7 +120,7 @@ mod tests {
             ..Sample::default()
         };
         tally.count(&slept);
-        tally.count(&Sample::one_call(0, 0, 3_000, 512));
+        tally.count(&Sample::begin(0, &Request::default()).in_one_call(3_000, 512));
         let mut twice = tally.clone();
         twice.merge(&tally);
         let sleeps = tally.sleeps;

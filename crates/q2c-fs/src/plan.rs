@@ -11,7 +11,7 @@ use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Medium, Pattern, RunData, RunPlan, Wait,
 };
 use q2c_host::block::DiskStats;
-use q2c_model::{CpuId, Nanos};
+use q2c_model::{CpuId, Direction, Nanos};
 use q2c_result::fs::{Access, Caching, FsLocks, FsPoint, FsProfile};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
@@ -196,10 +196,12 @@ pub(crate) fn label(point: &FsPoint) -> String {
 }
 
 fn pattern(access: Access) -> Pattern {
-    Pattern {
-        random: matches!(access, Access::Read | Access::Write),
-        write: matches!(access, Access::Write | Access::Append),
-    }
+    let random = matches!(access, Access::Read | Access::Write);
+    let direction = match access {
+        Access::Write | Access::Append => Direction::Write,
+        _ => Direction::Read,
+    };
+    Pattern::new(random, direction)
 }
 
 /// I/Os per second of all lanes in the counted phase; `None` if a lane has no I/O in it.

@@ -7,8 +7,8 @@ use crate::mode::{self, ModeMatch};
 use crate::note::{Note, ReportTable, Weight};
 use crate::phrase::{counted, distinct, grouped, jobs, joined, listed, when};
 use crate::plots::{over_axes, over_jobs, over_time};
-use crate::quantity::{self, DASH, count, duration, number, range, seconds};
-use crate::{facts, label, stages, validity};
+use crate::quantity::{self, DASH, count, duration, number, range, seconds, two_durations};
+use crate::{facts, kinds, label, stages, validity};
 use q2c_policy::Method;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
 use q2c_result::figures::{Figure, FigureRow, FigureTable, FigureUnit, Measures};
@@ -46,10 +46,7 @@ impl Reported for BenchResult {
         );
         let measured = Section::new("How it was measured").notes([Note::plain("harness", harness)]);
         document
-            .sections(
-                sections
-                    .flat_map(|(id, s)| [points(self, &figures, s, id), stages_of(self, s, id)]),
-            )
+            .sections(sections.flat_map(|(id, s)| sections_of(self, &figures, s, id)))
             .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
             .section(scaling_section(self))
             .section(Section::new("Phases").plots(|| over_time::phase_plots(self)))
@@ -118,6 +115,24 @@ fn points<'a>(
         let plot = over_jobs::plot(result, &section, id).into_iter();
         plot.chain(grids.into_iter().flatten()).collect()
     })
+}
+
+fn sections_of<'a>(
+    result: &'a BenchResult,
+    figures: &FigureTable,
+    section: &BenchSection,
+    id: usize,
+) -> [Section<'a>; 3] {
+    let title = format!("By kind of request, {}", section.title());
+    let kinds = section.cells(result).map(|cell| {
+        let BenchCell { point, kinds, .. } = cell;
+        (format!("{}, {}", name(point), jobs(point.jobs)), &kinds[..])
+    });
+    [
+        points(result, figures, section, id),
+        kinds::section(title, kinds),
+        stages_of(result, section, id),
+    ]
 }
 
 fn stages_of<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
@@ -276,15 +291,6 @@ fn untried_text(result: &BenchResult) -> impl Iterator<Item = String> {
         let reason = cell.failures.first().map_or(not_run, String::as_str);
         format!("{}: {reason}", name_with_jobs(&cell.point))
     })
-}
-
-/// Two durations; a unit that both share is written once.
-fn two_durations(a: f64, b: f64) -> String {
-    let (a, b) = (duration(a), duration(b));
-    match (a.split_once(' '), b.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} / {b}"),
-        _ => format!("{a} / {b}"),
-    }
 }
 
 /// The row of a cell. [`untried_text`] says why a cell has no trials.

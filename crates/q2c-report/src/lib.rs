@@ -26,6 +26,7 @@ mod fs;
 pub mod html;
 mod interpretation;
 mod kernel_tune;
+mod kinds;
 mod label;
 mod late_time;
 mod metric;

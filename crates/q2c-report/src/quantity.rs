@@ -40,6 +40,15 @@ pub(crate) fn median_and_range(interval: &Interval, scale: f64) -> String {
     text.trim_end().to_owned()
 }
 
+/// Two durations; a unit that both share is written once.
+pub(crate) fn two_durations(a: f64, b: f64) -> String {
+    let (a, b) = (duration(a), duration(b));
+    match (a.split_once(' '), b.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} / {b}"),
+        _ => format!("{a} / {b}"),
+    }
+}
+
 /// The text, or `-` for `None`.
 pub(crate) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| DASH.to_owned())

@@ -15,7 +15,7 @@ use crate::tune::PerCore;
 use crate::{DoctorReport, Machine, Provenance, Target, Warning};
 use q2c_model::stats::Interval;
 use q2c_model::stats::scaling::{Fit, ScalingShape};
-use q2c_model::{Bytes, CpuId, Latencies};
+use q2c_model::{Bytes, CpuId, Latencies, Op};
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ pub struct BenchPoint {
     pub depth: u16,
     /// Bytes per request.
     pub bs: Bytes,
-    /// Pattern: `randread`, `randwrite`, `read`, `write`.
+    /// Pattern as fio names it, with what belongs to it: `randread`, `randrw:70:zipf=1.1`.
     pub rw: String,
     /// The background jobs beside this point's jobs, as asked; empty without background jobs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -141,6 +141,9 @@ pub struct BenchCell {
     pub iops: Interval,
     /// Latency (U2C; from the intended time with a rate), nanoseconds.
     pub lat_ns: Latency,
+    /// The same by kind of request; empty for a pattern with requests of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindFigures>,
     /// CPU time per second of wall time, CPUs.
     pub cpu: Cpu,
     /// KIOPS per busy CPU. CPUs that are busy with background jobs alone are subtracted.
@@ -193,6 +196,27 @@ pub struct Latency {
     pub p99: Interval,
     /// 99.9th percentile.
     pub p999: Interval,
+}
+
+/// The figures of one kind of request in a pattern with several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KindFigures {
+    /// What the requests do: read, write or flush. A flush is no I/O, and counts only here.
+    pub op: Op,
+    /// Requests per second, all jobs.
+    pub iops: Interval,
+    /// Latency (U2C), ns.
+    pub lat_ns: Latency,
+    /// Misses / requests that a sleep rule handled, 0..1; `None` without such a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_rate: Option<Interval>,
+}
+
+impl KindFigures {
+    /// The figures of the requests that do `op`; `None` if they are not told apart.
+    pub fn find(kinds: &[KindFigures], op: Op) -> Option<&KindFigures> {
+        kinds.iter().find(|kind| kind.op == op)
+    }
 }
 
 impl From<Latencies<Interval>> for Latency {

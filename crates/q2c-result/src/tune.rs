@@ -1,5 +1,6 @@
 //! The result of `q2c tune`: `result.json`, schema `q2c.tune/4`.
 
+use crate::bench::KindFigures;
 use crate::late::LateTime;
 use crate::mode::EffectiveMode;
 use crate::program::Program;
@@ -173,6 +174,9 @@ pub struct Measured {
     pub switches_per_io: Interval,
     /// All I/Os of all trials.
     pub ios: u64,
+    /// Speed and latencies by kind of request; empty for a pattern with requests of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindFigures>,
 }
 
 /// Figures of one trial by interval.

@@ -1,6 +1,6 @@
 use crate::Empirical;
-use q2c_model::Nanos;
 use q2c_model::stats::Rng;
+use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,6 +78,8 @@ pub enum ServiceTimes {
     /// A submitter's requests take these times in this order, again and again. There must be at
     /// least one.
     Sequence(Arc<[Nanos]>),
+    /// Requests that read take the first times, all others the second.
+    ByDirection(Arc<[ServiceTimes; 2]>),
 }
 
 /// The service times of one submitter's requests. Equal seeds give equal times for equal requests,
@@ -104,16 +106,28 @@ impl Draws {
     pub fn next(&mut self, io: Io) -> Nanos {
         let nth = self.drawn;
         self.drawn = nth.wrapping_add(1);
-        match &self.times {
+        self.times.draw(nth, io, &mut self.rng)
+    }
+}
+
+impl ServiceTimes {
+    /// The time of a submitter's request number `nth`.
+    #[inline]
+    fn draw(&self, nth: usize, io: Io, rng: &mut Rng) -> Nanos {
+        match self {
             ServiceTimes::Constant(time) => *time,
             ServiceTimes::Exponential(mean) => {
-                Nanos((mean.0 as f64 * -(1.0 - self.rng.unit()).ln()) as u64)
+                Nanos((mean.0 as f64 * -(1.0 - rng.unit()).ln()) as u64)
             }
             ServiceTimes::Lognormal { median, sigma } => {
-                Nanos((median.0 as f64 * (sigma * self.rng.normal()).exp()) as u64)
+                Nanos((median.0 as f64 * (sigma * rng.normal()).exp()) as u64)
             }
-            ServiceTimes::Empirical(recorded) => recorded.draw(io, &mut self.rng),
+            ServiceTimes::Empirical(recorded) => recorded.draw(io, rng),
             ServiceTimes::Sequence(times) => times[nth % times.len()],
+            ServiceTimes::ByDirection(times) => match io.direction {
+                Direction::Read => times[0].draw(nth, io, rng),
+                Direction::Write => times[1].draw(nth, io, rng),
+            },
         }
     }
 }

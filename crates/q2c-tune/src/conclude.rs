@@ -16,6 +16,7 @@ use q2c_result::tune::{
 use q2c_result::{Provenance, Warning};
 use q2c_run::runner::End;
 use q2c_watch::kernel::SleepFigures;
+use q2c_workbench::kinds::kind_figures;
 
 pub(super) struct TuneData {
     pub calibration: Vec<Calibration>,
@@ -218,6 +219,7 @@ fn measured_figures(runs: &Runs) -> Measured {
         busy_cpus: interval_of(&|outcome| outcome.busy_cpus),
         switches_per_io: runs.interval(|o| o.switches_per_io),
         ios: runs.outcomes().map(|o| o.ios).sum(),
+        kinds: kind_figures(runs.outcomes().map(|o| o.kinds.as_slice())),
     }
 }
 

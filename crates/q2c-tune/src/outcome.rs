@@ -10,6 +10,7 @@ use q2c_policy::method::Means;
 use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_watch::kernel::KernelSleeps;
 use q2c_workbench::busy::{CounterSpan, OtherWork, job_cpus};
+use q2c_workbench::kinds::{KindTrial, kind_trials};
 use q2c_workbench::workload::{INTERVAL, StageId, Workload, WorkloadRun};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -62,6 +63,9 @@ pub(crate) struct TrialOutcome {
     /// Quantiles of U2C at the midpoints of [`QUANTILES`] equal shares, ns.
     pub quantiles: Vec<f64>,
     pub series: Series,
+    /// Figures by kind of request; empty for a pattern with requests of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindTrial>,
     pub ring_flags: String,
     pub polls_by: Option<Means>,
     /// Windows of a rule with a formula, including those before the measured time.
@@ -155,6 +159,7 @@ pub(super) fn stages_outcome(
         bytes: stats.ios * bs,
         quantiles: quantiles(&stats.latencies, QUANTILES),
         series: series(watched, stages),
+        kinds: kind_trials(watched.kinds_over(stages).as_deref(), stats.wall_ns / 1e9),
         ring_flags: flags(watched, false),
         polls_by: watched.data.lanes.first().map(|lane| lane.facts.polls_by),
         ..TrialOutcome::default()

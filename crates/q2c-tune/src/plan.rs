@@ -9,7 +9,7 @@ use super::timetable::{StageLengths, StageTimetable};
 use crate::{CellSpec, TrialOutcome, Tune, TuneSettings};
 use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Nanos};
-use q2c_policy::{Io, LaneMethod, Method};
+use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sim::LaneRecording;
@@ -66,12 +66,8 @@ impl RoundPlan<'_> {
         seed: u64,
     ) -> TrialOutcome {
         let workload = self.tune.workload;
-        let io = Io {
-            direction: workload.pattern.direction(),
-            bytes: size.bs.0 as u32,
-        };
         let thinks = size.gap_cpu.is_some();
-        let record = |lane| collect(lane, &timetable.slices, io, thinks);
+        let record = |lane| collect(lane, &timetable.slices, size.bs, thinks);
         let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(record).collect();
         let slice_figures = stages_outcome(workload, watched, &timetable.slices, size.bs.0);
         let parts = stages_outcome(workload, watched, &timetable.parts, size.bs.0);

@@ -6,10 +6,7 @@ use super::think::with_gap;
 use itertools::Itertools;
 use q2c_engine::{LaneData, Sample};
 use q2c_model::facts::THINK_CPU;
-use q2c_model::{
-    Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OrFault, Sectors, TraceMeta,
-};
-use q2c_policy::Io;
+use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, OrFault, Sectors, TraceMeta};
 use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
 use q2c_sim::LaneRecording;
@@ -138,8 +135,6 @@ fn facts(tune: &Tune<'_>, watched: &WorkloadRun, spec: &RecordingSpec) -> BTreeM
 }
 
 fn io_record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
-    let write = tune.workload.pattern.write;
-    let op = if write { Op::Write } else { Op::Read };
     let device = tune.target.device.as_ref();
     let device = device.map_or_else(DevId::default, |device| device.dev);
     let submit = sample.submit_ns - origin;
@@ -151,13 +146,18 @@ fn io_record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32
         reap_ns: Some(Nanos(sample.reaped_ns() - origin)),
         cpu_submit: Some(tune.workload.cpus[lane as usize].0),
         error: Some(sample.result.min(0)),
-        ..IoRecord::new(0, Layer::User, device, op, sector, bs)
+        ..IoRecord::new(0, Layer::User, device, sample.op(), sector, bs)
     }
 }
 
 /// The polled I/Os as the simulator replays them. If the lane `thinks`, the last I/O of a stage
 /// also has its think time, up to the first I/O of the next stage.
-pub(super) fn collect(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> LaneRecording {
+pub(super) fn collect(
+    lane: &LaneData,
+    stages: &[StageId],
+    bs: Bytes,
+    thinks: bool,
+) -> LaneRecording {
     let mut recording = LaneRecording::default();
     for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
@@ -170,6 +170,7 @@ pub(super) fn collect(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool)
             let reaped = sample.reaped_ns();
             let next = samples.get(n + 1).map_or(reaped, |next| next.submit_ns);
             let gap = next.saturating_sub(reaped) as f32;
+            let io = sample.io(bs.0 as u32);
             recording.push(io, sample.submit_len_ns as f32, sample.wait() as f32, gap);
         }
     }

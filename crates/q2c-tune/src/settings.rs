@@ -6,9 +6,7 @@ use crate::program_args::ProgramArgs;
 use clap::Args;
 use q2c_advice::Goal;
 use q2c_engine::{Pattern, SimMachine};
-use q2c_model::{
-    Bytes, Direction, List, Nanos, parse_budget, parse_counts, parse_seconds_in, parse_time_in,
-};
+use q2c_model::{Bytes, List, Nanos, parse_budget, parse_counts, parse_seconds_in, parse_time_in};
 use q2c_policy::PolicySpec;
 use q2c_result::program::CopiedWorkload;
 use q2c_result::tune::Job;
@@ -210,11 +208,11 @@ impl TuneSettings {
         let mut settings = self.clone();
         settings.copies_program = true;
         let workload = &mut settings.workload;
-        workload.rw = pattern(copied.direction, copied.random);
+        workload.rw = Pattern::new(copied.random, copied.direction);
         workload.bs.clone_from(&copied.sizes);
         let background = copied.background.iter().map(|job| BackgroundSpec {
             engine: None,
-            pattern: pattern(job.direction, job.random),
+            pattern: Pattern::new(job.random, job.direction),
             bs: job.bs,
             depth: job.depth,
             jobs: 1,
@@ -243,11 +241,6 @@ impl TuneSettings {
     }
 }
 
-fn pattern(direction: Direction, random: bool) -> Pattern {
-    let write = direction == Direction::Write;
-    Pattern { random, write }
-}
-
 /// A plan that is read back may have only values that the command line takes.
 impl CheckedPlan for TuneSettings {
     fn check(&self) -> Result<(), PlanFault> {
@@ -266,6 +259,10 @@ impl CheckedPlan for TuneSettings {
         PlanFault::check_ranges("bs", &self.workload.bs, &(Bytes(1)..=Bytes(u64::MAX)))?;
         PlanFault::check_unique("bs", &self.workload.bs)?;
         check_machine(self.machine.as_ref())?;
+        if self.workload.rw.fdatasync.is_some() {
+            let wanted = "a pattern without fdatasync, whose flushes no rule can sleep through; q2c bench measures them";
+            return Err(PlanFault::new("rw", wanted, self.workload.rw.to_string()));
+        }
         let cpus = &self.workload.cpus;
         PlanFault::check_not_empty("cpus", cpus)?;
         PlanFault::check_range("number of cpus", &(cpus.len() as u32), 1..=MAX_JOBS)?;
@@ -281,6 +278,7 @@ impl CheckedPlan for TuneSettings {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use q2c_model::Direction;
     use q2c_result::program::CopiedBackground;
     use q2c_run::arguments::from_words;
 

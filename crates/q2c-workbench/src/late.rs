@@ -9,7 +9,7 @@ use crate::workload::{INTERVAL, Site, StageId, Workload, WorkloadRun};
 use q2c_analyze::late::{DeviceRequest, LateTally, Requests, Sleep, UserIo};
 use q2c_capture::{CaptureFilter, CapturedBy, Collected, Collector, ProbeError, Recorder};
 use q2c_engine::{LaneData, Sample};
-use q2c_model::{CpuId, Op};
+use q2c_model::CpuId;
 use q2c_result::late::{LateRun, LateTime, UnseenReason};
 use q2c_sys::Clock;
 use q2c_sys::thread::pin;
@@ -84,9 +84,8 @@ impl Workload {
         let kernel_ns_at = |ns| self.site.time.kernel_ns_at(ns).expect("CLOCK_MONOTONIC");
         let submitted = kernel_ns_at(sample.submit_ns) + u64::from(sample.submit_len_ns);
         let after = |ns: u32| submitted + u64::from(ns);
-        let write = self.pattern.write;
         UserIo {
-            op: if write { Op::Write } else { Op::Read },
+            op: sample.op(),
             bytes: u64::try_from(sample.result).unwrap_or(0),
             submit_ns: kernel_ns_at(sample.submit_ns),
             submit_end_ns: (!sample.is(Sample::ONE_CALL)).then_some(submitted),

@@ -8,6 +8,7 @@ pub mod busy;
 pub mod calibrate;
 mod cpu_choice;
 mod examine;
+pub mod kinds;
 pub mod lane_file;
 pub mod late;
 pub mod polling;

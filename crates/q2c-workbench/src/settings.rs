@@ -219,7 +219,7 @@ mod tests {
         let options = "--rw randwrite --bs 4k,32k --cpu 3,1 --seed 9 --allow-write d d";
         let args: WorkloadArgs = from_words(options).unwrap();
         let request = args.request(2, "d".to_owned());
-        assert!(request.pattern.write && request.engine.is_none());
+        assert!(request.pattern.writes() && request.engine.is_none());
         assert_eq!(request.sizes, [Bytes(4096), Bytes(32768)]);
         assert_eq!((request.jobs, request.seed), (2, 9));
         assert_eq!(request.cpus, [CpuId(3), CpuId(1)]);

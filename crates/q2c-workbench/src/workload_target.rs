@@ -162,7 +162,7 @@ impl WorkloadTarget {
     /// A controller without a kernel driver: only its PCI address is known; its size is assumed.
     pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
         let path = PathBuf::from(&request.target);
-        if request.pattern.write && !request.allow_write.contains(&path) {
+        if request.pattern.writes() && !request.allow_write.contains(&path) {
             return Err(TargetError::NoPermission(path));
         }
         let unproved = "its size, its interrupts and its requests: the kernel does not drive it";
@@ -222,7 +222,7 @@ pub(crate) fn wanted_target(request: &WorkloadRequest) -> TargetRequirements {
     let sizes = request.sizes.iter().copied().chain(background_sizes);
     TargetRequirements {
         path: PathBuf::from(&request.target),
-        write: request.pattern.write || background.clone().any(|job| job.pattern.write),
+        write: request.pattern.writes() || background.clone().any(|job| job.pattern.writes()),
         block: sizes.clone().max().unwrap_or(Bytes(0)),
         smallest_block: sizes.min().unwrap_or(Bytes(u64::MAX)),
         blocks: MIN_BLOCKS,

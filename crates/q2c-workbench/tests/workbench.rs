@@ -143,7 +143,7 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     let path = folder.path().join("scratch.bin");
     let scratch = Scratch::create(&path, Bytes(1 << 20), 1, &mut |_| true).unwrap();
     let mut request = reads(path.to_str().unwrap());
-    request.pattern.write = true;
+    request.pattern.write_pct = 100;
     let other = refused(&request);
     assert_eq!(other.exit(), Exit::Target, "{other}");
     let bench = Workbench::open(&Roots::live(), &request, Some(scratch), &STOP).unwrap();
@@ -199,7 +199,7 @@ fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &STOP).unwrap();
     assert_eq!(bench.target.kind, TargetKind::Pci);
     assert_eq!(bench.workload.engine, EngineSpec::Null);
-    request.pattern.write = true;
+    request.pattern.write_pct = 100;
     let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &STOP);
     let error = bench.expect_err("no leave to write");
     assert_eq!(error.exit(), Exit::Target, "{error}");

@@ -1,8 +1,10 @@
 //! Turns the options of a section into a job.
 
+use crate::fio::lines::FioOption;
 use crate::fio::number;
 use crate::fio::options::{Reader, Topic};
-use q2c_model::Bytes;
+use q2c_engine::Pattern;
+use q2c_model::{Bytes, Direction};
 use q2c_policy::Method;
 
 /// The part of the target that a job uses.
@@ -27,8 +29,8 @@ pub struct FioJob {
     pub engine: Option<String>,
     /// Completion method: `interrupt`, `poll`, `sqpoll`, `sqpoll-iopoll`.
     pub method: Option<Method>,
-    /// Pattern: `randread`, `randwrite`, `read` or `write`.
-    pub rw: Option<String>,
+    /// Access pattern.
+    pub rw: Option<Pattern>,
     /// Bytes per request.
     pub bs: Option<Bytes>,
     /// Requests in flight for each thread, 1 to 1024.
@@ -57,7 +59,7 @@ const MAX_JOBS_OR_DEPTH: u64 = 1024;
 /// Takes every option that it understands from `reader`; [`Reader::finish`] sorts the others.
 pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
     let rw = pattern(reader);
-    reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));
+    reader.pattern = rw.unwrap_or(Pattern::RANDREAD);
     let bs = block_size(reader);
     let mut job = FioJob {
         name: reader.section.name.clone(),
@@ -99,24 +101,80 @@ fn depth(reader: &mut Reader<'_>) -> Option<u16> {
     Some(1)
 }
 
-fn pattern(reader: &mut Reader<'_>) -> Option<String> {
-    let Some(entry) = reader.take("rw") else {
-        return Some("read".to_owned());
+fn pattern(reader: &mut Reader<'_>) -> Option<Pattern> {
+    let rw = reader.take("rw");
+    let name = rw.as_ref().map_or("read", FioOption::text);
+    let known = match name {
+        "readwrite" => Ok("rw"),
+        name if name.contains(':') => Err("q2c bench has no modifiers of patterns"),
+        name => Ok(name),
     };
-    let pattern = match entry.text() {
-        rw @ ("read" | "write" | "randread" | "randwrite") => Ok(rw.to_owned()),
-        rw if rw.contains(':') => Err("q2c bench has no modifiers of patterns"),
-        _ => Err("q2c bench has randread, randwrite, read and write: mixes and trims are not here"),
+    let parsed = known.and_then(|name| {
+        let unknown =
+            "q2c bench has randread, randwrite, randrw, read, write and rw: trims are not here";
+        name.parse::<Pattern>().map_err(|_| unknown)
+    });
+    let mut pattern = match rw {
+        Some(entry) => reader.ok(&entry, Topic::Rw, parsed)?,
+        None => parsed.ok()?,
     };
-    reader.ok(&entry, Topic::Rw, pattern)
+    let mixes = ["rwmixread", "rwmixwrite"].map(|key| reader.take(key));
+    // Of several the last one counts.
+    let last = mixes.into_iter().flatten().max_by_key(|entry| entry.line);
+    if let Some(entry) = last.filter(|_| pattern.direction().is_none()) {
+        let percent = entry
+            .text()
+            .parse()
+            .ok()
+            .filter(|percent| *percent <= 100u8);
+        let percent = reader.ok(&entry, Topic::Rw, percent.ok_or("expected 0 to 100"))?;
+        pattern.write_pct = match entry.key.as_str() {
+            "rwmixwrite" => percent,
+            _ => 100 - percent,
+        };
+    }
+    set_distribution(reader, pattern)
+}
+
+/// The pattern with its hot blocks and its flushes.
+fn set_distribution(reader: &mut Reader<'_>, mut pattern: Pattern) -> Option<Pattern> {
+    let entry = reader.take("random_distribution");
+    if let Some(entry) = entry.filter(|entry| pattern.random && entry.text() != "random") {
+        let theta = entry.text().strip_prefix("zipf").map(|theta| match theta {
+            // fio's own default.
+            "" => "1.1",
+            theta => theta.trim_start_matches(':'),
+        });
+        let text = format!("{pattern}:zipf={}", theta.unwrap_or_default());
+        let reason = "q2c bench has random and zipf:THETA, theta above 0 and at most 10";
+        pattern = reader.ok(&entry, Topic::Rw, text.parse().map_err(|_| reason))?;
+    }
+    with_flushes(reader, pattern)
+}
+
+fn with_flushes(reader: &mut Reader<'_>, mut pattern: Pattern) -> Option<Pattern> {
+    let entry = reader.take("fdatasync").filter(|_| pattern.writes());
+    if let Some(entry) = entry.filter(|entry| entry.text() != "0") {
+        let writes = entry
+            .text()
+            .parse()
+            .map_err(|_| "expected a number of writes");
+        pattern.fdatasync = Some(reader.ok(&entry, Topic::Rw, writes)?);
+    }
+    Some(pattern)
 }
 
 /// The part of `READS,WRITES,TRIMS` for the job's direction. If it is missing, the last part given
-/// counts; an empty part means the default.
-fn part_for_direction(value: &str, writes: bool) -> &str {
+/// counts; an empty part means the default. A mix needs equal parts.
+fn part_for_pattern(value: &str, pattern: Pattern) -> Result<&str, &'static str> {
     let parts: Vec<&str> = value.split(',').map(str::trim).collect();
-    let wanted = usize::from(writes);
-    parts.get(wanted).unwrap_or(&parts[parts.len() - 1])
+    let part = |wanted: usize| *parts.get(wanted).unwrap_or(&parts[parts.len() - 1]);
+    match pattern.direction() {
+        Some(Direction::Read) => Ok(part(0)),
+        Some(Direction::Write) => Ok(part(1)),
+        None if part(0) == part(1) => Ok(part(0)),
+        None => Err("reads and writes of a mix have one value here"),
+    }
 }
 
 fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
@@ -125,7 +183,8 @@ fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
         return Some(DEFAULT);
     };
     let value = entry.text();
-    let size = match part_for_direction(value, reader.writes) {
+    let part = part_for_pattern(value, reader.pattern);
+    let size = match reader.ok(&entry, Topic::Bs, part)? {
         "" if value.contains(',') => return Some(DEFAULT),
         text => reader.number(&entry, text, Topic::Bs)?,
     };
@@ -183,7 +242,11 @@ fn size(reader: &mut Reader<'_>) -> Option<Size> {
 fn rate(reader: &mut Reader<'_>) -> Option<f64> {
     let process = reader.take("rate_process");
     let entry = reader.take("rate_iops")?;
-    let rate = match part_for_direction(entry.text(), reader.writes) {
+    let part = match reader.pattern.direction() {
+        None => Err("fio has a rate for each direction of a mix, q2c one for all of its requests"),
+        Some(_) => part_for_pattern(entry.text(), reader.pattern),
+    };
+    let rate = match reader.ok(&entry, Topic::Rate, part)? {
         "" => return None,
         text => reader.number(&entry, text, Topic::Rate)?,
     };

@@ -2,6 +2,7 @@
 
 use crate::fio::lines::{FioOption, FioSection};
 use crate::fio::number::{KbBase, parse_integer};
+use q2c_engine::Pattern;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -78,10 +79,6 @@ const NOT_NEEDED: &[(&str, &str)] = &[
          invalidate openfiles overwrite",
     ),
     (
-        "it has no effect on one pattern alone",
-        "rwmixread rwmixwrite",
-    ),
-    (
         "it has no effect while a job waits for at least one completion",
         "userspace_reap",
     ),
@@ -95,7 +92,7 @@ const NOT_NEEDED: &[(&str, &str)] = &[
 const AT_DEFAULT: &[(&[&str], &str)] = &[
     (
         &["0"],
-        "atomic cmdprio_percentage end_fsync fdatasync fill_device force_async fsync fsync_on_close \
+        "atomic cmdprio_percentage end_fsync fill_device force_async fsync fsync_on_close \
          latency_target max_latency nowait offset offset_increment serialize_overlap thinktime \
          trim_percentage uncached unlink",
     ),
@@ -122,8 +119,8 @@ pub(crate) struct Reader<'a> {
     entries: BTreeMap<String, FioOption>,
     not_needed: Vec<Remark>,
     refused: Vec<Remark>,
-    /// True if the job writes; set once the pattern is known.
-    pub writes: bool,
+    /// The pattern, once it is known; random reads before.
+    pub pattern: Pattern,
 }
 
 impl<'a> Reader<'a> {
@@ -135,7 +132,7 @@ impl<'a> Reader<'a> {
             entries,
             not_needed: Vec::new(),
             refused: Vec::new(),
-            writes: false,
+            pattern: Pattern::RANDREAD,
         }
     }
 
@@ -232,7 +229,7 @@ impl<'a> Reader<'a> {
         if let Some((reason, _)) = NOT_NEEDED.iter().find(|(_, names)| is_in(names)) {
             return Ok(reason);
         }
-        if is_in(CONTENTS) && !self.writes {
+        if is_in(CONTENTS) && !self.pattern.writes() {
             return Ok("nothing is written");
         }
         let Some((values, _)) = AT_DEFAULT.iter().find(|(_, names)| is_in(names)) else {

@@ -77,7 +77,7 @@ impl<T: Time> EngineLane<'_, T> {
 
     fn launch(&mut self, slot: u16, poll: bool) -> Result<(), EngineError> {
         let request = self.next_request(slot);
-        self.slots[slot as usize] = (self.time.now(), request.offset);
+        self.slots[slot as usize] = (self.time.now(), request);
         if poll {
             self.engine.submit(&[request])
         } else {
@@ -86,13 +86,13 @@ impl<T: Time> EngineLane<'_, T> {
     }
 
     pub(super) fn land(&mut self, done: RingCompletion, now: u64) -> Result<(), EngineError> {
-        let (submit_ns, offset) = self.slots[done.slot as usize];
+        let (submit_ns, request) = self.slots[done.slot as usize];
         if submit_ns == NO_REQUEST {
             return Err(EngineError::CompletedTwice(done.slot));
         }
         self.slots[done.slot as usize].0 = NO_REQUEST;
-        let (wait_ns, result) = (now - submit_ns, done.result);
-        self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
+        let sample = Sample::begin(submit_ns, &request);
+        self.record(sample.in_one_call(now - submit_ns, done.result));
         Ok(())
     }
 
@@ -132,20 +132,20 @@ impl<T: Time> EngineLane<'_, T> {
     fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
         let request = self.next_request(slot);
         let submit_ns = self.time.now();
-        let early = self.submit_under_rule(rule, request, submit_ns)?;
+        let begun = Sample::begin(submit_ns, &request);
+        let io = begun.io(self.length);
+        let early = self.submit_under_rule(rule, request, io, submit_ns)?;
         let submitted_ns = self.time.now();
-        let (decision, token) = early.unwrap_or_else(|| rule.decide(self.io, Nanos(submitted_ns)));
+        let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted_ns)));
         let (asked, flags) = match decision {
             Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
             Decision::Interrupt if self.can_interrupt() => (0, Sample::HYBRID | Sample::INTERRUPT),
             Decision::Interrupt | Decision::Poll => (0, Sample::HYBRID),
         };
         let sample = Sample {
-            submit_ns,
-            offset: request.offset,
             submit_len_ns: clamp_u32(submitted_ns - submit_ns),
-            flags,
-            ..Sample::default()
+            flags: begun.flags | flags,
+            ..begun
         };
         let flight = HybridFlight {
             sample,
@@ -244,7 +244,8 @@ impl<T: Time> EngineLane<'_, T> {
         };
         self.record(sample.with_wait(observed));
         let outcome = Outcome::new(observed, flight.missed);
-        rule.complete(self.io, flight.token, outcome, Nanos(now));
+        let io = sample.io(self.length);
+        rule.complete(io, flight.token, outcome, Nanos(now));
         now
     }
 }

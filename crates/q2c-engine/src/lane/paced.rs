@@ -116,6 +116,7 @@ impl<T: Time> EngineLane<'_, T> {
             }
             sample.submit_ns = due;
             self.record(sample);
+            self.flush_if_due()?;
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -195,7 +196,7 @@ impl<T: Time> EngineLane<'_, T> {
         };
         pace.advance();
         let request = self.next_request(slot);
-        self.slots[slot as usize] = (due, request.offset);
+        self.slots[slot as usize] = (due, request);
         self.engine.submit(&[request])?;
         self.in_flight += 1;
         Ok(true)

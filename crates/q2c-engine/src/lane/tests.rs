@@ -106,8 +106,6 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
             capacity: 1,
             ..SampleRecorder::default()
         },
-        write: false,
-        io: Io::default(),
         length: 512,
         stop: &AtomicBool::new(false),
         stop_on_fault: false,

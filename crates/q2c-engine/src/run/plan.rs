@@ -184,6 +184,11 @@ fn check_job(job: &JobPlan, phases: usize) -> Result<(), RunError> {
     if job.depth == 0 || job.bs.0 == 0 || u32::try_from(job.bs.0).is_err() {
         return refuse("depth and block size must be above 0 and the block size below 4 GiB");
     }
+    if job.pattern.fdatasync.is_some() && job.depth > 1 {
+        return refuse(
+            "fdatasync after a write needs one request in flight: depth 1, and more jobs instead",
+        );
+    }
     if job.span < job.bs {
         return refuse("the target is smaller than one block");
     }

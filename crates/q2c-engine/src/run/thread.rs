@@ -2,13 +2,15 @@
 
 use crate::engines::Memory;
 use crate::lane::{Flights, LaneThinkTime, NO_REQUEST, PoissonPace};
-use crate::pattern::Offsets;
+use crate::offsets::Offsets;
 use crate::run::crew::LaneWork;
 use crate::sample::{SampleRecorder, prefaulted_samples};
 use crate::time::sleep_unless_stopped;
-use crate::{Activity, EngineError, EngineLane, JobPlan, LaneData, Mark, PhaseData, Time};
+use crate::{
+    Activity, EngineError, EngineLane, IoTally, JobPlan, LaneData, Mark, PhaseData, Request, Time,
+};
 use q2c_model::Nanos;
-use q2c_policy::{Io, Wait};
+use q2c_policy::Wait;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Changes the seed, so that due times are drawn independently of offsets.
@@ -76,7 +78,7 @@ fn set_up<'a, T: Time + 'a>(
     let facts = engine.facts();
     let mut recorder = SampleRecorder {
         capacity: job.capacity,
-        tally: job.tally.then(Box::default),
+        tally: (job.tally).then(|| Box::new(IoTally::empty(job.pattern.has_kinds()))),
         ..SampleRecorder::default()
     };
     // In simulated time page faults cost nothing, so memory grows when it is needed.
@@ -98,16 +100,11 @@ fn set_up<'a, T: Time + 'a>(
         offsets,
         time,
         recorder,
-        write: job.pattern.write,
-        io: Io {
-            direction: job.pattern.direction(),
-            bytes: job.bs.0 as u32,
-        },
         length: job.bs.0 as u32,
         stop: halt,
         stop_on_fault: job.stop_on_fault,
         depth: job.depth,
-        slots: vec![(NO_REQUEST, 0); slots],
+        slots: vec![(NO_REQUEST, Request::default()); slots],
         flights: Flights::new(slots),
         in_flight: 0,
         carries_requests: false,

@@ -74,13 +74,22 @@ impl SpdkArgs {
     /// The list of CPUs needs brackets; without them it would be a mask. `-L` prints percentiles of
     /// the latency.
     fn to_args(&self) -> Vec<String> {
-        let (depth, bs, pattern) = (self.depth, self.bs.0, self.pattern);
+        let (depth, bs, pattern) = (self.depth, self.bs.0, self.pattern.access());
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         let (seconds, cpus) = (self.seconds, cpus.join(","));
         let args = format!("-q {depth} -o {bs} -w {pattern} -t {seconds} -c [{cpus}] -r");
         let transport = format!("trtype:PCIe traddr:{}", self.address);
         let args = args.split(' ').map(str::to_owned);
-        args.chain([transport, "-L".to_owned()]).collect()
+        let Pattern {
+            write_pct, zipf, ..
+        } = self.pattern;
+        let mixed = self.pattern.direction().is_none();
+        let reads = mixed.then(|| ["-M".to_owned(), (100 - write_pct).to_string()]);
+        let zipf = zipf.map(|zipf| ["-F".to_owned(), zipf.theta().to_string()]);
+        let more = reads.into_iter().chain(zipf).flatten();
+        args.chain([transport, "-L".to_owned()])
+            .chain(more)
+            .collect()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mode::{self, ModeMatch};
 use crate::note::{Note, ReportField, ReportTable, Weight};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, median, number, seconds};
-use crate::{advice, facts, label, plots, program, validity};
+use crate::{advice, facts, kinds, label, plots, program, validity};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::tune::{Cell, Errors, SizeFidelity, TuneResult};
@@ -36,6 +36,7 @@ impl Reported for TuneResult {
                     .notes(program::program_notes(program))
             }))
             .sections(sections(methods_section))
+            .sections(sections(kinds_section))
             .section(trust_section(self))
             .section(Section::new("Not available here").notes(unavailable))
             .sections(sections(calibration_section))
@@ -132,6 +133,12 @@ fn methods_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.mode)))
         .plots(move || plots::tune::details(result, bs))
         .folded()
+}
+
+fn kinds_section(result: &TuneResult, bs: Bytes) -> Section<'_> {
+    let cells = label::cells_of(result, bs).into_iter();
+    let kinds = cells.map(|cell| (label::method(&cell.method), &cell.measured.kinds[..]));
+    kinds::section(format!("By kind of request, {bs}"), kinds)
 }
 
 const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. Of polling: each trial over the polled slices between \

@@ -3,7 +3,7 @@
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::ThousandPerSecond as Kilo;
 use super::FigureUnit::{Cpus, Nanoseconds as Ns, Number, PerSecond, Share};
-use super::{Columns, or_empty};
+use super::{Columns, add_kinds, or_empty};
 use crate::analyze::{Bottleneck, StageStats};
 use crate::bench::{BenchCell, BenchPoint, BenchResult, PointDevice};
 
@@ -20,7 +20,8 @@ const STATS: [StageStatistic; 3] = [
 measures!(BenchResult, columns(), |result| &result.cells);
 
 fn columns<'a>() -> Columns<&'a BenchCell> {
-    with_stages(with_job_figures(with_device_facts(point_columns())))
+    let columns = with_stages(with_job_figures(with_device_facts(point_columns())));
+    add_kinds(columns, |cell| &cell.kinds)
 }
 
 fn point_columns<'a>() -> Columns<&'a BenchCell> {

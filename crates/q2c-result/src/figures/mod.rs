@@ -27,6 +27,8 @@ mod reproduce;
 mod sweep;
 mod tune;
 
+use crate::bench::KindFigures;
+use q2c_model::Op;
 use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -175,6 +177,47 @@ impl<V: FigureValue> FigureValue for Option<V> {
     fn into_interval(self) -> Interval {
         self.map(V::into_interval).unwrap_or_default()
     }
+}
+
+/// The kinds of requests that have figures of their own.
+const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+
+type KindFigure = (
+    &'static str,
+    FigureUnit,
+    Better,
+    fn(&KindFigures) -> Interval,
+);
+
+const OF_KIND: [KindFigure; 5] = [
+    ("iops", FigureUnit::PerSecond, Better::More, |of| of.iops),
+    ("mean", FigureUnit::Nanoseconds, Better::Less, |of| {
+        of.lat_ns.mean
+    }),
+    ("p50", FigureUnit::Nanoseconds, Better::Less, |of| {
+        of.lat_ns.p50
+    }),
+    ("p99", FigureUnit::Nanoseconds, Better::Less, |of| {
+        of.lat_ns.p99
+    }),
+    ("p99.9", FigureUnit::Nanoseconds, Better::Less, |of| {
+        of.lat_ns.p999
+    }),
+];
+
+/// Adds the figures of each kind of request: `read_iops`, `write_p99`, `flush_mean`.
+fn add_kinds<T>(
+    columns: Columns<T>,
+    kinds: impl Fn(&T) -> &[KindFigures] + Copy + 'static,
+) -> Columns<T> {
+    KINDS.into_iter().fold(columns, |columns, op| {
+        OF_KIND
+            .into_iter()
+            .fold(columns, |columns, (figure, unit, better, value)| {
+                let of_row = move |row: &T| KindFigures::find(kinds(row), op).map(value);
+                columns.figure(format!("{}_{figure}", op.name()), unit, better, of_row)
+            })
+    })
 }
 
 /// The function that reads the value of one column from a row.

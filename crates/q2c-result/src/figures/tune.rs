@@ -5,7 +5,7 @@ use super::Better::{self, Less, More, Neither};
 use super::FigureUnit::{
     self, Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Kilo,
 };
-use super::{Columns, or_empty, word};
+use super::{Columns, add_kinds, or_empty, word};
 use crate::kernel_tune::{KernelMeasured, KernelMethod, KernelTuneResult};
 use crate::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
@@ -84,7 +84,8 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
             relative(row, |of| of.kiops_per_core)
         });
     let columns = add_prediction(columns, "predicted", |cell| cell.predicted);
-    add_prediction(columns, "predicted_first", |cell| cell.predicted_first)
+    let columns = add_prediction(columns, "predicted_first", |cell| cell.predicted_first);
+    add_kinds(columns, |row| &row.measured.kinds)
 }
 
 /// A figure of sleeps; `None` for a method that never sleeps.

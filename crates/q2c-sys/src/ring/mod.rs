@@ -84,7 +84,7 @@ pub enum CompletionPath {
 }
 
 /// One transfer between the registered file and a buffer slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// The operation.
     pub operation: Operation,

@@ -132,7 +132,7 @@ impl Workload {
             seed: seed.wrapping_add(lane as u64 * 7919),
             activities,
             capacity: room,
-            tally: false,
+            tally: self.pattern.has_kinds(),
             rate: None,
             think: self.think,
             stop_on_fault: true,

@@ -2,7 +2,7 @@
 
 use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine_lanes, combine_phases, phase_stats};
-use q2c_engine::{Counters, RunData, TimeSource};
+use q2c_engine::{Counters, IoTally, KindTallies, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
@@ -143,6 +143,18 @@ impl WorkloadRun {
             combine_phases(&stats.collect::<Vec<_>>())
         };
         combine_lanes(&self.data.lanes.iter().map(lane_stats).collect::<Vec<_>>())
+    }
+
+    /// Tallies by kind of request of several stages, over all foreground lanes; `None` for a pattern
+    /// with requests of one kind.
+    pub fn kinds_over(&self, stages: &[StageId]) -> Option<Box<KindTallies>> {
+        let mut sum = IoTally::default();
+        for lane in &self.data.lanes {
+            let phases = stages.iter().map(|stage| &lane.phases[stage.index()]);
+            let tallies = phases.filter_map(|phase| phase.tally.as_ref());
+            tallies.for_each(|tally| sum.merge(tally));
+        }
+        sum.kinds
     }
 
     /// Several stages together: busy CPUs weighted by length, and sums of counts, if all are known.

@@ -16,16 +16,10 @@ const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA)
 /// (`BLK_MQ_MAX_DEPTH` of Linux).
 const MAX_QUEUES: usize = 4096;
 const MAX_REQUESTS: usize = 10_240;
-/// The options that may follow a recording. Those after the first four belong to it alone.
-const OPTIONS: [&str; 6] = [
-    "servers",
-    "queues",
-    "nr_requests",
-    "interface",
-    "time",
-    "unit",
-];
-const MODEL_OPTIONS: usize = 4;
+/// The options that may follow any device, then those of a recording and of a model alone.
+const OPTIONS: [&str; 4] = ["servers", "queues", "nr_requests", "interface"];
+const RECORDING_OPTIONS: [&str; 2] = ["time", "unit"];
+const MODEL_OPTIONS: [&str; 1] = ["write"];
 
 pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
     let (service, options) = split(text);
@@ -45,22 +39,25 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 fn parse_service(text: &str) -> Result<Service, String> {
+    match text.strip_prefix("trace=") {
+        Some(path) => recorded(path),
+        None => parse_model(text).map(Service::Model),
+    }
+}
+
+fn parse_model(text: &str) -> Result<ServiceTimes, String> {
     let arguments = |model: &str| {
         let in_brackets = text.strip_prefix(model)?;
         in_brackets.strip_prefix('(')?.strip_suffix(')')
     };
-    if let Some(path) = text.strip_prefix("trace=") {
-        return recorded(path);
-    }
     if let Some(mean) = arguments("exp").or_else(|| text.strip_prefix("exp=")) {
-        return Ok(Service::Model(ServiceTimes::Exponential(duration(mean)?)));
+        return Ok(ServiceTimes::Exponential(duration(mean)?));
     }
-    let times = match (arguments("lognormal"), text.strip_prefix("lognormal=")) {
-        (Some(arguments), _) => lognormal(arguments.split_once(','))?,
-        (None, Some(arguments)) => lognormal(arguments.split_once('/'))?,
-        (None, None) => constant(arguments("constant").unwrap_or(text))?,
-    };
-    Ok(Service::Model(times))
+    match (arguments("lognormal"), text.strip_prefix("lognormal=")) {
+        (Some(arguments), _) => lognormal(arguments.split_once(',')),
+        (None, Some(arguments)) => lognormal(arguments.split_once('/')),
+        (None, None) => constant(arguments("constant").unwrap_or(text)),
+    }
 }
 
 fn constant(text: &str) -> Result<ServiceTimes, String> {
@@ -110,6 +107,13 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
             };
             spec.interface = Some(known.ok_or_else(wrong)?);
         }
+        ("write", Service::Model(ServiceTimes::ByDirection(_))) => {
+            return Err("write may be given once".to_owned());
+        }
+        ("write", Service::Model(times)) => {
+            let by_direction = [times.clone(), parse_model(value)?];
+            *times = ServiceTimes::ByDirection(by_direction.into());
+        }
         ("time", Service::Recorded(times)) => {
             let known = Measure::ALL.into_iter().find(|known| known.name() == value);
             times.measure = Some(known.ok_or("time must be d2c or u2c")?);
@@ -122,11 +126,12 @@ fn set_option(spec: &mut SimSpec, option: &str) -> Result<(), String> {
             return Err(format!("{name} belongs to recorded times: trace=FILE"));
         }
         (_, service) => {
-            let known: &[&str] = match service {
-                Service::Recorded(_) => &OPTIONS,
-                Service::Model(_) => &OPTIONS[..MODEL_OPTIONS],
+            let more = match service {
+                Service::Recorded(_) => &RECORDING_OPTIONS[..],
+                Service::Model(_) => &MODEL_OPTIONS,
             };
-            let (options, nearest) = (known.join(", "), nearest(name, known));
+            let known = [&OPTIONS, more].concat();
+            let (options, nearest) = (known.join(", "), nearest(name, &known));
             return Err(format!(
                 "`{option}` is none of its options: {options}; the nearest is {nearest}"
             ));
@@ -146,16 +151,24 @@ fn nearest<'a>(text: &str, names: &[&'a str]) -> &'a str {
     names.iter().min_by_key(distance).expect("a name")
 }
 
+fn model_text(times: &ServiceTimes) -> String {
+    match times {
+        ServiceTimes::Constant(time) => format!("{}ns", time.0),
+        ServiceTimes::Exponential(mean) => format!("exp={}ns", mean.0),
+        ServiceTimes::Lognormal { median, sigma } => format!("lognormal={}ns/{sigma}", median.0),
+        ServiceTimes::Sequence(times) => format!("list of {}", times.len()),
+        ServiceTimes::Empirical(_) => "recorded times".to_owned(),
+        ServiceTimes::ByDirection(times) => {
+            let [reads, writes] = times.each_ref().map(model_text);
+            format!("{reads},write={writes}")
+        }
+    }
+}
+
 pub(super) fn write(f: &mut Formatter<'_>, spec: &SimSpec) -> fmt::Result {
     match &spec.service {
         Service::Recorded(times) => write!(f, "sim:{times}")?,
-        Service::Model(ServiceTimes::Constant(time)) => write!(f, "sim:{}ns", time.0)?,
-        Service::Model(ServiceTimes::Exponential(mean)) => write!(f, "sim:exp={}ns", mean.0)?,
-        Service::Model(ServiceTimes::Lognormal { median, sigma }) => {
-            write!(f, "sim:lognormal={}ns/{sigma}", median.0)?;
-        }
-        Service::Model(ServiceTimes::Sequence(times)) => write!(f, "sim:list of {}", times.len())?,
-        Service::Model(ServiceTimes::Empirical(_)) => f.write_str("sim:recorded times")?,
+        Service::Model(times) => write!(f, "sim:{}", model_text(times))?,
     }
     write!(f, ",servers={}", spec.servers)?;
     if spec.queues > 1 {

@@ -104,11 +104,10 @@ fn read_hints(file: Option<&Path>) -> Result<Hints, Fault> {
 }
 
 fn random_read_request(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
-    let (random, write) = (true, false);
     WorkloadRequest {
         // With a named CPU, the workbench does not try several CPUs.
         cpus: vec![cpu],
-        ..WorkloadRequest::new(target, Pattern { random, write }, vec![bs])
+        ..WorkloadRequest::new(target, Pattern::RANDREAD, vec![bs])
     }
 }
 

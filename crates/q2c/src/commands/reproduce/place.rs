@@ -257,7 +257,7 @@ fn request(
         if !sizes.contains(&settings.bs) {
             sizes.push(settings.bs);
         }
-        if settings.pattern.write {
+        if settings.pattern.writes() {
             pattern = settings.pattern;
         }
     }
