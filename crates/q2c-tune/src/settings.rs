@@ -131,6 +131,15 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl TuneSettings {
+    /// Checks that the simulator can follow the pattern.
+    pub fn check_pattern(&self) -> Result<(), PlanFault> {
+        let rw = self.workload.rw;
+        let wanted = "a pattern without fdatasync, since no rule sleeps through flushes (q2c bench measures them)";
+        let is_simulated = rw.fdatasync.is_none();
+        let fault = || PlanFault::new("--rw", wanted, rw.to_string());
+        is_simulated.then_some(()).ok_or_else(fault)
+    }
+
     /// The target; empty as long as none was named.
     #[must_use]
     pub fn target(&self) -> &str {
@@ -259,10 +268,7 @@ impl CheckedPlan for TuneSettings {
         PlanFault::check_ranges("bs", &self.workload.bs, &(Bytes(1)..=Bytes(u64::MAX)))?;
         PlanFault::check_unique("bs", &self.workload.bs)?;
         check_machine(self.machine.as_ref())?;
-        if self.workload.rw.fdatasync.is_some() {
-            let wanted = "a pattern without fdatasync, whose flushes no rule can sleep through; q2c bench measures them";
-            return Err(PlanFault::new("rw", wanted, self.workload.rw.to_string()));
-        }
+        self.check_pattern()?;
         let cpus = &self.workload.cpus;
         PlanFault::check_not_empty("cpus", cpus)?;
         PlanFault::check_range("number of cpus", &(cpus.len() as u32), 1..=MAX_JOBS)?;

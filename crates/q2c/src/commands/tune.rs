@@ -73,6 +73,7 @@ fn start_run(
     spec.workload.target = Some(target);
     spec.jobs.sort_unstable();
     PlanFault::check_unique("--bs", &spec.workload.bs)
+        .and_then(|()| spec.check_pattern())
         .map_err(|fault| Fault::usage(format!("tune {fault}")))?;
     check_length(&spec)?;
     if spec.jobs.len() > 1 {

@@ -50,6 +50,74 @@ fn throughput_is_that_of_the_device() {
     has_words(curves[0]["refused"].as_str().unwrap(), "point");
 }
 
+/// The kind of requests named so of a cell or a `measured`.
+fn kind<'a>(kinds: &'a Value, op: &str) -> &'a Value {
+    let mut kinds = kinds["kinds"].as_array().expect("kinds").iter();
+    kinds.find(|kind| kind["op"] == op).expect(op)
+}
+
+/// One job with one I/O in flight: by Little's law IOPS x mean latency is 1, but for 600 ns of its
+/// own between two I/Os. Of 300 draws or more, 70 % read, and no share is three deviations off.
+#[test]
+fn a_mix_reads_and_writes_in_its_shares() {
+    let device = "sim:3ms,write=1ms";
+    let result = bench(&format!(
+        "{device} --rw randrw:70,rw:70 --method poll --json"
+    ))
+    .json();
+    for cell in result.list("cells") {
+        let figure = |op, path| number(kind(cell, op), path);
+        let (iops, mean) = ("/iops/median", "/lat_ns/mean/median");
+        let [reads, writes] = ["read", "write"].map(|op| figure(op, iops));
+        assert_near(reads + writes, number(cell, iops), 1e-9);
+        let ios = 2.0 * (reads + writes);
+        let deviation = (0.7 * 0.3 / ios).sqrt();
+        assert!((reads / (reads + writes) - 0.7).abs() < 3.0 * deviation);
+        let [read_ns, write_ns] = ["read", "write"].map(|op| figure(op, mean));
+        assert_near(read_ns - write_ns, 2e6, 1e-6);
+        assert_near((reads * read_ns + writes * write_ns) / 1e9, 1.0, 0.01);
+    }
+    assert_eq!(result.list("cells").len(), 2);
+}
+
+/// A flush follows each second write, takes the device as long as a write, and is no I/O.
+#[test]
+fn flushes_count_by_themselves() {
+    let device = "sim:3ms,write=1ms";
+    let result = bench(&format!(
+        "{device} --rw write:fdatasync=2 --method poll --json"
+    ))
+    .json();
+    let cell = &result.list("cells")[0];
+    let figure = |op, path| number(kind(cell, op), path);
+    let iops = number(cell, "/iops/median");
+    assert_near(iops, 2.0 / 3e-3, 0.01);
+    assert_near(figure("write", "/iops/median"), iops, 1e-9);
+    assert_near(figure("flush", "/iops/median"), iops / 2.0, 0.01);
+    assert_near(figure("flush", "/lat_ns/mean/median"), 1e6, 0.01);
+    assert_eq!(cell["kinds"].as_array().map(Vec::len), Some(2), "no reads");
+    refuses(&[
+        "2 | bench sim:1ms --rw write:fdatasync=1 --depth 2 --method poll | one request in flight",
+        "2 | bench sim:1ms --rw randwrite:70 | after it `:70` (percent of reads in a mix)",
+        "2 | tune sim:1ms --rw write:fdatasync=1 | q2c bench measures them",
+    ]);
+}
+
+/// Linux's rule has buckets by direction, so reads sleep longer than writes: neither misses, though
+/// half of a read's time is more than a write takes.
+#[test]
+fn rules_sleep_by_direction() {
+    let device = "sim:300us,write=60us";
+    let rule = "--method hybrid:mean:50%,100ms,hybrid:fixed:150us";
+    let result = bench(&format!("{device} --rw randrw:50 {rule} --json")).json();
+    let missed = |cell: usize, op| {
+        let cell = &result.list("cells")[cell];
+        number(kind(cell, op), "/miss_rate/median")
+    };
+    assert!(missed(0, "read") < 0.01 && missed(0, "write") < 0.01);
+    assert!(missed(1, "read") == 0.0 && missed(1, "write") == 1.0);
+}
+
 /// All jobs share a device. On one server four jobs have the IOPS of one job, and on four servers
 /// four times as many.
 #[test]
