@@ -298,6 +298,7 @@ impl TrialPlace<'_> {
             span: self.span,
             depth: setup.point.depth,
             cpu: cpus[job],
+            roams_on: Vec::new(),
             seed: seed.wrapping_add(job as u64 * 7919),
             activities: times.measured_job(wait),
             capacity: 0,

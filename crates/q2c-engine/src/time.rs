@@ -6,7 +6,7 @@ use q2c_service::SimInterface;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{
-    ContextSwitches, cpu_ns_of, current_cpu, id, minimize_timer_slack, pin, sleep_until, switches,
+    ContextSwitches, allow, cpu_ns_of, current_cpu, id, minimize_timer_slack, sleep_until, switches,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,6 +79,9 @@ pub trait Time: Copy {
 
     /// Puts the calling thread on `cpu`, with the smallest timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
+
+    /// Lets the scheduler move the calling thread among `cpus`, with the smallest timer slack.
+    fn roam(self, cpus: &[CpuId]) -> io::Result<()>;
 
     /// Number of the calling thread.
     fn thread_id(self) -> u32;
@@ -158,7 +161,11 @@ impl Time for Real {
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
-        pin(cpu).and_then(|()| minimize_timer_slack())
+        self.roam(&[cpu])
+    }
+
+    fn roam(self, cpus: &[CpuId]) -> io::Result<()> {
+        allow(cpus).and_then(|()| minimize_timer_slack())
     }
 
     fn thread_id(self) -> u32 {

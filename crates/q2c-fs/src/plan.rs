@@ -131,6 +131,7 @@ impl FsPlan<'_> {
             span: file.span,
             depth: 1,
             cpu: CpuId(cpus[job % cpus.len()]),
+            roams_on: Vec::new(),
             seed: seed.wrapping_add(job as u64 * 7919),
             activities: vec![Activity::Start(Wait::Interrupt), Activity::Continue],
             capacity: 0,

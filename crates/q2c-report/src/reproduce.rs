@@ -96,6 +96,11 @@ fn setting_notes(result: &ReproduceResult) -> Vec<Note> {
         let heading = format!("job {}", job.name);
         notes.push(Note::plain(&heading, joined(phases, "; then ")));
     }
+    let cpu_uses = result.points.iter().flat_map(|point| &point.cpus);
+    if let Some(most) = cpu_uses.filter_map(|cpu_use| cpu_use.unpinned).max() {
+        let message = format!("up to {most} threads were not pinned: the scheduler placed them");
+        notes.push(Note::plain("placement", message));
+    }
     notes.extend(result.devices.iter().map(|device| match &device.made {
         Ok(made) => Note::plain("made", format!("{}: {made}", device.name)),
         Err(error) => Note::caution("not made", format!("{}: {error}", device.name)),

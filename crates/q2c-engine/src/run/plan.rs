@@ -37,8 +37,10 @@ pub struct JobPlan {
     pub span: Bytes,
     /// Requests in flight, at least 1.
     pub depth: u16,
-    /// CPU that the lane is pinned to.
+    /// CPU that the lane is pinned to, unless it roams.
     pub cpu: CpuId,
+    /// CPUs among which the scheduler places the lane; if empty, the lane is pinned to `cpu`.
+    pub roams_on: Vec<CpuId>,
     /// Seed of the offsets, of an open loop's times, and of a simulated device.
     pub seed: u64,
     /// One activity for each phase of the run.
@@ -70,6 +72,7 @@ impl JobPlan {
             span: Bytes(1 << 30),
             depth: 1,
             cpu: CpuId(0),
+            roams_on: Vec::new(),
             seed: 1,
             activities,
             capacity: 0,

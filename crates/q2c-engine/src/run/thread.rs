@@ -64,14 +64,22 @@ pub(crate) fn lane_thread<T: Time>(
     })
 }
 
+/// Pins the thread to its CPU, or lets the scheduler place it, as it places the threads of other
+/// programs.
+fn place(job: &JobPlan, time: impl Time) -> Result<(), EngineError> {
+    let (cpu, placed) = match &job.roams_on[..] {
+        [] => (job.cpu, time.pin(job.cpu)),
+        cpus @ [first, ..] => (*first, time.roam(cpus)),
+    };
+    placed.map_err(|source| EngineError::Pin { cpu: cpu.0, source })
+}
+
 fn set_up<'a, T: Time + 'a>(
     job: &JobPlan,
     time: T,
     halt: &'a AtomicBool,
 ) -> Result<EngineLane<'a, T>, EngineError> {
-    let cpu = job.cpu;
-    time.pin(cpu)
-        .map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
+    place(job, time)?;
     let slots = job.depth as usize;
     let memory = Memory::new(slots, job.bs.0 as usize);
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;

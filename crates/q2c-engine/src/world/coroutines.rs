@@ -228,6 +228,11 @@ impl Time for SimulatedThread<'_> {
         Err(io::Error::other(text))
     }
 
+    fn roam(self, _cpus: &[CpuId]) -> io::Result<()> {
+        let text = "a simulated machine has no scheduler that moves threads, so pin this one";
+        Err(io::Error::other(text))
+    }
+
     fn thread_id(self) -> u32 {
         self.thread as u32 + 1
     }

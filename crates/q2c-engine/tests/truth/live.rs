@@ -218,6 +218,12 @@ fn plans_and_orders_that_cannot_be_carried_out_are_refused() {
         panic!("the lane is refused");
     };
     assert!(matches!(source, EngineError::Pin { cpu: 1023, .. }));
+    let mut roaming = job();
+    roaming.roams_on = vec![CpuId(7)];
+    let RunError::Lane { source, .. } = live(vec![roaming], listen).unwrap_err() else {
+        panic!("a world has no scheduler that moves lanes");
+    };
+    assert!(matches!(source, EngineError::Pin { cpu: 7, .. }));
     assert!(!listened.load(Ordering::Relaxed));
 }
 

@@ -328,6 +328,11 @@ impl ExperimentChecker<'_, '_> {
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
                 return Err(fault(&settings.method, &message));
             }
+            if job.cpus.is_none() && experiment.machine.is_some() {
+                let message = "a simulated machine has no scheduler that moves threads; \
+                               write the number of CPUs that the threads share";
+                return Err(fault(&settings.cpus, &message));
+            }
             let (device, mut devices) = (job.device, experiment.devices.iter());
             if device == TARGET || devices.any(|known| *known.name.get_ref() == device) {
                 return Ok(());

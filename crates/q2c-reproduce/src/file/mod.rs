@@ -459,6 +459,7 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../experiments/stage-bottleneck-simulated.toml"),
     include_str!("../../../../experiments/queue-balance.toml"),
     include_str!("../../../../experiments/queue-balance-2cpu.toml"),
+    include_str!("../../../../experiments/queue-balance-unpinned.toml"),
     include_str!("../../../../experiments/queue-balance-simulated.toml"),
     include_str!("../../../../experiments/ramdisk-verification.toml"),
     include_str!("../../../../experiments/ramdisk-scaling.toml"),

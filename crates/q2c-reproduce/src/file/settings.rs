@@ -16,6 +16,8 @@ use toml::Spanned;
 
 /// The name in experiment files for the device that the user chooses.
 pub(crate) const TARGET: &str = "target";
+/// The setting of `cpus` with which the scheduler places a job's threads.
+const UNPINNED: &str = "any";
 /// The engine that does no I/O and needs no device.
 const NO_IO: &str = "null";
 
@@ -35,7 +37,8 @@ pub(crate) struct SettingsText {
     pub bs: Option<Spanned<String>>,
     pub depth: Option<Spanned<Text>>,
     pub threads: Option<Spanned<Text>>,
-    /// Number of CPUs that the threads share; `None` gives each thread its own.
+    /// Number of CPUs that the threads share, or `any` to leave them unpinned; `None` gives each
+    /// thread a CPU of its own.
     pub cpus: Option<Spanned<Text>>,
     pub rest: Option<bool>,
 }
@@ -49,7 +52,8 @@ pub struct JobSettings {
     pub bs: Bytes,
     pub depth: u16,
     pub threads: u32,
-    pub cpus: u32,
+    /// CPUs that the threads share, one for each thread at most; `None` leaves them unpinned.
+    pub cpus: Option<u32>,
 }
 
 /// A mistake in a setting, and the setting's place in the file if it is written there.
@@ -125,8 +129,9 @@ impl SettingsText {
             depth: count("depth", &self.depth, "1")? as u16,
             threads,
             cpus: match self.cpus {
-                Some(_) => count("cpus", &self.cpus, "1")?.min(threads),
-                None => threads,
+                Some(_) if fill(text_or(&self.cpus, ""), point) == UNPINNED => None,
+                Some(_) => Some(count("cpus", &self.cpus, "1")?.min(threads)),
+                None => Some(threads),
             },
         })
     }

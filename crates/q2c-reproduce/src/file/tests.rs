@@ -135,6 +135,18 @@ fn texts_go_with_the_values_of_an_axis() {
 }
 
 #[test]
+fn the_scheduler_of_a_real_machine_places_unpinned_threads() {
+    let text = SOUND.replace("depth = 4", "depth = 4, cpus = \"any\"");
+    let experiment = Experiment::parse(&text).unwrap();
+    let at = experiment.expand(&experiment.points()[0]);
+    let cpus = experiment.jobs[0].phases.iter().flatten();
+    let cpus: Vec<_> = cpus.map(|s| s.settings_at(&at).unwrap().cpus).collect();
+    assert_eq!(cpus, [Some(1), None]);
+    let simulated = text.replace("title =", "machine = \"cores=2\"\ntitle =");
+    assert_faults(&simulated, "30 | depth = 4 | depth = 3 | no scheduler");
+}
+
+#[test]
 fn all_problems_are_told_in_order() {
     let text = SOUND.replace("depth = 4", "depth = 0");
     let text = text.replace("reproduce/2", "x");

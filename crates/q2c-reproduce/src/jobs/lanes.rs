@@ -89,6 +89,8 @@ pub(crate) struct LiveTrial<'a> {
     pub slice: Nanos,
     /// CPU of the thread that collects slices.
     pub listener: Option<CpuId>,
+    /// CPUs of the run, among which the scheduler moves unpinned threads.
+    pub cpus: &'a [CpuId],
     pub site: &'a Site,
     pub seed: u64,
     pub stop: &'a AtomicBool,
@@ -153,6 +155,10 @@ impl LiveTrial<'_> {
             span: worker.prepared.span,
             depth: worker.prepared.settings.depth,
             cpu: worker.cpu,
+            roams_on: match worker.prepared.settings.cpus {
+                Some(_) => Vec::new(),
+                None => self.cpus.to_vec(),
+            },
             seed: self.seed.wrapping_add(n as u64 * 7919),
             activities: vec![activity],
             capacity: capacity(worker.cpu),
@@ -280,7 +286,7 @@ pub(super) mod tests {
                 bs: Bytes(4096),
                 depth,
                 threads: 1,
-                cpus: 1,
+                cpus: Some(1),
             },
         })
     }

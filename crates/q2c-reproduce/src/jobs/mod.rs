@@ -124,6 +124,7 @@ impl JobsPlan<'_> {
             phases: &self.phases(),
             slice: self.slice(),
             listener: self.listener(&jobs),
+            cpus: self.resources.cpus,
             site: &site,
             seed: context.seed >> 1,
             stop: context.cancel,
@@ -194,11 +195,12 @@ fn demands(experiment: &Experiment, at: &AxisValues) -> Result<Vec<PhaseDemands>
     (0..experiment.phases.len()).map(phase).collect()
 }
 
-/// The demand of a job in a phase: its threads, and the number of CPUs that they share.
+/// The demand of a job in a phase: its threads, and the number of CPUs that they share (`None` if
+/// they are unpinned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CpuDemand {
     threads: u32,
-    cpus: u32,
+    cpus: Option<u32>,
 }
 
 /// The CPUs of each job's threads. A `None` in `demands` is a resting job. Jobs take CPUs in turn.
@@ -210,7 +212,11 @@ fn assign_cpus(demands: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>>
         let Some(demand) = demand else {
             return Vec::new();
         };
-        let wanted = demand.cpus as usize;
+        // Unpinned threads leave the CPUs to the other jobs, as far as numbers go.
+        let Some(wanted) = demand.cpus.map(|wanted| wanted as usize) else {
+            let dealt = cpus.iter().cycle().take(demand.threads as usize);
+            return dealt.copied().collect();
+        };
         let fits = taken + wanted <= cpus.len();
         let others = cpus.get(first_cpus..).filter(|c| !c.is_empty() && !fits);
         let (pool, from) = match others {
@@ -228,10 +234,15 @@ fn assign_cpus(demands: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>>
     demands.iter().map(place).collect()
 }
 
+/// Unpinned threads can run on a single CPU, however many they are.
 fn cpus_needed(demands: &[Option<CpuDemand>], present: u32) -> CpuUse {
+    let demands = demands.iter().flatten();
+    let unpinned = demands.clone().filter(|demand| demand.cpus.is_none());
+    let unpinned: u32 = unpinned.map(|demand| demand.threads).sum();
     CpuUse {
-        needed: demands.iter().flatten().map(|demand| demand.cpus).sum(),
+        needed: demands.map(|demand| demand.cpus.unwrap_or(1)).sum(),
         present,
+        unpinned: (unpinned > 0).then_some(unpinned),
     }
 }
 
@@ -324,6 +335,7 @@ impl PreparedJob {
         self.engine == other.engine
             && one.device == two.device
             && (one.pattern, one.bs, one.depth) == (two.pattern, two.bs, two.depth)
+            && one.cpus.is_some() == two.cpus.is_some()
     }
 }
 
@@ -442,7 +454,10 @@ mod tests {
     use super::*;
 
     fn demand(threads: u32, cpus: u32) -> Option<CpuDemand> {
-        Some(CpuDemand { threads, cpus })
+        Some(CpuDemand {
+            threads,
+            cpus: Some(cpus),
+        })
     }
 
     fn numbers(placed: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
@@ -475,5 +490,20 @@ mod tests {
     fn the_jobs_of_a_phase_are_counted() {
         let cpu_use = cpus_needed(&[demand(1, 1), None, demand(8, 4)], 2);
         assert_eq!((cpu_use.needed, cpu_use.present), (5, 2));
+        assert_eq!(cpu_use.unpinned, None);
+    }
+
+    #[test]
+    fn unpinned_threads_leave_the_other_jobs_their_cpus() {
+        let cpus: Vec<CpuId> = (0..2).map(CpuId).collect();
+        let roaming = Some(CpuDemand {
+            threads: 3,
+            cpus: None,
+        });
+        let demands = [roaming, demand(1, 1)];
+        let cpus_by_job = assign_cpus(&demands, &cpus);
+        assert_eq!(numbers(&cpus_by_job), [vec![0, 1, 0], vec![0]]);
+        let cpu_use = cpus_needed(&demands, 2);
+        assert_eq!((cpu_use.needed, cpu_use.unpinned), (2, Some(3)));
     }
 }

@@ -59,6 +59,9 @@ pub struct CpuUse {
     pub needed: u32,
     /// CPUs that the machine has.
     pub present: u32,
+    /// Threads that the scheduler places; `None` if each thread is pinned to a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpinned: Option<u32>,
 }
 
 /// One trial of a point.

@@ -242,6 +242,7 @@ impl Background {
                 span: place.span,
                 depth: job.depth,
                 cpu,
+                roams_on: Vec::new(),
                 seed: place.seed.wrapping_add(104_729 * (n as u64 + 1)),
                 activities: activities(job),
                 capacity: 0,

@@ -129,6 +129,7 @@ impl Workload {
             span: self.span,
             depth: 1,
             cpu,
+            roams_on: Vec::new(),
             seed: seed.wrapping_add(lane as u64 * 7919),
             activities,
             capacity: room,

@@ -121,7 +121,11 @@ fn what_the_machine_lacks_is_never_scored_and_still_shown() {
 fn jobs_without_a_cpu_each_are_a_lack_on_a_simulated_machine_too() {
     let mut values = points(&[1.0, 2.0, 3.0]);
     let (needed, present) = (5, 2);
-    values[0].cpus = vec![CpuUse { needed, present }];
+    values[0].cpus = vec![CpuUse {
+        needed,
+        present,
+        unpinned: None,
+    }];
     let result = judge_points(&claim(&["x > 0"]), &values);
     assert_eq!(result.verdict, CannotJudge);
     let need = &result.needs[0];
