@@ -18,6 +18,7 @@ mod scan;
 mod spec;
 
 pub use maker::{MakerLookup, makers};
+pub use mix::MixTrial;
 pub use mounted_fs::{MountContext, MountedDevice, MountedFile};
 pub use spec::FsSettings;
 

@@ -4,10 +4,11 @@
 //! the trial ends. Jobs per minute are computed from operations, so an unfinished job counts in
 //! part.
 
-use crate::disturbance::FsMeasurement;
+use crate::disturbance::{FsMeasurement, measure};
 use crate::files::random_data;
 use crate::op_counter::{OpCounter, run_in_threads};
-use crate::{BenchTarget, program};
+use crate::{BenchTarget, MountedDevice, program};
+use q2c_host::Roots;
 use q2c_model::Bytes;
 use q2c_model::stats::Rng;
 use q2c_result::fs::ProgramPoint;
@@ -15,6 +16,7 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of small files of a job.
 const SMALL_FILES: u32 = 20;
@@ -72,17 +74,61 @@ impl Plan for MixPlan<'_> {
 }
 
 impl MixPlan<'_> {
-    /// Jobs per minute over all tasks.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let spec = self.0.bench.spec;
-        let counter = OpCounter::new(spec, context.cancel);
+        let trial = MixTrial {
+            tasks,
+            cpus: &spec.cpus,
+            warm_up_s: spec.warm_up,
+            seconds: spec.seconds,
+            seed: context.seed,
+            stop: context.cancel,
+        };
+        trial.jobs_per_minute(folder)
+    }
+}
+
+/// A trial of the mix.
+#[derive(Clone, Copy, Debug)]
+pub struct MixTrial<'a> {
+    /// Number of tasks.
+    pub tasks: u32,
+    /// CPUs that the tasks are pinned to, in turn.
+    pub cpus: &'a [u32],
+    /// Time before the counted time, seconds.
+    pub warm_up_s: f64,
+    /// Length of the counted time, seconds.
+    pub seconds: f64,
+    /// Seed of sizes and places.
+    pub seed: u64,
+    /// Set when the run is to stop.
+    pub stop: &'a AtomicBool,
+}
+
+impl MixTrial<'_> {
+    /// Runs the trial on a new file system. Returns jobs per minute over all tasks.
+    pub fn run_on(&self, device: &MountedDevice, roots: &Roots) -> Result<f64, CellError> {
+        let failed = |error: io::Error| CellError::Trial(format!("run the mix: {error}"));
+        let measured = measure(roots, || {
+            self.jobs_per_minute(device.path()).map_err(failed)
+        });
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(CellError::Cancelled);
+        }
+        measured.map(|measured| measured.figures)
+    }
+
+    /// Jobs per minute over all tasks.
+    fn jobs_per_minute(&self, folder: &Path) -> io::Result<f64> {
+        let counter = OpCounter::new(self.warm_up_s, self.seconds, self.stop);
         let work = |task: usize| {
             let folder = folder.join(format!("task-{task}"));
-            let rng = Rng::new(context.seed ^ (task as u64).wrapping_mul(7919));
+            let rng = Rng::new(self.seed ^ (task as u64).wrapping_mul(7919));
             fs::create_dir(&folder)?;
             MixTask::new(folder, rng, counter.clone()).jobs_per_minute()
         };
-        let (tasks, ()) = run_in_threads(("task", tasks as usize), &spec.cpus, work, || ())?;
+        let count = self.tasks as usize;
+        let (tasks, ()) = run_in_threads(("task", count), self.cpus, work, || ())?;
         Ok(tasks.iter().sum())
     }
 }
@@ -218,18 +264,12 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::FsSettings;
-    use crate::spec::tests::valid_settings;
-    use std::sync::atomic::AtomicBool;
 
     static GO_ON: AtomicBool = AtomicBool::new(false);
 
     fn task(folder: &Path, stop: &'static AtomicBool) -> MixTask<'static> {
-        let spec = FsSettings {
-            seconds: 600.0,
-            ..valid_settings()
-        };
-        MixTask::new(folder.to_owned(), Rng::new(1), OpCounter::new(&spec, stop))
+        let counter = OpCounter::new(0.3, 600.0, stop);
+        MixTask::new(folder.to_owned(), Rng::new(1), counter)
     }
 
     #[test]

@@ -198,7 +198,7 @@ pub(crate) fn unshare_mounts() -> Result<(), Fault> {
 /// A mounted file system on a named device. Dropping this value unmounts it.
 #[derive(Debug)]
 pub struct MountedDevice {
-    _made: MountedFs,
+    made: MountedFs,
 }
 
 impl MountedDevice {
@@ -213,8 +213,12 @@ impl MountedDevice {
     ) -> Result<Self, Fault> {
         unshare_mounts()?;
         Ok(MountedDevice {
-            _made: MountedFs::on_device(context, fs, device, permission)?,
+            made: MountedFs::on_device(context, fs, device, permission)?,
         })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.made.path()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Threads that repeat operations for some time, and the operations in the counted time.
 
-use crate::spec::FsSettings;
 use q2c_model::CpuId;
 use q2c_sys::thread::pin;
 use std::io;
@@ -21,12 +20,12 @@ pub(crate) struct OpCounter<'a> {
 }
 
 impl<'a> OpCounter<'a> {
-    /// Creates a counter for a trial whose warm-up starts now.
-    pub(crate) fn new(spec: &FsSettings, stop: &'a AtomicBool) -> Self {
-        let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
+    /// Creates a counter for a trial whose warm-up starts now. Both times are in seconds.
+    pub(crate) fn new(warm_up_s: f64, seconds: f64, stop: &'a AtomicBool) -> Self {
+        let from = Instant::now() + Duration::from_secs_f64(warm_up_s);
         OpCounter {
             from,
-            to: from + Duration::from_secs_f64(spec.seconds),
+            to: from + Duration::from_secs_f64(seconds),
             stop,
             done: 0,
             counted_from: None,

@@ -31,7 +31,7 @@ pub(crate) fn trial(
     stop: &AtomicBool,
 ) -> Result<FsTrial, CellError> {
     let failed = |error| CellError::Trial(format!("read a file: {error}"));
-    let counter = OpCounter::new(spec, stop);
+    let counter = OpCounter::new(spec.warm_up, spec.seconds, stop);
     let (reads, [before, after]) = run_in_threads(
         ("job", files.len()),
         &spec.cpus,

@@ -50,7 +50,7 @@ fn about(result: &ReproduceResult) -> String {
             format!("by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources")
         }
         StudyKind::Compare => "by q2c compare".to_owned(),
-        StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
+        StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount | StudyKind::Mix => {
             format!("{} trials of each point", result.trials)
         }
     });

@@ -77,7 +77,7 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
     // Only the times of jobs are scaled.
     let scale = match experiment.study() {
         StudyKind::Place | StudyKind::Compare | StudyKind::Rules | StudyKind::Mount => 1.0,
-        StudyKind::Jobs | StudyKind::Stages => facts.scale,
+        StudyKind::Jobs | StudyKind::Stages | StudyKind::Mix => facts.scale,
     };
     let windows = experiment.windows.iter().map(|window| Window {
         name: window.name.clone(),
@@ -96,6 +96,10 @@ pub fn judge(experiment: &Experiment, facts: &RunFacts<'_>, points: Vec<Point>) 
         name: job.name.clone(),
         phases: job.phases.iter().map(text).collect(),
     });
+    let jobs = jobs.chain(experiment.mix.iter().map(|mix| JobAsRun {
+        name: "mix".to_owned(),
+        phases: vec![Some(mix.to_string())],
+    }));
     let scope = ClaimScope {
         windows: windows.clone(),
         lengths_s: phases.iter().map(|phase| phase.seconds).collect(),
@@ -152,7 +156,7 @@ fn stated_error(experiment: &Experiment, facts: &RunFacts<'_>) -> Option<StatedE
     match experiment.study() {
         StudyKind::Place => Some(place::stated_error()),
         StudyKind::Rules => Some(rules::stated_error()),
-        StudyKind::Mount => None,
+        StudyKind::Mount | StudyKind::Mix => None,
         StudyKind::Compare | StudyKind::Jobs | StudyKind::Stages => {
             let machine = facts.present.machine.simulated.as_ref()?;
             Some(StatedError {

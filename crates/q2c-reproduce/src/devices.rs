@@ -43,7 +43,7 @@ pub(crate) struct ExperimentDevice {
     pub span: Bytes,
     /// The engine that simulates the device; `None` for a real device.
     pub engine: Option<EngineSpec>,
-    /// The block device, if a module made it.
+    /// The block device, if it is one on which a file system can be made.
     pub path: PathBuf,
     /// The owner of everything that is removed together with the device.
     _owner: Option<Rc<dyn Any>>,
@@ -66,7 +66,7 @@ pub(crate) type DevicesByName = BTreeMap<String, ExperimentDevice>;
 
 struct LoopFile {
     medium: Medium,
-    _device: LoopDevice,
+    device: LoopDevice,
     _file: Scratch,
 }
 
@@ -106,7 +106,7 @@ impl DeviceMaker {
         devices.iter().map(make_named).collect()
     }
 
-    /// Makes a file system on a device that a module made, and mounts it.
+    /// Makes a file system on a block device that was made for the run, and mounts it.
     pub(crate) fn mount(
         &self,
         device: &ExperimentDevice,
@@ -140,8 +140,11 @@ impl DeviceMaker {
             }),
             DeviceSpec::Loop(size) => {
                 let made = get_or_make(&self.loops, size.0, || self.make_loop(*size))?;
-                let medium = made.medium.clone();
-                Ok(ExperimentDevice::new(made, medium, *size))
+                let (path, medium) = (made.device.path.clone(), made.medium.clone());
+                Ok(ExperimentDevice {
+                    path,
+                    ..ExperimentDevice::new(made, medium, *size)
+                })
             }
             DeviceSpec::FileOn(fs, size) => {
                 let make = || {
@@ -176,7 +179,7 @@ impl DeviceMaker {
         let device = device.map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
         Ok(LoopFile {
             medium: Medium::File(Arc::new(self.open(&device.path)?)),
-            _device: device,
+            device,
             _file: scratch,
         })
     }

@@ -186,9 +186,11 @@ impl MadeUpTrials<'_> {
         let study = self.experiment.study();
         let names = match study {
             StudyKind::Jobs | StudyKind::Stages => Vec::new(),
-            StudyKind::Place | StudyKind::Compare | StudyKind::Rules | StudyKind::Mount => {
-                self.experiment.scope().figures
-            }
+            StudyKind::Place
+            | StudyKind::Compare
+            | StudyKind::Rules
+            | StudyKind::Mount
+            | StudyKind::Mix => self.experiment.scope().figures,
         };
         Point {
             trials: vec![PointTrial {

@@ -4,7 +4,7 @@ use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, RawFile, Text};
 use super::settings::{DeviceSpec, SettingsText, TARGET, fault};
 use super::{
     AxisTexts, CompetingRules, DeviceText, Experiment, ExperimentError, ExperimentJob, Needs,
-    Phase, Problems, SCHEMA, origins, rules,
+    Phase, Problems, SCHEMA, TaskMix, origins, rules,
 };
 use crate::claim::judge::Claim;
 use crate::claim::parse;
@@ -17,7 +17,7 @@ use q2c_place::study::{BACKGROUND, SetupRequest};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::place::Phases;
 use q2c_result::reproduce::{Axis, Chart, PublishedCurve, VariantOf, Window};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 
 const DEFAULT_TRIALS: u32 = 5;
@@ -25,6 +25,8 @@ const DEFAULT_TRIALS: u32 = 5;
 const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(100);
 const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
 const MAX_PHASE_S: f64 = 86_400.0;
+/// Lengths of a trial of the mix, seconds.
+const MIX_S: RangeInclusive<f64> = 0.05..=MAX_PHASE_S;
 /// Most points that the axes of an experiment may make.
 const MAX_POINTS: usize = 10_000;
 
@@ -91,6 +93,7 @@ impl ExperimentChecker<'_, '_> {
             compare: raw.compare.as_ref().map(|compare| compare.command.clone()),
             compare_lengths: self.compare_lengths(),
             rules: self.rules(),
+            mix: self.mix(),
             needs: raw.needs.clone(),
             claims: Vec::new(),
             charts: Vec::new(),
@@ -99,6 +102,7 @@ impl ExperimentChecker<'_, '_> {
         let rule_axes = experiment.rules.iter().flat_map(CompetingRules::axes);
         experiment.axes.extend(rule_axes);
         self.check_devices(&experiment);
+        self.check_mix(&experiment);
         self.add_jobs(&mut experiment);
         self.check_study(&experiment);
         self.check_machine(&experiment);
@@ -266,16 +270,44 @@ impl ExperimentChecker<'_, '_> {
         let Some(mount) = &raw.mount else {
             return;
         };
-        let is_other = |point| {
-            let spec = raw.fill(&experiment.expand(&point)).parse();
-            !matches!(spec, Ok(DeviceSpec::RamdiskMq(_)))
+        let has_mix = experiment.mix.is_some();
+        let is_other = |point| match raw.fill(&experiment.expand(&point)).parse() {
+            Ok(DeviceSpec::RamdiskMq(_)) => false,
+            Ok(DeviceSpec::NullBlk(ram)) => !(has_mix && ram.memory_backed),
+            Ok(DeviceSpec::Loop(_)) => !has_mix,
+            _ => true,
         };
         let wrong = experiment.points().into_iter().any(is_other);
-        let message = "a file system is mounted on ramdisk_mq; leave `mount` out";
+        let message = "a file system is mounted on ramdisk_mq, and with [mix] on null_blk with memory or loop, too; leave `mount` out";
         self.problems.add_if(wrong, mount, message);
         let wrong = self.raw.devices.len() > 1;
         let message = "a file with `mount` makes one device; leave the others out";
         self.problems.add_if(wrong, mount, message);
+    }
+
+    fn mix(&mut self) -> Option<TaskMix> {
+        let raw = self.raw.mix.as_ref()?;
+        let length = self.duration(&raw.length)?;
+        let wrong = !MIX_S.contains(&length.as_secs_f64());
+        let message = "a trial of the mix lasts 50ms to a day";
+        self.problems.add_if(wrong, &raw.length, message);
+        let tasks = SettingsText {
+            threads: Some(raw.tasks.clone()),
+            ..SettingsText::default()
+        };
+        Some(TaskMix { tasks, length })
+    }
+
+    fn check_mix(&mut self, experiment: &Experiment) {
+        let (Some(raw), Some(mix)) = (&self.raw.mix, &experiment.mix) else {
+            return;
+        };
+        let tasks = |point| mix.tasks(&experiment.expand(&point)).map(drop);
+        let counted = experiment.points().into_iter().try_for_each(tasks);
+        self.problems.ok(&raw.tasks, counted);
+        let message = "[mix] needs a file system; write a [[device]] with `mount`";
+        let wrong = experiment.mounted_device().is_none();
+        self.problems.add_if(wrong, &raw.tasks, message);
     }
 
     fn add_jobs(&mut self, experiment: &mut Experiment) {

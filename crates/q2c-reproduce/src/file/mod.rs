@@ -14,6 +14,7 @@ use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
 use crate::jobs::{AxisValues, MIN_SLICE};
 use crate::needs::SETTINGS;
+use crate::studies::mix::WARM_UP_S;
 use crate::studies::place::TRIAL_S;
 use itertools::Itertools;
 use q2c_engine::SimMachine;
@@ -24,6 +25,7 @@ use q2c_result::reproduce::{Axis, Chart, SettingOrigin, StudyKind, VariantOf, Wi
 use q2c_trace::samples::PATTERNS;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -66,6 +68,8 @@ pub struct Experiment {
     pub(crate) compare_lengths: Vec<Nanos>,
     /// The sleep rules that compete over the library of patterns.
     pub rules: Option<CompetingRules>,
+    /// The mix of work on the files of the mounted device.
+    pub mix: Option<TaskMix>,
     pub(crate) needs: Needs,
     /// The claims, each with its own needs.
     pub claims: Vec<(Claim, Needs)>,
@@ -110,6 +114,30 @@ pub(crate) struct ExperimentJob {
     pub name: String,
     /// The job's settings in each phase; `None` in a phase in which it does no I/O.
     pub phases: Vec<Option<SettingsText>>,
+}
+
+/// The built-in mix of work on files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskMix {
+    /// The tasks, as the threads of a job.
+    tasks: SettingsText,
+    /// Length of a trial at scale 1.
+    pub(crate) length: Nanos,
+}
+
+impl TaskMix {
+    /// The number of tasks at a point with its texts, each of which takes a CPU.
+    pub(crate) fn tasks(&self, expanded: &AxisValues) -> Result<u32, String> {
+        Ok(self.tasks.settings_at(expanded)?.threads)
+    }
+}
+
+impl fmt::Display for TaskMix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tasks = self.tasks.threads.as_ref();
+        let tasks = tasks.map_or("1", |tasks| tasks.get_ref().as_ref());
+        write!(f, "{tasks} tasks of the built-in mix for {}", self.length)
+    }
 }
 
 /// Requirements on the machine.
@@ -193,6 +221,7 @@ impl Experiment {
             (Some(_), _) => StudyKind::Place,
             (_, Some(_)) => StudyKind::Compare,
             _ if self.rules.is_some() => StudyKind::Rules,
+            _ if self.mix.is_some() => StudyKind::Mix,
             _ if self.mounted_device().is_some() => StudyKind::Mount,
             _ if self.capture => StudyKind::Stages,
             _ => StudyKind::Jobs,
@@ -215,6 +244,7 @@ impl Experiment {
             StudyKind::Compare => crate::studies::compare::FIGURES.to_vec(),
             StudyKind::Rules => crate::studies::rules::FIGURES.to_vec(),
             StudyKind::Mount => crate::studies::mount::FIGURES.to_vec(),
+            StudyKind::Mix => crate::studies::mix::FIGURES.to_vec(),
             StudyKind::Jobs => FIGURES.to_vec(),
         };
         ClaimScope {
@@ -276,12 +306,13 @@ impl Experiment {
         engines.map(|engine| engine.to_string()).unique().collect()
     }
 
-    /// The CPUs that the jobs of the busiest phase at any point need; `None` without jobs.
+    /// The CPUs that the jobs of the busiest phase, or the tasks of the mix, need at any point;
+    /// `None` without jobs and mix.
     pub(crate) fn cpus(&self) -> Option<u32> {
         let points = self.points().into_iter();
         let phases = points.flat_map(|at| crate::jobs::cpu_use(self, &at, 0));
         let needed = phases.map(|phase| phase.needed).max();
-        needed.filter(|_| !self.jobs.is_empty())
+        needed.filter(|_| !self.jobs.is_empty() || self.mix.is_some())
     }
 
     /// Why the experiment needs real time; `None` if all jobs use simulated devices.
@@ -323,7 +354,7 @@ impl Experiment {
                 let policies = self.rules.as_ref().map_or(0, |rules| rules.policies.len());
                 Some((policies * PATTERNS.len()) as f64 * RULE_S)
             }
-            StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount => {
+            StudyKind::Jobs | StudyKind::Stages | StudyKind::Mount | StudyKind::Mix => {
                 let points = self.points();
                 let trial_lengths_s = points.iter().map(|at| self.trial_of_point_s(at, scale));
                 Some(trials * trial_lengths_s.sum::<f64>())
@@ -340,7 +371,9 @@ impl Experiment {
 
     pub(crate) fn trial_of_point_s(&self, at: &AxisValues, scale: f64) -> f64 {
         let phases = self.scaled_phases(scale).into_iter();
-        phases.map(Nanos::as_secs_f64).sum::<f64>() + self.start_up_s(at)
+        let mix = self.mix.as_ref();
+        let mix_s = mix.map(|mix| WARM_UP_S + mix.length.as_secs_f64() * scale);
+        phases.map(Nanos::as_secs_f64).sum::<f64>() + mix_s.unwrap_or(0.0) + self.start_up_s(at)
     }
 
     fn start_up_s(&self, at: &AxisValues) -> f64 {
@@ -452,6 +485,7 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../experiments/blkmq-kernel-version.toml"),
     include_str!("../../../../experiments/blkmq-core-scaling.toml"),
     include_str!("../../../../experiments/blkmq-macro-scaling.toml"),
+    include_str!("../../../../experiments/blkmq-macro-scaling-2cpu.toml"),
     include_str!("../../../../experiments/hwqueue-scaling.toml"),
     include_str!("../../../../experiments/nr-requests-scaling.toml"),
     include_str!("../../../../experiments/fs-shared-file-scaling.toml"),

@@ -11,8 +11,8 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 /// The sections whose settings need an origin.
-const SECTIONS: [&str; 7] = [
-    "axis", "compare", "device", "job", "phase", "place", "study",
+const SECTIONS: [&str; 8] = [
+    "axis", "compare", "device", "job", "mix", "phase", "place", "study",
 ];
 /// Keys of these sections that are no settings.
 const NAMES: [&str; 3] = ["name", "label", "rest"];

@@ -36,6 +36,7 @@ pub(crate) struct RawFile {
     pub place: Option<RawPlace>,
     pub compare: Option<RawCompare>,
     pub study: Option<RawStudy>,
+    pub mix: Option<RawMix>,
     #[serde(default)]
     pub needs: Needs,
     #[serde(rename = "claim")]
@@ -94,6 +95,14 @@ pub(crate) struct RawCompare {
     pub modes: Spanned<Vec<String>>,
     #[serde(default)]
     pub lengths: Vec<Spanned<String>>,
+}
+
+/// The built-in mix of work on a mounted device.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMix {
+    pub tasks: Spanned<Text>,
+    pub length: Spanned<String>,
 }
 
 /// Rules that compete over the library of patterns.

@@ -199,11 +199,55 @@ expect = "page_cache_gain / size > 0.5"
     assert_eq!(experiment.mounted_device(), mounted);
     let cases = r#"
 9 | "f2fs" | "fat" | unknown variant `fat`
-9 | ramdisk_mq:size=64m,bs=4k | loop:1g | mounted on ramdisk_mq; leave
+9 | ramdisk_mq:size=64m,bs=4k | loop:1g | mounted on ramdisk_mq, and
 9 | [[claim]] | [[device]]\nname = "other"\nmake = "sim:1ms"\n[[claim]] | makes one device
 2 | [[claim]] | [[job]]\nname = "j"\ndevice = "ram"\n[[phase]]\nname = "p"\nlength = "1s"\n[[claim]] | only one of them
 2 | mount = "f2fs" | # | there is no job
 13 | size > 0.5 | iops > 0.5 | there are mounts, size
+"#;
+    assert_faults(sound, cases);
+}
+
+#[test]
+fn a_mix_takes_a_mounted_device_and_a_cpu_for_each_task() {
+    let sound = r#"schema = "q2c.reproduce/2"
+name = "mix"
+title = "Mixed"
+setting = "nowhere"
+
+[[axis]]
+name = "cores"
+values = [1, 3]
+
+[[device]]
+name = "disk"
+make = "null_blk:size=64m"
+mount = "ext4"
+
+[mix]
+tasks = "{cores}"
+length = "10s"
+
+[[claim]]
+says = "it works"
+expect = "jobs_per_minute[cores=3] > 1"
+"#;
+    let experiment = Experiment::parse(sound).unwrap();
+    assert_eq!(experiment.study(), StudyKind::Mix);
+    assert_eq!(experiment.cpus(), Some(3));
+    let loop_device = sound.replace("null_blk", "loop").replace("size=", "");
+    assert!(Experiment::parse(&loop_device).is_ok());
+    // 2 points x 3 trials x 1 s, and some time to begin and end.
+    let length_s = experiment.length_s(0.1, 3).unwrap();
+    assert!((6.0..9.0).contains(&length_s), "{length_s}");
+    let cases = r#"
+13 | size=64m | memory_backed=0 | null_blk with memory
+13 | null_blk:size=64m | sim:1ms | null_blk with memory
+16 | mount = "ext4" | # | needs a file system
+16 | "{cores}" | "{tasks}" | 1 to 1024
+17 | "10s" | "10ms" | 50ms
+17 | length = "10s" | width = "10s" | unknown field
+21 | jobs_per_minute | iops | there are jobs_per_minute
 "#;
     assert_faults(sound, cases);
 }

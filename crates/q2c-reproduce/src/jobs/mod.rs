@@ -173,6 +173,16 @@ impl JobsPlan<'_> {
 
 /// Like [`JobsPlan::cpus`], on a machine with `present` CPUs.
 pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) -> Vec<CpuUse> {
+    if let Some(mix) = &experiment.mix {
+        let tasks = mix.tasks(&experiment.expand(at)).into_iter();
+        let demand = |threads| CpuDemand {
+            threads,
+            cpus: Some(threads),
+        };
+        return tasks
+            .map(|tasks| cpus_needed(&[Some(demand(tasks))], present))
+            .collect();
+    }
     let by_phase = demands(experiment, at).unwrap_or_default();
     let uses = by_phase.iter().map(|demands| cpus_needed(demands, present));
     uses.collect()

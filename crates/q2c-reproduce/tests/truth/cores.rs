@@ -106,10 +106,7 @@ fn tuned_rule() {
 
 /// An experiment whose RAM disk is replaced by a simulated device.
 fn on_ram(name: &str, make: &str) -> ReproduceResult {
-    let changes = match name {
-        "blkmq-macro-scaling" => vec![("ramdisk_mq:size=1g", make)],
-        _ => vec![("null_blk:size=1g,memory_backed=0", make), OWN_ENGINE],
-    };
+    let changes = [("null_blk:size=1g,memory_backed=0", make), OWN_ENGINE];
     on_many(&small(name, &changes))
 }
 
@@ -128,11 +125,10 @@ fn kernel_versions() {
 /// 15 servers with 1 ms per core do 1000 requests per second on up to 15 cores, and 125 on 120.
 #[test]
 fn throughput_that_falls_beyond_15_cores() {
-    for name in ["blkmq-core-scaling", "blkmq-macro-scaling"] {
-        let limited = on_ram(name, "sim:{cores}ms,servers=15");
-        check_all(&limited, &[("beyond 15 cores", Holds)]);
-        check_all(&on_ram(name, SCALES), &[("beyond 15 cores", DoesNotHold)]);
-    }
+    let on = |make: &str| on_ram("blkmq-core-scaling", make);
+    let limited = on("sim:{cores}ms,servers=15");
+    check_all(&limited, &[("beyond 15 cores", Holds)]);
+    check_all(&on(SCALES), &[("beyond 15 cores", DoesNotHold)]);
 }
 
 /// A simulated device is its own engine, and jobs of depth 1 suffice to fill its servers.

@@ -4,6 +4,7 @@ use crate::harness::{assert_verdicts, check_all, run_facts};
 use q2c_model::Rates;
 use q2c_reproduce::file::built_in_experiment;
 use q2c_reproduce::needs::Features;
+use q2c_result::Machine;
 use q2c_result::reproduce::ReproduceVerdict::{self, CannotJudge, DoesNotHold, Holds};
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Point, PointTrial, ReproduceResult, Tick};
 use std::collections::BTreeMap;
@@ -67,11 +68,23 @@ fn point(at: &[(&str, &str)], phases: &[PhaseTrial]) -> Point {
 
 /// The verdicts of an experiment on a machine with `cpus` CPUs that has everything else.
 fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
+    judge_with(name, points, cpus, "")
+}
+
+fn judge_on_kernel(name: &str, points: Vec<Point>, kernel: &str) -> ReproduceResult {
+    judge_with(name, points, 120, kernel)
+}
+
+fn judge_with(name: &str, points: Vec<Point>, cpus: u32, kernel: &str) -> ReproduceResult {
     let present = Features {
         cpus,
         hw_queues: Some(8),
-        modules: vec!["ramdisk_mq".to_owned()],
-        file_systems: vec!["f2fs".to_owned()],
+        modules: ["ramdisk_mq", "null_blk"].map(str::to_owned).to_vec(),
+        file_systems: ["ext4", "f2fs"].map(str::to_owned).to_vec(),
+        machine: Machine {
+            kernel: kernel.to_owned(),
+            ..Machine::default()
+        },
         ..Features::default()
     };
     q2c_reproduce::judge(
@@ -306,6 +319,31 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     check(("191", "default"), (100e3, 0.6, 210.0), &[best_all]);
     // The default beats interrupts at 24 cores, and the tuned rule does, too.
     check(("24", "interrupt"), (80e3, 0.3, 140.0), &[per_core_24]);
+}
+
+/// Jobs per minute that peak at 15 cores and fall to 80 %, then with a peak at 30, and with a fall
+/// to 96 % only. A newer kernel cannot judge it.
+#[test]
+fn a_mix_of_work_that_falls_beyond_15_cores() {
+    let with = |figures: [f64; 4], kernel: &str| {
+        let points = ["1", "15", "30", "120"].into_iter().zip(figures);
+        let points = points.map(|(cores, jobs)| {
+            let mut point = point(&[("cores", cores)], &[]);
+            for trial in &mut point.trials {
+                trial.figures = [("jobs_per_minute".to_owned(), jobs)].into();
+            }
+            point
+        });
+        judge_on_kernel("blkmq-macro-scaling", points.collect(), kernel)
+    };
+    let falls = ["falls beyond 15 cores"];
+    let fallen = [10.0, 100.0, 90.0, 80.0];
+    assert_verdicts(&with(fallen, "4.19.0"), Holds, &falls);
+    assert_verdicts(&with(fallen, "5.10.0"), CannotJudge, &falls);
+    let later = with([10.0, 90.0, 100.0, 80.0], "4.19.0");
+    assert_verdicts(&later, DoesNotHold, &falls);
+    let flat = with([10.0, 100.0, 99.0, 96.0], "4.19.0");
+    assert_verdicts(&flat, DoesNotHold, &falls);
 }
 
 /// A device of 256 MB that takes its size, one that takes half, and one without a file system.

@@ -106,6 +106,8 @@ pub enum StudyKind {
     Rules,
     /// A file system on a made device, and the memory that the device takes.
     Mount,
+    /// The built-in mix of work on the files of a made device.
+    Mix,
 }
 
 /// A device that was made for the run.

@@ -165,7 +165,7 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     assert_eq!(ended.code, 130, "{last}");
     let second = table.lines().nth(1).unwrap();
     assert!(second.starts_with("incomplete: "), "{table}");
-    has_words(second, " of 33 experiments are missing");
+    has_words(second, " of 34 experiments are missing");
     let run = folder.only_run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");

@@ -12,6 +12,7 @@ use q2c_reproduce::file::CompetingRules;
 use q2c_reproduce::jobs::{AxisValues, JobsPlan};
 use q2c_reproduce::needs::Features;
 use q2c_reproduce::studies::compare::{command_words, points as points_of_compare, trials_asked};
+use q2c_reproduce::studies::mix::MixStudyPlan;
 use q2c_reproduce::studies::mount::MountPlan;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::studies::rules::{Draw, library, points, unrun_points};
@@ -116,15 +117,7 @@ pub(super) fn measure(
         scale: plan.scale,
     };
     let clock = RunnerClock::new(&machine_place.site.time);
-    let summary = match (&experiment.place, experiment.mounted_device()) {
-        (Some(setup), _) => run_trials(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
-        (_, Some((device, fs))) => {
-            let jobs = &jobs;
-            let mut plan = MountPlan { jobs, device, fs };
-            run_trials(&mut plan, &settings, &clock, folder, stop)?
-        }
-        _ => run_trials(&mut jobs, &settings, &clock, folder, stop)?,
-    };
+    let summary = run_plan(&mut jobs, &settings, &clock, folder, stop)?;
     let facts = facts_after(begun.elapsed().as_secs_f64());
     let cpus = |point: &AxisValues| match experiment.place {
         Some(_) => Vec::new(),
@@ -177,6 +170,38 @@ pub(super) fn parse_compare(command: &[String]) -> Result<CompareArgs, Fault> {
             let text = format!("run the experiment's command `{command}`: {reason}");
             Err(Fault::input(text))
         }
+    }
+}
+
+/// Runs the plan of the experiment's study.
+fn run_plan(
+    jobs: &mut JobsPlan<'_>,
+    settings: &Settings,
+    clock: &RunnerClock,
+    folder: &mut RunDir,
+    stop: &AtomicBool,
+) -> Result<Summary<AxisValues, PointTrial>, Fault> {
+    let experiment = jobs.experiment;
+    match (
+        &experiment.place,
+        experiment.mounted_device(),
+        &experiment.mix,
+    ) {
+        (Some(setup), ..) => run_trials(&mut PlacePlan { setup }, settings, clock, folder, stop),
+        (_, Some((device, fs)), Some(mix)) => {
+            let mut plan = MixStudyPlan {
+                jobs,
+                mix,
+                device,
+                fs,
+            };
+            run_trials(&mut plan, settings, clock, folder, stop)
+        }
+        (_, Some((device, fs)), None) => {
+            let mut plan = MountPlan { jobs, device, fs };
+            run_trials(&mut plan, settings, clock, folder, stop)
+        }
+        _ => run_trials(jobs, settings, clock, folder, stop),
     }
 }
 
