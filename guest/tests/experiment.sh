@@ -1,6 +1,7 @@
 # limit: 600
 # Published experiments in a guest: the kernel's own hybrid polling as the foreground, its series by
-# the probe beside the kernel's own statistics, the devices that modules make, and stages.
+# the probe beside the kernel's own statistics, its sleep steered over ratios, unpinned threads, the
+# devices that modules make, and stages.
 
 # Topics share /tmp.
 mkdir -p /tmp/experiments
@@ -29,6 +30,9 @@ by_phase() { # FILE
         }
         END { for (i = 1; i <= phases; i++) { p = order[i]; print p, ios[p], all[p], n[p] ? sum[p] / n[p] : 0 } }'
 }
+
+# Prints each comparison with what it was judged by.
+judged() { sed -n '/"claims"/,$p' "$1" | grep '"text"\|"min"\|"median"\|"max"\|"why"' | tr -d '\n' | tr -s ' '; }
 
 if kernel_at_least 5.19; then
     skip interference "the kernel has no hybrid polling of its own since Linux 5.19"
@@ -69,7 +73,24 @@ else
             print $1, $4, half, (half > 0 && $4 > 0.6 * half && $4 < 1.4 * half) ? "agrees" : "differs"
         }' /tmp/experiments/poll_stat /tmp/experiments/phases)
     expect series-agrees-with-poll_stat "$(echo "$compared" | grep -c agrees)" = 3 "phase, effective sleep, half the mean of the kernel's statistics (ns), 40 % allowed as emulated latencies move: $compared"
+
+    # A daemon sets the kernel's sleep to each ratio of the mean in turn. The orders are far apart: 50 %, 10 %, 3 %.
+    q2c reproduce sleep-ratio-interference-2cpu --target "/dev/$RAW" --scale 0.1 --trials 1 --out /tmp/experiments/ratios --json >/tmp/experiments/judged 2>/tmp/experiments/judged.lines
+    expect ratios-end $? = 0 "$(tail -n 2 /tmp/experiments/judged.lines)"
+    expect ratios-put-the-setting-back "$(cat "$delay")" = 25 "io_poll_delay"
+    expect the-kernel-slept-at-each-ratio "$(grep -c '"kind": "hybrid-kernel"' /tmp/experiments/judged)" -ge 7 "phases in which the foreground was found to be hybrid-kernel"
+    q2c report /tmp/experiments/ratios/* --csv >/tmp/experiments/series.csv 2>/tmp/experiments/series.err
+    length=2 interval=0.1
+    by_phase /tmp/experiments/series.csv >/tmp/experiments/phases
+    cat /tmp/experiments/phases
+    fallen=$(awk '{ sleep[$1] = $4 } END { print (sleep["r50"] > sleep["r10"] && sleep["r10"] > sleep["r3"] && sleep["r3"] > 0) ? "yes" : "no" }' /tmp/experiments/phases)
+    expect the-sleep-falls-with-the-ratio "$fallen" = yes "phase, I/Os, polled requests by the probe, effective sleep: $(cat /tmp/experiments/phases)"
+    echo -1 >"$delay"
 fi
+
+# Unpinned threads: their requests are counted by hardware queue, whatever the scheduler does with them.
+run unpinned 0 /tmp/experiments/unpinned q2c reproduce queue-balance-unpinned --target "/dev/$RAW" --scale 0.1 --trials 1 --out /tmp/experiments/queues --json &&
+    expect unpinned "$(grep -c '"unpinned": 32' /tmp/experiments/unpinned), $(grep -c '"queue_spread":' /tmp/experiments/unpinned)" = "1, 6" "$(judged /tmp/experiments/unpinned)"
 
 if [ -f /q2c/no-module ]; then
     skip devices "$(cat /q2c/no-module)"
@@ -156,9 +177,6 @@ FILE
 
 # Prints the verdicts of the claims and of their comparisons, each with its number.
 verdicts() { grep -o '"verdict": "[a-z-]*"' "$1" | sort | uniq -c | awk '{ gsub(/"/, "", $3); printf "%s%s %s", sep, $1, $3; sep = ", " }'; }
-
-# Prints each comparison with what it was judged by.
-judged() { sed -n '/"claims"/,$p' "$1" | grep '"text"\|"min"\|"median"\|"max"\|"why"' | tr -d '\n' | tr -s ' '; }
 
 requests=/sys/block/$SLOW/queue/nr_requests
 had=$(cat "$requests")

@@ -17,6 +17,7 @@ use q2c_place::study::{BACKGROUND, SetupRequest};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::place::Phases;
 use q2c_result::reproduce::{Axis, Chart, PublishedCurve, VariantOf, Window};
+use q2c_watch::steer::Steering;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 
@@ -353,12 +354,12 @@ impl ExperimentChecker<'_, '_> {
         }
         let check = |point: AxisValues| {
             let job = settings.settings_at(&experiment.expand(&point))?;
-            let steered =
-                |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
-            if job.methods.iter().any(steered) {
-                let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
-                               write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                return Err(fault(&settings.method, &message));
+            let unfit = |method: &Method| match method {
+                Method::HybridKernel(KernelSleep::Steered(rule)) => Steering::new(rule).err(),
+                _ => None,
+            };
+            if let Some(unfit) = job.methods.iter().find_map(unfit) {
+                return Err(fault(&settings.method, &unfit));
             }
             if job.cpus.is_none() && experiment.machine.is_some() {
                 let message = "a simulated machine has no scheduler that moves threads; \

@@ -127,9 +127,10 @@ fn texts_go_with_the_values_of_an_axis() {
     assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);
     assert_faults(&text, "16 | , \"interrupt\"] | ] | write one for each");
     let kernel = |method: &str| SOUND.replace("\"poll\" }", &format!("\"{method}\" }}"));
-    let steered = kernel("hybrid-kernel:min:70%,10ms");
-    assert!(problems(&steered)[0].words.contains("needs a daemon"));
-    for method in ["hybrid-kernel", "hybrid-kernel:57us"] {
+    let unfit = kernel("hybrid-kernel:pas");
+    assert!(problems(&unfit)[0].words.contains("more than the times"));
+    for method in ["", ":57us", ":min:70%,10ms"] {
+        let method = &format!("hybrid-kernel{method}");
         assert!(Experiment::parse(&kernel(method)).is_ok(), "{method}");
     }
 }

@@ -5,20 +5,41 @@ use super::lanes::TrialJob;
 use super::series::JobTrial;
 use crate::file::TARGET;
 use q2c_capture::kernel_hybrid::{Delay, HybridCounts, KernelHybrid};
-use q2c_host::restore::Guard;
 use q2c_model::Nanos;
+use q2c_policy::KernelSleep;
 use q2c_result::reproduce::{JobSeries, PhaseTrial};
+use q2c_watch::steer::PollDelayGuard;
 use q2c_workbench::workload::Site;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The target's polling in a trial. Dropping this value restores the setting.
 pub(super) struct KernelPolling {
     /// `io_poll_delay`, locked; `None` if no job polls in its calls, or the file is missing.
-    setting: Option<(PathBuf, Guard)>,
-    /// `io_poll_delay` of each phase; `None` if no job polls in its calls.
-    delays: Vec<Option<Delay>>,
+    setting: Option<PollDelayGuard>,
+    /// How jobs poll in each phase.
+    phases: Vec<InCallPolling>,
     /// `None` if no job leaves the sleep to the kernel.
     sleep_probe: Option<SleepProbe>,
+}
+
+/// How jobs poll the target inside their calls in a phase.
+#[derive(Clone, Debug, PartialEq)]
+enum InCallPolling {
+    /// No job does.
+    Unused,
+    /// Without a sleep.
+    Classic,
+    /// After this sleep.
+    Hybrid(KernelSleep),
+}
+
+impl InCallPolling {
+    fn sleep(&self) -> Option<&KernelSleep> {
+        match self {
+            InCallPolling::Hybrid(sleep) => Some(sleep),
+            InCallPolling::Unused | InCallPolling::Classic => None,
+        }
+    }
 }
 
 enum SleepProbe {
@@ -40,20 +61,22 @@ impl KernelPolling {
     pub fn lock(jobs: &[TrialJob], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
         let mut kernel = KernelPolling {
             setting: None,
-            delays: delays(jobs)?,
+            phases: polling_by_phase(jobs)?,
             sleep_probe: None,
         };
         let disk = site.target_disk.as_ref().map(|target| &target.disk);
         let with_file = disk.filter(|disk| Delay::path(disk).exists());
-        let Some(disk) = with_file.filter(|_| kernel.delays.iter().any(Option::is_some)) else {
+        let is_used = |phase: &InCallPolling| *phase != InCallPolling::Unused;
+        let Some(disk) = with_file.filter(|_| kernel.phases.iter().any(is_used)) else {
             return Ok(kernel);
         };
         let journal = journal.ok_or("there is no folder for the journal of changed settings")?;
-        let file = Delay::path(disk);
-        let mut guard = Guard::new(&site.roots, journal).map_err(|e| format!("failed to {e}"))?;
-        guard.hold(&file).map_err(|e| format!("failed to {e}"))?;
-        kernel.setting = Some((file, guard));
-        let any_sleeps = (0..kernel.delays.len()).any(|phase| sleeper(jobs, phase).is_some());
+        // The daemon attaches its probe now, because nothing polls yet.
+        let mut sleeps = kernel.phases.iter().filter_map(InCallPolling::sleep);
+        let steered = sleeps.find(|sleep| matches!(sleep, KernelSleep::Steered(_)));
+        let setting = PollDelayGuard::begin(&site.roots, disk, journal, steered);
+        kernel.setting = Some(setting.map_err(|e| format!("failed to {e}"))?);
+        let any_sleeps = (0..kernel.phases.len()).any(|phase| sleeper(jobs, phase).is_some());
         kernel.sleep_probe = any_sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
             Ok(probe) => SleepProbe::Probe(Box::new(probe), ProbeSamples::default()),
             Err(error) => SleepProbe::Unseen(format!("failed to {error}")),
@@ -63,12 +86,21 @@ impl KernelPolling {
 
     /// Sets the kernel's sleep for a phase.
     pub(crate) fn enter(&mut self, phase: usize) -> Result<(), String> {
-        let Some(((file, guard), Delay(value))) = self.setting.as_mut().zip(self.delays[phase])
-        else {
+        let (Some(setting), polling) = (&mut self.setting, &self.phases[phase]) else {
             return Ok(());
         };
-        let set = guard.vary(file, &value.to_string());
-        set.map_err(|e| format!("failed to {e}"))
+        match polling {
+            InCallPolling::Unused => Ok(()),
+            polling => setting
+                .change(polling.sleep())
+                .map_err(|e| format!("failed to {e}")),
+        }
+    }
+
+    /// Puts the setting back. Fails if a daemon could not set what it was to.
+    pub(crate) fn restore(&mut self) -> Result<(), String> {
+        let restored = self.setting.take().map_or(Ok(()), PollDelayGuard::end);
+        restored.map_err(|e| format!("failed to {e}"))
     }
 
     /// Starts the readings, one at the start of each slice. `start` is ns on the run's clock.
@@ -148,13 +180,14 @@ fn sleeper(jobs: &[TrialJob], phase: usize) -> Option<usize> {
     })
 }
 
-fn delays(jobs: &[TrialJob]) -> Result<Vec<Option<Delay>>, String> {
+fn polling_by_phase(jobs: &[TrialJob]) -> Result<Vec<InCallPolling>, String> {
     let phases = jobs.first().map_or(0, |trial_job| trial_job.phases.len());
-    (0..phases).map(|n| delay(jobs, n)).collect()
+    (0..phases).map(|n| in_call_polling(jobs, n)).collect()
 }
 
-/// The delay for a phase. Only one job may then poll, since the probe cannot tell jobs apart.
-fn delay(jobs: &[TrialJob], phase: usize) -> Result<Option<Delay>, String> {
+/// The polling of a phase. Only one job may poll if it sleeps, since the probe cannot tell jobs
+/// apart.
+fn in_call_polling(jobs: &[TrialJob], phase: usize) -> Result<InCallPolling, String> {
     let polls = |job: &&PreparedJob| {
         let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
         polls && job.settings.device == TARGET
@@ -165,14 +198,20 @@ fn delay(jobs: &[TrialJob], phase: usize) -> Result<Option<Delay>, String> {
     });
     let polling: Vec<_> = polling.collect();
     let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {
-        return Ok((!polling.is_empty()).then_some(Delay::CLASSIC));
+        return Ok(if polling.is_empty() {
+            InCallPolling::Unused
+        } else {
+            InCallPolling::Classic
+        });
     };
     match polling.iter().find(|(other, _)| other != sleeping) {
         Some((other, _)) => Err(format!(
             "{sleeping} and {other} poll the target in one phase: the kernel's sleep holds for the whole device; \
              let one of them wait for interrupts, or write hybrid:RULE"
         )),
-        None => Ok(sleep.and_then(Delay::from_sleep)),
+        None => Ok(sleep.map_or(InCallPolling::Classic, |sleep| {
+            InCallPolling::Hybrid(sleep.clone())
+        })),
     }
 }
 
@@ -181,7 +220,6 @@ mod tests {
     use super::*;
     use crate::jobs::lanes::tests::{job_on, trial_job};
     use q2c_engine::EngineSpec;
-    use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
     fn kernel_job(kernel: Option<KernelSleep>) -> Option<PreparedJob> {
@@ -203,10 +241,16 @@ mod tests {
         ];
         // A null device is not polled.
         let other = vec![job_on("interrupt", 1, &[1]); 4];
-        let of_both = |other| delays(&[trial_job("one", one.clone()), trial_job("other", other)]);
-        let phase_delays = of_both(other).unwrap();
-        let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
-        assert_eq!(phase_delays, wanted);
+        let of_both =
+            |other| polling_by_phase(&[trial_job("one", one.clone()), trial_job("other", other)]);
+        let phases = of_both(other).unwrap();
+        let wanted = [
+            InCallPolling::Hybrid(KernelSleep::Own),
+            InCallPolling::Hybrid(KernelSleep::Fixed(57)),
+            InCallPolling::Classic,
+            InCallPolling::Unused,
+        ];
+        assert_eq!(phases, wanted);
         let reason = of_both(vec![kernel_job(None); 4]).unwrap_err();
         let holds = reason.starts_with("one and other poll the target");
         assert!(holds, "{reason}");

@@ -152,6 +152,7 @@ impl JobsPlan<'_> {
                 workers.len()
             )));
         }
+        kernel.restore().map_err(CellError::Trial)?;
         let run = JobTrial {
             log: &outcome.log,
             jobs: &jobs,

@@ -9,7 +9,7 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::{Guard, UndoOutcome};
 use q2c_model::{Exit, Fault, Nanos, OrFault};
-use q2c_policy::{BUCKETS, PolicySpec};
+use q2c_policy::{BUCKETS, KernelSleep, PolicySpec};
 use q2c_sys::clock::{kernel_ns, monotonic_ns};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -83,6 +83,19 @@ impl SteerSource {
     pub fn from_policy(policy: &PolicySpec) -> Result<SteerSource, Fault> {
         let steering = Steering::new(policy).or_exit(Exit::Usage)?;
         Ok(SteerSource::Rule(Box::new(steering), look_interval(policy)))
+    }
+}
+
+impl SteerSource {
+    /// The kernel's own sleep, a fixed one, none (`None`), or a rule that has seen no completion.
+    pub(crate) fn from_sleep(sleep: Option<&KernelSleep>) -> Result<SteerSource, Fault> {
+        match sleep {
+            Some(KernelSleep::Steered(policy)) => Self::from_policy(&policy.with_new_counts()),
+            sleep => {
+                let delay = sleep.and_then(Delay::from_sleep);
+                Ok(SteerSource::Value(delay.unwrap_or(Delay::CLASSIC)))
+            }
+        }
     }
 }
 

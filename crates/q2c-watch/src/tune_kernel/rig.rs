@@ -8,7 +8,7 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::UndoOutcome;
 use q2c_model::{Exit, Fault, Nanos};
-use q2c_policy::{KernelSleep, Method};
+use q2c_policy::Method;
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_sys::clock::monotonic_ns;
 use std::path::{Path, PathBuf};
@@ -119,15 +119,11 @@ impl<'a> Rig<'a> {
 
     /// Sets the method; any but the kernel's own hybrid polling becomes classic polling.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
-        self.daemon.source = match method {
-            Method::HybridKernel(KernelSleep::Steered(policy)) => {
-                SteerSource::from_policy(&policy.with_new_counts())?
-            }
-            Method::HybridKernel(sleep) => {
-                Delay::from_sleep(sleep).map_or(CLASSIC_POLLING, SteerSource::Value)
-            }
-            _ => CLASSIC_POLLING,
+        let sleep = match method {
+            Method::HybridKernel(sleep) => Some(sleep),
+            _ => None,
         };
+        self.daemon.source = SteerSource::from_sleep(sleep)?;
         Ok(())
     }
 
