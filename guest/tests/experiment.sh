@@ -98,6 +98,9 @@ else
     mkdir -p "/lib/modules/$(uname -r)/extra"
     cp /q2c/ramdisk_mq.ko "/lib/modules/$(uname -r)/extra/"
     depmod
+    # Older kernels make a null_blk with memory in configfs alone.
+    modprobe configfs 2>/dev/null
+    grep -q configfs /proc/mounts || mount -t configfs configfs /sys/kernel/config
     cat >/tmp/experiments/devices.toml <<'FILE'
 schema = "q2c.reproduce/2"
 name = "devices"

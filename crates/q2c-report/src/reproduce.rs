@@ -188,6 +188,7 @@ pub(crate) fn unit_of(figure: &str) -> &'static str {
         "kiops_per_core" => "KIOPS per core",
         "effective_sleep" | "latency" | "p50" | "p99" => "us",
         "interrupts_per_io" => "per I/O",
+        "jobs_per_minute" => "jobs per minute",
         "completion" | "sum_q2c" | "sum_u2c" => "s",
         "q2g" | "g2i" | "i2d" | "d2c" | "q2c" => "us",
         _ => "%",

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::error::Error;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -223,10 +223,14 @@ impl DeviceMaker {
         guard.note_loaded_module()?;
         // The kernel ignores a parameter that it does not know.
         let names = options.iter().filter_map(|option| option.split('=').next());
-        let mut unknown = names.filter(|name| !folder.join("parameters").join(name).exists());
-        if let Some(name) = unknown.next() {
-            return Err(format!("this kernel's {module} has no parameter {name}").into());
-        }
+        let unknown = names.filter(|name| !folder.join("parameters").join(name).exists());
+        let path = match unknown.collect::<Vec<_>>()[..] {
+            [] => path,
+            ["memory_backed"] => self.make_in_configfs(&mut guard, ram)?,
+            [name, ..] => {
+                return Err(format!("this kernel's {module} has no parameter {name}").into());
+            }
+        };
         // The device does not read unwritten pages from memory, so they are written before jobs
         // read them. A file system writes for itself.
         if ram.memory_backed && is_read {
@@ -244,6 +248,44 @@ impl DeviceMaker {
             ..ExperimentDevice::new(Rc::new(owner), medium, ram.size)
         })
     }
+}
+
+impl DeviceMaker {
+    /// Makes a null_blk with memory in configfs, since older kernels have no parameter for it. It
+    /// is the second one, because the module makes one when it is loaded.
+    fn make_in_configfs(
+        &self,
+        guard: &mut Guard,
+        ram: &RamDeviceSpec,
+    ) -> Result<&'static str, Box<dyn Error>> {
+        let folder = self.roots.sys("kernel/config/nullb/nullb1");
+        guard.folder(&folder)?;
+        if let Err(error) = fs::create_dir(&folder) {
+            guard.cancel_last()?;
+            let todo = "mount configfs on /sys/kernel/config";
+            return Err(format!("make {}: {error}; {todo}", folder.display()).into());
+        }
+        for (key, value) in configfs_settings(ram) {
+            let file = folder.join(key);
+            fs::write(&file, &value)
+                .map_err(|e| format!("write {value} to {}: {e}", file.display()))?;
+        }
+        Ok("/dev/nullb1")
+    }
+}
+
+/// The settings of a null_blk with memory. The last one makes the device.
+fn configfs_settings(ram: &RamDeviceSpec) -> Vec<(&'static str, String)> {
+    let mut settings = vec![
+        ("size", (ram.size.0 >> 20).to_string()),
+        ("hw_queue_depth", ram.depth.to_string()),
+        ("queue_mode", if ram.bio { "0" } else { "2" }.to_owned()),
+        ("memory_backed", "1".to_owned()),
+    ];
+    settings.extend(ram.queues.map(|n| ("submit_queues", n.to_string())));
+    settings.extend(ram.bs.map(|bs| ("blocksize", bs.0.to_string())));
+    settings.push(("power", "1".to_owned()));
+    settings
 }
 
 /// Returns the entry of the key, or creates it.
@@ -319,6 +361,11 @@ mod tests {
         let ram = ram_spec("ramdisk_mq:size=2g,queues=20,depth=128,bio,bs=4k");
         let wanted = "size_mb=2048 depth=128 queue_mode=bio queues=20 block_size=4096";
         assert_eq!(ramdisk_mq_options(&ram).join(" "), wanted);
+        let settings = configfs_settings(&ram_spec("null_blk:size=64m,queues=2,bs=4k"));
+        let settings = settings.iter().map(|(key, value)| format!("{key}={value}"));
+        let wanted = "size=64 hw_queue_depth=64 queue_mode=2 memory_backed=1 submit_queues=2 \
+                      blocksize=4096 power=1";
+        assert_eq!(settings.collect::<Vec<_>>().join(" "), wanted);
         let options = null_blk_options(&ram_spec("null_blk:size=1g"));
         assert!(options.contains(&"queue_mode=2".to_owned()) && options.len() == 5);
         assert!(

@@ -71,10 +71,6 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
     judge_with(name, points, cpus, "")
 }
 
-fn judge_on_kernel(name: &str, points: Vec<Point>, kernel: &str) -> ReproduceResult {
-    judge_with(name, points, 120, kernel)
-}
-
 fn judge_with(name: &str, points: Vec<Point>, cpus: u32, kernel: &str) -> ReproduceResult {
     let present = Features {
         cpus,
@@ -325,8 +321,11 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
 /// to 96 % only. A newer kernel cannot judge it.
 #[test]
 fn a_mix_of_work_that_falls_beyond_15_cores() {
-    let with = |figures: [f64; 4], kernel: &str| {
-        let points = ["1", "15", "30", "120"].into_iter().zip(figures);
+    let with = |at_15: f64, at_30: f64, at_120: f64, kernel: &str| {
+        let rising = [("1", 10.0), ("2", 20.0), ("4", 40.0), ("8", 70.0)];
+        let falling = [("60", 85.0), ("90", 82.0), ("120", at_120)];
+        let middle = [("15", at_15), ("30", at_30)];
+        let points = rising.into_iter().chain(middle).chain(falling);
         let points = points.map(|(cores, jobs)| {
             let mut point = point(&[("cores", cores)], &[]);
             for trial in &mut point.trials {
@@ -334,15 +333,14 @@ fn a_mix_of_work_that_falls_beyond_15_cores() {
             }
             point
         });
-        judge_on_kernel("blkmq-macro-scaling", points.collect(), kernel)
+        judge_with("blkmq-macro-scaling", points.collect(), 120, kernel)
     };
     let falls = ["falls beyond 15 cores"];
-    let fallen = [10.0, 100.0, 90.0, 80.0];
-    assert_verdicts(&with(fallen, "4.19.0"), Holds, &falls);
-    assert_verdicts(&with(fallen, "5.10.0"), CannotJudge, &falls);
-    let later = with([10.0, 90.0, 100.0, 80.0], "4.19.0");
+    assert_verdicts(&with(100.0, 90.0, 80.0, "4.19.0"), Holds, &falls);
+    assert_verdicts(&with(100.0, 90.0, 80.0, "5.10.0"), CannotJudge, &falls);
+    let later = with(90.0, 100.0, 80.0, "4.19.0");
     assert_verdicts(&later, DoesNotHold, &falls);
-    let flat = with([10.0, 100.0, 99.0, 96.0], "4.19.0");
+    let flat = with(100.0, 99.0, 96.0, "4.19.0");
     assert_verdicts(&flat, DoesNotHold, &falls);
 }
 
