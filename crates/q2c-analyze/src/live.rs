@@ -4,8 +4,8 @@
 use crate::Analyzer;
 use crate::recording::complete_queues;
 use crate::stage::between;
-use q2c_model::Layer;
 use q2c_model::stats::Histogram;
+use q2c_model::{DevId, Layer};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
 use q2c_trace::Span;
@@ -32,6 +32,66 @@ pub struct LiveAnalysis {
     /// Start of the current interval, and the earliest time at which it can end.
     from: Duration,
     until: Duration,
+    whole: IntervalIos,
+    /// The I/Os of each disk, with its name; empty if disks are not told apart.
+    disks: BTreeMap<DevId, (String, IntervalIos)>,
+}
+
+impl LiveAnalysis {
+    /// Starts an analysis with the capture. `interval` must be longer than zero.
+    pub fn new(interval: Duration) -> Self {
+        LiveAnalysis {
+            interval,
+            from: Duration::ZERO,
+            until: interval,
+            whole: IntervalIos::default(),
+            disks: BTreeMap::new(),
+        }
+    }
+
+    /// Analyses the I/Os of each of these disks apart, too, if there are several.
+    #[must_use]
+    pub fn split_by_disk(mut self, disks: impl IntoIterator<Item = (DevId, String)>) -> Self {
+        let disks = disks.into_iter();
+        let disks = disks.map(|(device, name)| (device, (name, IntervalIos::default())));
+        self.disks = disks.collect();
+        if self.disks.len() == 1 {
+            self.disks.clear();
+        }
+        self
+    }
+
+    /// Takes an I/O that has completed.
+    pub fn take(&mut self, io: &RecordedIo) {
+        self.whole.take(io);
+        if let Some((_, disk)) = self.disks.get_mut(&io.span.device) {
+            disk.take(io);
+        }
+    }
+
+    /// True if the current interval can end at `now`.
+    pub fn is_due(&self, now: Duration) -> bool {
+        now >= self.until
+    }
+
+    /// Ends the current interval at `now`. A late end does not delay the ends of later intervals.
+    pub fn end_interval(&mut self, now: Duration, recorder: RecorderCounts) -> LiveInterval {
+        let span = (now, now.saturating_sub(self.from).as_secs_f64());
+        let mut interval = self.whole.end(span, recorder);
+        interval.in_flight_now = Some(recorder.in_flight);
+        let disks = self.disks.values_mut();
+        let disks = disks.map(|(name, disk)| (name.clone(), disk.end(span, recorder)));
+        interval.disks = disks.collect();
+        self.from = now;
+        while self.until <= now {
+            self.until += self.interval;
+        }
+        interval
+    }
+}
+
+/// The I/Os of an interval, of all disks or of one.
+struct IntervalIos {
     analyzer: Analyzer,
     waiting: Vec<Span>,
     completed: u64,
@@ -40,16 +100,9 @@ pub struct LiveAnalysis {
     processes: Processes,
 }
 
-impl LiveAnalysis {
-    /// Most I/Os that wait for analysis, which bounds the memory of a long interval.
-    const MAX_WAITING_IOS: usize = 1 << 16;
-
-    /// Starts an analysis with the capture. `interval` must be longer than zero.
-    pub fn new(interval: Duration) -> Self {
-        LiveAnalysis {
-            interval,
-            from: Duration::ZERO,
-            until: interval,
+impl Default for IntervalIos {
+    fn default() -> Self {
+        IntervalIos {
             analyzer: Analyzer::new(Layer::Block),
             waiting: Vec::new(),
             completed: 0,
@@ -58,9 +111,13 @@ impl LiveAnalysis {
             processes: Processes::default(),
         }
     }
+}
 
-    /// Takes an I/O that has completed.
-    pub fn take(&mut self, io: &RecordedIo) {
+impl IntervalIos {
+    /// Most I/Os that wait for analysis, which bounds the memory of a long interval.
+    const MAX_WAITING_IOS: usize = 1 << 16;
+
+    fn take(&mut self, io: &RecordedIo) {
         self.completed += 1;
         self.bytes = self.bytes.saturating_add(io.span.bytes);
         match between(io.span.begin_ns, io.span.end_ns) {
@@ -74,40 +131,30 @@ impl LiveAnalysis {
         }
     }
 
-    /// True if the current interval can end at `now`.
-    pub fn is_due(&self, now: Duration) -> bool {
-        now >= self.until
-    }
-
-    /// Ends the current interval at `now`. A late end does not delay the ends of later intervals.
-    pub fn end_interval(&mut self, now: Duration, recorder: RecorderCounts) -> LiveInterval {
+    /// Returns the figures of the interval, and starts the next one.
+    fn end(&mut self, (now, seconds): (Duration, f64), recorder: RecorderCounts) -> LiveInterval {
         self.analyse();
-        let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
-        let result = analyzer.finish(&BTreeMap::new());
-        let seconds = now.saturating_sub(self.from).as_secs_f64();
-        let (processes, processes_seen) = self.processes.end();
-        let interval = LiveInterval {
+        let mut interval = LiveInterval {
             end_s: now.as_secs_f64(),
             length_s: seconds,
-            ios: self.completed,
-            bytes: self.bytes,
-            iops: self.completed as f64 / seconds,
-            mib_s: self.bytes as f64 / f64::from(1 << 20) / seconds,
-            in_flight_mean: result.in_flight.sum_q2c_ns as f64 / 1e9 / seconds,
-            in_flight_now: recorder.in_flight,
-            latency: LatencyCounts::from(&self.latencies),
-            stages: result.stages,
-            bottleneck: result.bottleneck,
-            processes,
-            processes_seen,
             lost: recorder.lost,
             unqueued: recorder.unqueued,
+            ..LiveInterval::default()
         };
-        (self.completed, self.bytes, self.from) = (0, 0, now);
-        self.latencies.clear();
-        while self.until <= now {
-            self.until += self.interval;
+        if self.completed == 0 {
+            return interval;
         }
+        let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
+        let result = analyzer.finish(&BTreeMap::new());
+        interval.ios = std::mem::take(&mut self.completed);
+        interval.bytes = std::mem::take(&mut self.bytes);
+        interval.iops = interval.ios as f64 / seconds;
+        interval.mib_s = interval.bytes as f64 / f64::from(1 << 20) / seconds;
+        interval.in_flight_mean = result.in_flight.sum_q2c_ns as f64 / 1e9 / seconds;
+        interval.latency = LatencyCounts::from(&self.latencies);
+        (interval.stages, interval.bottleneck) = (result.stages, result.bottleneck);
+        (interval.processes, interval.processes_seen) = self.processes.end();
+        self.latencies.clear();
         interval
     }
 

@@ -30,7 +30,8 @@ impl Description {
         missing: Missing,
     ) -> Self {
         let machine = machine::read(roots);
-        let unproved = &target.target_disk.unproved;
+        let unproved = target.target_disks.iter().flat_map(|disk| &disk.unproved);
+        let unproved: Vec<&str> = unproved.map(String::as_str).collect();
         let unproved = (!unproved.is_empty()).then(|| unproved.join("; "));
         let refused = recorder.bpf_refusal().map(ToString::to_string);
         let mut facts: BTreeMap<String, String> = [

@@ -7,7 +7,7 @@ use q2c_host::block::{Disk, NoDisk, TargetDisk, disk_of_path_or_name};
 use q2c_model::{Bytes, DevId, Nanos, Op};
 
 /// Most disks of a recording: `DEVICES` in `probes/block_io/block_io.bpf.c`.
-pub(crate) const MAX_DISKS: usize = 8;
+pub const MAX_DISKS: usize = 8;
 /// Most I/Os in flight that a BPF recording can hold, unless [`CaptureFilter::in_flight`] says
 /// otherwise. The kernel allocates their memory at the start.
 pub(crate) const DEFAULT_IN_FLIGHT: u32 = 1 << 16;
@@ -72,27 +72,33 @@ pub(crate) fn packed_numbers(disks: &[Disk]) -> Result<[u32; MAX_DISKS], ProbeEr
     Ok(packed_numbers)
 }
 
-/// A device or a file by its name, and the disks whose queues take its requests.
+/// Devices or files by their names, and the disks whose queues take their requests.
 #[derive(Clone, Debug)]
 pub struct CaptureTarget {
-    /// The name as it was given.
+    /// The names as they were given, separated by commas.
     pub name: String,
-    /// The block device that the name leads to.
-    pub target_disk: TargetDisk,
+    /// The block devices that the names lead to.
+    pub target_disks: Vec<TargetDisk>,
+    disks: Vec<Disk>,
 }
 
 impl CaptureTarget {
-    /// Finds the disks of a device's path, of the file system of a file, or of a kernel name.
-    pub fn find(roots: &Roots, name: &str) -> Result<CaptureTarget, NoDisk> {
+    /// Finds the disks of devices' paths, of the file systems of files, or of kernel names.
+    pub fn find(roots: &Roots, names: &[impl AsRef<str>]) -> Result<CaptureTarget, NoDisk> {
+        let names = names.iter().map(AsRef::as_ref);
+        let target_disks = names.clone().map(|name| disk_of_path_or_name(roots, name));
+        let target_disks: Vec<TargetDisk> = target_disks.collect::<Result<_, _>>()?;
+        let disks = target_disks.iter().flat_map(TargetDisk::disks);
         Ok(CaptureTarget {
-            name: name.to_owned(),
-            target_disk: disk_of_path_or_name(roots, name)?,
+            name: names.clone().join(","),
+            disks: disks.unique_by(|disk| &disk.dir).cloned().collect(),
+            target_disks,
         })
     }
 
     /// The disks whose I/Os are recorded.
     pub fn disks(&self) -> &[Disk] {
-        self.target_disk.disks()
+        &self.disks
     }
 
     /// Names and numbers of the disks, separated by commas.

@@ -30,7 +30,7 @@ pub mod tracefs;
 pub use collector::{Collected, Collector};
 pub use description::{Description, queue_facts};
 pub use error::ProbeError;
-pub use filter::{CaptureFilter, CaptureTarget};
+pub use filter::{CaptureFilter, CaptureTarget, MAX_DISKS};
 pub use follow::{EndedRecording, Follower, Following, Gatherer, Pace};
 pub use q2c_result::replay::CapturedBy;
 pub use recorder::{Missing, Recorder};

@@ -14,6 +14,6 @@ pub use interrupts::{Interrupts, IrqLine};
 pub use stats::{DiskStats, OpStats};
 pub use target_disk::{
     Disk, NoDisk, TargetDisk, disk_by_name, disk_of_device, disk_of_path, disk_of_path_or_name,
-    is_pci_address, pci_address, pci_node,
+    hardware_disks, is_pci_address, pci_address, pci_node,
 };
 pub(crate) use target_disk::{device_number, disk_of_metadata, number_of, parse_dev};

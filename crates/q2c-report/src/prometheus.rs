@@ -120,7 +120,7 @@ impl Metrics for LiveMetrics {
             *ios += stage.n;
             *ns += stage.mean_ns * stage.n as f64;
         }
-        total.in_flight = interval.in_flight_now;
+        total.in_flight = interval.in_flight_now.unwrap_or(total.in_flight);
         (total.lost, total.unqueued) = (interval.lost, interval.unqueued);
     }
 

@@ -28,8 +28,9 @@ pub struct LiveInterval {
     pub mib_s: f64,
     /// Sum of Q2C over the interval's length: the mean number in flight, if I/Os are short.
     pub in_flight_mean: f64,
-    /// Approximate number of I/Os in flight at the end of the interval.
-    pub in_flight_now: u64,
+    /// Approximate number of I/Os in flight at the end of the interval; `None` for one disk of
+    /// several, since the recorder counts them together.
+    pub in_flight_now: Option<u64>,
     /// Latencies (Q2C) of the I/Os that were seen both queued and complete.
     pub latency: LatencyCounts,
     /// Latencies by stage.
@@ -44,6 +45,10 @@ pub struct LiveInterval {
     pub lost: u64,
     /// I/Os since the capture started that completed but were not seen when they were queued.
     pub unqueued: u64,
+    /// The I/Os of each disk, by its name; empty in a capture of one disk. `lost` and `unqueued`
+    /// are those of the whole capture here, too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks: BTreeMap<String, LiveInterval>,
 }
 
 impl LiveInterval {

@@ -4,6 +4,7 @@ mod args;
 
 mod commands;
 mod config;
+mod full_screen;
 mod output;
 mod progress;
 mod stream;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
 
 /// Cleanup that runs when a signal interrupts the program.
 fn clean_up_on_signal(message: &str) {
-    commands::watch::restore_screen();
+    full_screen::restore();
     commands::capture::kill_command();
     q2c_trace::remove_unfinished();
     output::say(message);
@@ -50,6 +51,7 @@ fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
         Command::Poll(args) => commands::poll::run(&args, &stop),
         Command::Trace(args) => commands::trace::run(&args, &stop),
         Command::Analyze(args) => commands::analyze::run(&args, &stop),
+        Command::Top(args) => commands::top::run(&args, &stop),
         Command::Replay(args) => commands::replay::replay(&args, &stop),
         Command::Compare(args) => commands::replay::compare(&args, &stop),
         Command::Diff(args) => commands::diff::run(&args, &stop),

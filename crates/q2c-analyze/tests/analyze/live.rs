@@ -2,6 +2,7 @@
 
 use crate::span;
 use q2c_analyze::{LiveAnalysis, RecorderCounts};
+use q2c_model::DevId;
 use q2c_trace::recording::RecordedIo;
 use std::time::Duration;
 
@@ -41,7 +42,8 @@ fn an_interval_has_the_figures_of_its_own_ios() {
     assert_eq!(first.mib_s, 15.0 * 4096.0 / f64::from(1 << 20));
     // Three I/Os of 2 ms in 200 ms.
     assert!((first.in_flight_mean - 0.03).abs() < 1e-12);
-    assert_eq!((first.in_flight_now, first.lost, first.unqueued), (5, 7, 9));
+    assert_eq!(first.in_flight_now, Some(5));
+    assert_eq!((first.lost, first.unqueued), (7, 9));
     assert_eq!((first.stages["G2D"].n, first.stages["M2D"].n), (2, 1));
     assert_eq!(first.stages["Q2Q"].max_ns, 10 * MS as u64);
     assert!(first.bottleneck.is_some());
@@ -96,6 +98,42 @@ fn an_interval_without_io_has_zeros_and_no_bottleneck() {
     let rates = (idle.iops, idle.mib_s, idle.in_flight_mean);
     assert_eq!(rates, (0.0, 0.0, 0.0));
     assert!(idle.stages.is_empty() && idle.bottleneck.is_none());
+}
+
+/// Two disks with three I/Os and one, and a third one without any.
+#[test]
+fn each_disk_has_the_figures_of_its_own_ios() {
+    let device = |minor| DevId { major: 8, minor };
+    let disks = [16, 32, 48].map(|minor| (device(minor), format!("disk{minor}")));
+    let mut live = LiveAnalysis::new(ms(100)).split_by_disk(disks.clone());
+    for (key, minor) in [(1, 16), (2, 32), (3, 16), (4, 16)] {
+        let mut io = io(key, 10 * key as i64 * MS, 0);
+        (io.span.device, io.span.pid) = (device(minor), minor);
+        live.take(&io);
+    }
+    let counts = RecorderCounts {
+        in_flight: 5,
+        lost: 7,
+        unqueued: 9,
+    };
+    let first = live.end_interval(ms(100), counts);
+    let ios: Vec<u64> = first.disks.values().map(|disk| disk.ios).collect();
+    assert_eq!((ios, first.ios), (vec![3, 1, 0], 4));
+    let disk = &first.disks["disk16"];
+    assert_eq!((disk.iops, disk.latency.ios), (30.0, 3));
+    assert_eq!((disk.in_flight_now, disk.lost), (None, 7));
+    // Three I/Os of 2 ms in 100 ms, queued 20 and 10 ms after each other.
+    assert!((disk.in_flight_mean - 0.06).abs() < 1e-12);
+    assert_eq!(disk.stages["Q2Q"].max_ns, 20 * MS as u64);
+    let pids: Vec<_> = disk.processes.iter().map(|process| process.pid).collect();
+    assert_eq!(pids, [Some(16)]);
+    assert!(first.disks["disk48"].bottleneck.is_none());
+    let second = live.end_interval(ms(200), counts);
+    assert_eq!((second.ios, second.disks["disk16"].ios), (0, 0));
+
+    let [one, ..] = disks;
+    let mut live = LiveAnalysis::new(ms(100)).split_by_disk([one]);
+    assert!(live.end_interval(ms(100), counts).disks.is_empty());
 }
 
 #[test]

@@ -104,6 +104,19 @@ pub fn disk_by_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     Ok(disk_of_folder(roots, dir))
 }
 
+/// The disks of hardware, by name: no loop device, RAM disk or stacked disk, no hidden path, and no
+/// drive without a medium.
+pub fn hardware_disks(roots: &Roots) -> Vec<Disk> {
+    let is_hardware = |dir: &PathBuf| {
+        let is_hidden = attr::text(&dir.join("hidden")).is_some_and(|text| text == "1");
+        let sectors: u64 = attr::value(&dir.join("size")).unwrap_or(0);
+        dir.join("device").exists() && !is_hidden && sectors > 0
+    };
+    let folders = attr::entries(&roots.sys("block")).into_iter();
+    let folders = folders.filter_map(|link| fs::canonicalize(link).ok());
+    folders.filter(is_hardware).map(disk).collect()
+}
+
 fn disk_of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
     let partition = dir.join("partition").exists().then(|| attr::name(&dir));
     let disk = match (&partition, dir.parent()) {

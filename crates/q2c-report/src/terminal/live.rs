@@ -1,16 +1,18 @@
 //! A running capture in a terminal: one line per interval, or a view of the whole screen that
 //! replaces the view before it.
 
-use super::bars::{latency_bars, least_most, sparkline};
+use super::bars::sparkline;
+use super::heat::{NAME_COLUMNS, heat_lines, row_start};
 use super::pieces::{cut, pad, wrap};
 use super::screen::{Screen, Tone, printable};
 use crate::analysis::STAGE_ORDER;
 use crate::bottleneck;
 use crate::note::Note;
 use crate::phrase::listed;
-use crate::quantity::{self, DASH, count, duration, number, or_dash};
+use crate::quantity::{self, count, duration, number, or_dash};
 use q2c_result::analyze::StageStats;
-use q2c_result::live::{LiveInterval, ProcessIos};
+use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
+use std::cmp::Reverse;
 
 const LINE_HEAD: &str =
     "     until       IOPS      MiB/s  in flight       mean        p50        p99     lost";
@@ -26,9 +28,7 @@ pub fn live_head() -> String {
 /// An interval as a line. The columns of times show Q2C.
 #[must_use]
 pub fn live_line(interval: &LiveInterval) -> String {
-    let q2c = interval.stages.get(WHOLE);
-    let stage_time =
-        |get: fn(&StageStats) -> f64| q2c.map_or(DASH.to_owned(), |s| duration(get(s)));
+    let stage_time = |get: fn(&StageStats) -> f64| q2c_text(interval, get);
     let columns = format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
         quantity::seconds(interval.end_s),
@@ -56,40 +56,130 @@ fn stages_within(interval: &LiveInterval) -> impl Iterator<Item = (&'static str,
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
 }
 
-/// The number of lines up to which the list of processes is as short as the table of stages.
-const SHORT_SCREEN_LINES: usize = 23;
-const MAX_HISTOGRAM_LINES: usize = 30;
+/// The number of lines up to which the list of processes is as short as the table of stages, and
+/// few disks are listed.
+const SHORT_SCREEN_LINES: usize = 24;
+const MAX_DISKS_OF_SHORT_SCREEN: usize = 4;
 /// The smallest width, in columns, at which processes stand beside the stages.
 const MIN_WIDTH_OF_TWO_COLUMNS: usize = 78;
 const GAP_COLUMNS: usize = 2;
 
-/// The view in at most `height - 1` lines, because the cursor stands below them, and no wider than
-/// the screen. If the room is too small, the histogram goes first, then the history. The last of
-/// `intervals` is shown, those before it are its history; `title` names the captured disks.
-#[must_use]
-pub fn live(title: &str, intervals: &[LiveInterval], screen: Screen, height: u16) -> String {
-    let view_lines = usize::from(height).saturating_sub(1);
-    let width = usize::from(screen.width);
-    let Some(last) = intervals.last() else {
-        return cut(title, width) + "\n";
-    };
-    let mut lines = load_lines(title, last, screen);
-    let ending = ending_lines(last, screen);
-    let max_lines = view_lines.saturating_sub(lines.len() + ending.len());
-    lines.extend(stage_and_process_lines(last, width, max_lines, view_lines));
-    lines.extend(ending);
+/// What the view of a running capture shows.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveView<'a> {
+    /// Names the captured disks.
+    pub title: &'a str,
+    /// The intervals so far. The last one is shown, those before it are its history.
+    pub intervals: &'a [LiveInterval],
+    /// The disk that is shown below the table of disks; `None` for all of them.
+    pub disk: Option<&'a str>,
+    /// The last line, such as the keys.
+    pub footer: &'a str,
+}
 
-    let remaining = |lines: &Vec<String>| view_lines.saturating_sub(lines.len());
-    let rows = match remaining(&lines) {
-        16.. => 6,
-        5.. => 5,
-        _ => 0,
+impl<'a> LiveView<'a> {
+    /// The view in exactly `height` lines, each as wide as the screen at most. If the room is too
+    /// small, the heat map goes first, then the history.
+    #[must_use]
+    pub fn text(&self, screen: Screen, height: u16) -> String {
+        let width = usize::from(screen.width);
+        let view_lines = usize::from(height).saturating_sub(1);
+        let mut lines = match self.intervals.last() {
+            Some(last) => self.lines(last, screen, view_lines),
+            None => vec![cut(self.title, width)],
+        };
+        lines.resize(view_lines, String::new());
+        lines.push(screen.paint(Tone::Dim, &cut(self.footer, width)));
+        lines.join("\n")
+    }
+
+    fn lines(&self, last: &LiveInterval, screen: Screen, view_lines: usize) -> Vec<String> {
+        let width = usize::from(screen.width);
+        let shown: Vec<&LiveInterval> = self.intervals.iter().map(|i| self.figures(i)).collect();
+        let is_short = view_lines < SHORT_SCREEN_LINES;
+        let mut lines = load_lines(self.title, self.disk, self.figures(last), screen);
+        lines.extend(disk_lines(last, self.disk, screen, is_short));
+        let ending = ending_lines(self.figures(last), screen);
+        let history_rows = if is_short { 2 } else { HISTORY.len() };
+        let remaining = view_lines.saturating_sub(lines.len() + ending.len() + history_rows);
+        // The heat map has half of the room, or what the stages leave.
+        let max_lines = remaining.saturating_sub(MIN_HEAT_LINES.max(remaining / 2));
+        let max_lines = if is_short { max_lines } else { remaining / 2 };
+        lines.extend(stage_and_process_lines(
+            self.figures(last),
+            width,
+            max_lines,
+            view_lines,
+        ));
+        lines.extend(ending);
+        let columns = width.saturating_sub(NAME_COLUMNS + MOST_COLUMNS);
+        let heat_rows = view_lines.saturating_sub(lines.len() + history_rows);
+        let latencies: Vec<&LatencyCounts> = shown.iter().map(|i| &i.latency).collect();
+        lines.extend(heat_lines(&latencies, columns, screen, heat_rows));
+        let history = history_lines(&shown, width, columns);
+        lines.extend(history.into_iter().take(history_rows));
+        lines
+    }
+
+    /// The figures of the shown disk, or of all disks.
+    fn figures(&self, interval: &'a LiveInterval) -> &'a LiveInterval {
+        let disk = self.disk.and_then(|disk| interval.disks.get(disk));
+        disk.unwrap_or(interval)
+    }
+}
+
+/// Lines of a heat map on a short screen, its head included.
+const MIN_HEAT_LINES: usize = 6;
+
+/// A head, then a line for each disk, the busiest ones if there is no room for all; no line in a
+/// capture of one disk.
+fn disk_lines(
+    last: &LiveInterval,
+    chosen: Option<&str>,
+    screen: Screen,
+    is_short: bool,
+) -> Vec<String> {
+    let width = usize::from(screen.width);
+    let line = |mark: &str, name: &str, fields: [&str; 5], stage: &str| {
+        let [iops, mib_s, in_flight, p50, p99] = fields;
+        let name = pad(name, 12);
+        let line =
+            format!("{mark}{name}{iops:>9}{mib_s:>9}{in_flight:>10}{p50:>9}{p99:>9}  {stage}");
+        cut(&line, width)
     };
-    lines.extend(history_lines(intervals, width, rows));
-    let rows = remaining(&lines).min(MAX_HISTOGRAM_LINES);
-    lines.extend(latency_bars(WHOLE, &last.latency, width, rows));
-    lines.truncate(view_lines);
-    lines.into_iter().map(|line| line + "\n").collect()
+    let mut disks: Vec<(&String, &LiveInterval)> = last.disks.iter().collect();
+    if is_short && disks.len() > MAX_DISKS_OF_SHORT_SCREEN {
+        disks.sort_by_key(|(name, disk)| (Some(name.as_str()) != chosen, Reverse(disk.ios)));
+        disks.truncate(MAX_DISKS_OF_SHORT_SCREEN);
+        disks.sort_by_key(|(name, _)| *name);
+    }
+    if disks.is_empty() {
+        return Vec::new();
+    }
+    let name = if disks.len() < last.disks.len() {
+        format!("disk (of {})", last.disks.len())
+    } else {
+        "disk".to_owned()
+    };
+    let fields = ["IOPS", "MiB/s", "in flight", "p50", "p99"];
+    let mut lines = vec![line(" ", &name, fields, "most time")];
+    lines.extend(disks.into_iter().map(|(name, disk)| {
+        let is_chosen = chosen.is_none_or(|chosen| chosen == name);
+        let q2c = |get: fn(&StageStats) -> f64| q2c_text(disk, get);
+        let (iops, mib_s) = (quantity::iops(disk.iops), number(disk.mib_s));
+        let in_flight = number(disk.in_flight_mean);
+        let (p50, p99) = (q2c(|s| s.p50_ns), q2c(|s| s.p99_ns));
+        let stage = or_dash(disk.bottleneck.as_ref().map(bottleneck::brief));
+        let mark = if is_chosen { ">" } else { " " };
+        let line = line(mark, name, [&iops, &mib_s, &in_flight, &p50, &p99], &stage);
+        let tone = if is_chosen { Tone::Plain } else { Tone::Dim };
+        screen.paint(tone, &line)
+    }));
+    lines
+}
+
+fn q2c_text(interval: &LiveInterval, get: fn(&StageStats) -> f64) -> String {
+    or_dash(interval.stages.get(WHOLE).map(|stats| duration(get(stats))))
 }
 
 fn styled_line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
@@ -100,18 +190,22 @@ fn styled_line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
     }
 }
 
-fn load_lines(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
+fn load_lines(title: &str, disk: Option<&str>, last: &LiveInterval, screen: Screen) -> Vec<String> {
     let until = format!("\u{b7} {}", quantity::seconds(last.end_s));
+    let now = last
+        .in_flight_now
+        .map(|now| format!(", {} now", count(now)));
     let load = format!(
-        "{} IOPS \u{b7} {} MiB/s \u{b7} in flight {} on average, {} now",
+        "{} IOPS \u{b7} {} MiB/s \u{b7} in flight {} on average{}",
         quantity::iops(last.iops),
         number(last.mib_s),
         number(last.in_flight_mean),
-        count(last.in_flight_now)
+        now.unwrap_or_default()
     );
     // The time stays visible however long the title is.
     let columns = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
-    let heads = [(cut(title, columns), until), ("load:".to_owned(), load)];
+    let name = disk.unwrap_or("load");
+    let heads = [(cut(title, columns), until), (format!("{name}:"), load)];
     Vec::from(heads.map(|(head, text)| styled_line(screen, Tone::Strong, &head, &text)))
 }
 
@@ -123,7 +217,7 @@ fn stage_and_process_lines(
     max_lines: usize,
     view_lines: usize,
 ) -> Vec<String> {
-    let stages = stage_lines(last);
+    let stages = stage_lines(last, max_lines);
     if width < MIN_WIDTH_OF_TWO_COLUMNS {
         let processes = format!("processes: {}", process_summary(last));
         let processes = (!last.processes.is_empty()).then_some(&processes);
@@ -179,8 +273,9 @@ fn two_lines(head: &str, text: &str, screen: Screen) -> Vec<String> {
 
 const STAGE_COLUMNS: usize = 46;
 
-/// A head, then a line for each stage. Q2C comes last.
-fn stage_lines(interval: &LiveInterval) -> Vec<String> {
+/// A head, then a line for each stage, in at most `max_lines` lines: those that take most time.
+/// Q2C comes last.
+fn stage_lines(interval: &LiveInterval, max_lines: usize) -> Vec<String> {
     let line = |fields: [&str; 6]| {
         let [name, ios, mean, p50, p99, max] = fields;
         format!("{name:<5}{ios:>9}{mean:>8}{p50:>8}{p99:>8}{max:>8}")
@@ -192,7 +287,12 @@ fn stage_lines(interval: &LiveInterval) -> Vec<String> {
         line([name, &n, mean, p50, p99, &max])
     };
     let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
-    lines.extend(stages_within(interval).chain(q2c).map(row));
+    let time = |stats: &StageStats| stats.mean_ns * stats.n as f64;
+    let mut times: Vec<f64> = stages_within(interval).map(|(_, s)| time(s)).collect();
+    times.sort_by(|a, b| b.total_cmp(a));
+    let least = times.get(max_lines.saturating_sub(2)).copied();
+    let stages = stages_within(interval).filter(|(_, s)| least.is_none_or(|t| time(s) > t));
+    lines.extend(stages.chain(q2c).map(row));
     lines
 }
 
@@ -238,38 +338,34 @@ type HistoryRow = (
 /// The rows of the history, the most important ones first.
 const HISTORY: [HistoryRow; 5] = [
     ("IOPS", |i| Some(i.iops), quantity::iops),
-    ("p50", |i| Some(i.stages.get(WHOLE)?.p50_ns), duration),
-    ("p99", |i| Some(i.stages.get(WHOLE)?.p99_ns), duration),
     ("in flight", |i| Some(i.in_flight_mean), number),
     ("MiB/s", |i| Some(i.mib_s), number),
+    ("p50", |i| Some(i.stages.get(WHOLE)?.p50_ns), duration),
+    ("p99", |i| Some(i.stages.get(WHOLE)?.p99_ns), duration),
 ];
-const HISTORY_NUMBER_COLUMNS: usize = 20;
-const SCALE_COLUMNS: usize = 19;
+/// Columns for the largest value, after the columns of the intervals.
+const MOST_COLUMNS: usize = 10;
 
-/// A head, then a row for each number over the last intervals, in at most `height` lines.
-fn history_lines(intervals: &[LiveInterval], width: usize, height: usize) -> Vec<String> {
-    let value_columns = width.saturating_sub(HISTORY_NUMBER_COLUMNS + SCALE_COLUMNS);
-    let shown = &intervals[intervals.len().saturating_sub(value_columns)..];
-    let line = |name: &str, now: &str, sparkline: &str, scale: &str| {
-        let sparkline = pad(sparkline, value_columns);
-        let line = format!("{name:<10}{now:>8}  {sparkline}{scale:>SCALE_COLUMNS$}");
+/// A row for each number over the last intervals, with the newest value before them and the
+/// largest one behind.
+fn history_lines(intervals: &[&LiveInterval], width: usize, columns: usize) -> Vec<String> {
+    let shown = &intervals[intervals.len().saturating_sub(columns)..];
+    let row = |(name, value, text): &HistoryRow| {
+        let values: Vec<Option<f64>> = shown.iter().map(|interval| value(interval)).collect();
+        let now = or_dash(values.last().copied().flatten().map(text));
+        let most = values.iter().flatten().copied().reduce(f64::max);
+        let most = most.map_or(String::new(), |most| format!("..{}", text(most)));
+        let sparkline = sparkline(&values, columns);
+        let line = format!("{}{sparkline}{most:>MOST_COLUMNS$}", row_start(name, &now));
         cut(line.trim_end(), width)
     };
-    let title = format!("the last {} intervals", shown.len());
-    let mut lines = vec![line("history", "now", &title, "least..most")];
-    lines.extend(HISTORY.iter().map(|(name, value, text): &HistoryRow| {
-        let values: Vec<Option<f64>> = shown.iter().map(value).collect();
-        let now = or_dash(values.last().copied().flatten().map(text));
-        let scale = least_most(&values, *text);
-        line(name, &now, &sparkline(&values, value_columns), &scale)
-    }));
-    lines.truncate(height);
-    lines
+    HISTORY.iter().map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::DASH;
     use q2c_result::analyze::Bottleneck;
 
     fn interval() -> LiveInterval {
@@ -287,7 +383,7 @@ mod tests {
             end_s: 2.0,
             iops: 1_500.0,
             in_flight_mean: 1.5,
-            in_flight_now: 7,
+            in_flight_now: Some(7),
             stages: stages.into(),
             bottleneck: Some(Bottleneck {
                 stage: "D2C".to_owned(),

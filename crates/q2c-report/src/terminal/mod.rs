@@ -3,6 +3,7 @@
 mod bars;
 mod btt;
 mod document;
+mod heat;
 mod live;
 mod pieces;
 mod reproduce_list;
@@ -17,7 +18,7 @@ pub(crate) use bars::bar;
 pub use bars::{latency_bars, least_most};
 pub use btt::btt;
 pub(crate) use document::{document, document_head};
-pub use live::{live, live_head, live_line};
+pub use live::{LiveView, live_head, live_line};
 pub use reproduce_list::reproduce_list;
 pub use rules::rules;
 pub use runs::runs;

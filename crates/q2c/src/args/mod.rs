@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Trace(commands::trace::TraceCommand),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(commands::analyze::AnalyzeArgs),
+    /// Show what the disks do now: latencies over time, load, processes, where the time goes
+    Top(commands::top::TopArgs),
     /// Replay a trace on a device: timed, with as much in flight, or as a closed loop
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better

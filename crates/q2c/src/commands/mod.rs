@@ -20,6 +20,7 @@ mod run_folder;
 pub mod runs;
 pub mod scale;
 pub mod shell;
+pub mod top;
 pub mod trace;
 pub mod tune;
 pub mod watch;

@@ -44,7 +44,7 @@ pub(crate) struct RecordArgs {
 
 pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
-    let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
+    let target = CaptureTarget::find(&roots, &[&args.target]).or_exit(Exit::Target)?;
     let capture = args.capture.with_ops(args.op.iter().copied());
     // A signal ends the recording, and the I/Os so far are stored.
     let _orderly = Orderly::begin();

@@ -6,6 +6,7 @@ use q2c_model::Fault;
 use rustix::process::{Pid, Signal, kill_process};
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -42,20 +43,33 @@ pub(crate) struct Child {
 impl Child {
     /// Starts the command, or nothing if `words` is empty. The command's output goes to stderr.
     pub(crate) fn start(words: &[OsString]) -> Result<Child, Fault> {
-        Child::start_to(words, |name| {
+        Child::start_to(words, |name, command| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
-            stderr.map(Stdio::from).map_err(|e| start_fault(name, &e))
+            command.stdout(stderr.map_err(|e| start_fault(name, &e))?);
+            Ok(())
+        })
+    }
+
+    /// Starts the command apart from the terminal: its output goes to `output`.
+    pub(crate) fn start_apart(words: &[OsString], output: &File) -> Result<Child, Fault> {
+        Child::start_to(words, |name, command| {
+            let [out, error] = [output.try_clone(), output.try_clone()];
+            let failed = |error| start_fault(name, &error);
+            command.stdout(out.map_err(failed)?);
+            command.stderr(error.map_err(failed)?);
+            command.stdin(Stdio::null());
+            Ok(())
         })
     }
 
     /// Starts the command with the standard streams of this program.
     pub(crate) fn start_in_place(words: &[OsString]) -> Result<Child, Fault> {
-        Child::start_to(words, |_| Ok(Stdio::inherit()))
+        Child::start_to(words, |_, _| Ok(()))
     }
 
     fn start_to(
         words: &[OsString],
-        output: impl FnOnce(&str) -> Result<Stdio, Fault>,
+        set_output: impl FnOnce(&str, &mut Command) -> Result<(), Fault>,
     ) -> Result<Child, Fault> {
         let Some((program, arguments)) = words.split_first() else {
             return Ok(Child::default());
@@ -63,7 +77,8 @@ impl Child {
         let name = program.to_string_lossy().into_owned();
         let failed = |error: io::Error| start_fault(&name, &error);
         let mut command = Command::new(program);
-        command.args(arguments).stdout(output(&name)?);
+        command.args(arguments);
+        set_output(&name, &mut command)?;
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
         let child = command.spawn().map_err(failed)?;
         RUNNING_PID.store(child.id() as i32, Ordering::Release);

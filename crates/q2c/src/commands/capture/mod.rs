@@ -1,4 +1,4 @@
-//! Captures a disk's I/Os, for `q2c trace record` and `q2c analyze --live`.
+//! Captures the I/Os of disks, for `q2c trace record`, `q2c top` and `q2c analyze --live`.
 
 mod child;
 mod following;
@@ -11,6 +11,7 @@ use crate::output::say;
 use clap::Args;
 use following::CaptureFollower;
 use q2c_capture::{CaptureFilter, CaptureTarget, CapturedBy, Description, Missing, Pace, Recorder};
+use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, machine};
 use q2c_model::lost::{Losses, unrecorded_text};
 use q2c_model::{Bytes, Exit, Fault, Nanos, Op, parse_duration, parse_seconds_in, parse_size};
@@ -155,13 +156,15 @@ impl<'a> RunningCapture<'a> {
 
     /// One line that says what is recorded, and how. `alone` is true if no command runs.
     pub(crate) fn message(&self, alone: bool) -> String {
-        let target_disk = &self.target.target_disk;
-        let has_below = !target_disk.below.is_empty();
-        let below = has_below.then(|| format!(", below {}", target_disk.disk.name));
-        let partition = target_disk.partition.as_ref();
-        let partition = partition.map(|name| format!(", the whole disk of {name}"));
+        let details = |target_disk: &TargetDisk| {
+            let has_below = !target_disk.below.is_empty();
+            let below = has_below.then(|| format!(", below {}", target_disk.disk.name));
+            let partition = target_disk.partition.as_ref();
+            let partition = partition.map(|name| format!(", the whole disk of {name}"));
+            below.into_iter().chain(partition).collect::<String>()
+        };
+        let details: String = self.target.target_disks.iter().map(details).collect();
         let filter = self.args.filter_text().map(|f| format!("; only {f}"));
-        let details = [below, partition].into_iter().flatten().collect::<String>();
         let filter = filter.unwrap_or_default();
         let endless = alone && self.args.seconds.is_none();
         let until = if endless { "; ctrl-c ends it" } else { "" };

@@ -102,7 +102,7 @@ fn record_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProg
 fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Fault> {
     let roots = Roots::live();
     let name = disk_name(args);
-    let target = CaptureTarget::find(&roots, &name).map_err(|error| {
+    let target = CaptureTarget::find(&roots, &[&name]).map_err(|error| {
         let message = format!("{error}; name the disk of the program's data by --record");
         Fault::new(Exit::Target, message)
     })?;

@@ -2,72 +2,41 @@
 
 use super::draw::{Head, draw};
 use super::state::WatchState;
+use crate::full_screen::FullScreen;
 use crate::output::print_line;
-use q2c_model::{Fault, OrFault};
+use q2c_model::Fault;
 use q2c_report::terminal::{watch_head, watch_late_line, watch_line};
-use q2c_result::Exit;
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use std::io::{IsTerminal, stderr, stdin, stdout};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 pub(crate) enum WatchDisplay {
     /// The whole screen of the terminal. The terminal is restored when this value is dropped, and
     /// after a panic.
-    Screen(TerminalScreen),
+    Screen(FullScreen),
     Lines {
         /// True if the lines go to stderr, because stdout is reserved for the result.
         to_stderr: bool,
     },
 }
 
-static SCREEN_TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// Restores the terminal's screen if it was taken over.
-pub(crate) fn restore_screen() {
-    if SCREEN_TAKEN.swap(false, Ordering::AcqRel) {
-        ratatui::restore();
-    }
-}
-
-pub(crate) struct TerminalScreen(DefaultTerminal);
-
-impl Drop for TerminalScreen {
-    fn drop(&mut self) {
-        // Dropping the `DefaultTerminal` after this shows the cursor again.
-        restore_screen();
-    }
-}
-
 impl WatchDisplay {
-    /// Takes over the screen if stdin, stdout and stderr are a terminal that can move its cursor,
-    /// and neither `plain` nor `json` is set. Else prints the head of the lines.
+    /// Takes over the screen, unless `plain` or `json` is set or there is no terminal. Else prints
+    /// the head of the lines.
     pub(crate) fn open(plain: bool, json: bool) -> Result<Self, Fault> {
-        let all_tty = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if plain || json || is_dumb || !all_tty {
+        if plain || json || !FullScreen::is_possible() {
             print_line(&watch_head(), json)?;
             return Ok(WatchDisplay::Lines { to_stderr: json });
         }
-        let terminal = ratatui::try_init().map_err(|error| {
-            ratatui::restore();
-            Fault::environment(format!("take over the terminal: {error}; use --plain"))
-        })?;
-        SCREEN_TAKEN.store(true, Ordering::Release);
-        Ok(WatchDisplay::Screen(TerminalScreen(terminal)))
+        FullScreen::take("use --plain").map(WatchDisplay::Screen)
     }
 
     /// The actions of the keys pressed since the last call; always empty for lines.
     pub(crate) fn actions(&mut self) -> Result<Vec<Action>, Fault> {
-        let mut actions = Vec::new();
-        if let WatchDisplay::Screen(_) = self {
-            while event::poll(Duration::ZERO).or_exit(Exit::Environment)? {
-                actions.extend(action(&event::read().or_exit(Exit::Environment)?));
+        match self {
+            WatchDisplay::Screen(screen) => {
+                Ok(screen.events()?.iter().filter_map(action).collect())
             }
+            WatchDisplay::Lines { .. } => Ok(Vec::new()),
         }
-        Ok(actions)
     }
 
     /// Prints the latest interval if lines are shown. Returns false if the reader has closed the
@@ -86,11 +55,10 @@ impl WatchDisplay {
     }
 
     pub(crate) fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
-        if let WatchDisplay::Screen(TerminalScreen(terminal)) = self {
-            let drawn = terminal.draw(|frame| draw(frame, state, head));
-            drawn.map_err(|e| Fault::environment(format!("draw the screen: {e}")))?;
+        match self {
+            WatchDisplay::Screen(screen) => screen.draw(|frame| draw(frame, state, head)),
+            WatchDisplay::Lines { .. } => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -8,7 +8,6 @@ use crate::output::{print, say, screen};
 use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
 use crate::workbench::{open_new, tell_place};
 use clap::Args;
-pub(crate) use display::restore_screen;
 use display::{Action, WatchDisplay};
 use draw::Head;
 use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_seconds_in, parse_time_in};
