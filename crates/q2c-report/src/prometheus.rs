@@ -86,7 +86,7 @@ impl Metrics for KernelMetrics {
     }
 }
 
-/// Totals of a capture by `q2c analyze --live`.
+/// Totals of a capture by `q2c top`.
 pub type LiveMetrics = DeviceMetrics<CaptureTotals>;
 
 /// Sums over the intervals of a capture.

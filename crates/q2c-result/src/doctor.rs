@@ -66,7 +66,7 @@ pub enum Use {
     Tune,
     /// `q2c bench` beyond the methods of `tune`.
     Bench,
-    /// Recording I/Os: `trace record`, `analyze --live`, `bench --stages`.
+    /// Recording I/Os: `trace record`, `top`, `bench --stages`.
     Capture,
     /// The kernel's own hybrid polling: `poll watch --kernel`, `poll steer`, `poll tune-kernel`.
     KernelPolling,

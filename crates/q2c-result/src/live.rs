@@ -8,7 +8,7 @@ use q2c_model::stats::{Histogram, HistogramStep, join_steps};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The schema of the lines of `q2c analyze --live --json`, each of which holds a [`LiveInterval`].
+/// The schema of the lines of `q2c top --json`, each of which holds a [`LiveInterval`].
 pub const SCHEMA: &str = "q2c.live-interval/1";
 
 /// The I/Os that completed in an interval.

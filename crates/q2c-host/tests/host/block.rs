@@ -120,6 +120,35 @@ fn nvme_multipath_heads_stand_on_their_paths() {
     assert_eq!(counted.total(), 12);
 }
 
+/// Of a disk, a hidden path, a drive without a medium, a loop device and a partition, the disk is
+/// hardware.
+#[test]
+fn disks_of_hardware() {
+    let tree = SysProcTree::new(
+        "
+        sys/devices/pci0/nvme0n1/device/model = A
+        sys/devices/pci0/nvme0n1/size = 8
+        sys/devices/pci0/nvme0n1/dev = 259:1
+        sys/devices/pci0/nvme0n1/nvme0n1p1/size = 4
+        sys/devices/pci0/nvme0c1n1/device/model = A
+        sys/devices/pci0/nvme0c1n1/size = 8
+        sys/devices/pci0/nvme0c1n1/hidden = 1
+        sys/devices/pci0/sr0/device/model = B
+        sys/devices/pci0/sr0/size = 0
+        sys/devices/virtual/block/loop0/size = 8
+        sys/block/nvme0n1 -> ../devices/pci0/nvme0n1
+        sys/block/nvme0c1n1 -> ../devices/pci0/nvme0c1n1
+        sys/block/sr0 -> ../devices/pci0/sr0
+        sys/block/loop0 -> ../devices/virtual/block/loop0
+        ",
+    );
+    let disks = block::hardware_disks(&tree.roots());
+    let [disk] = &disks[..] else {
+        panic!("{disks:?}");
+    };
+    assert_eq!((disk.name.as_str(), disk.dev), ("nvme0n1", dev(259, 1)));
+}
+
 #[test]
 fn numbers_without_a_disk() {
     let tree = SysProcTree::new(PCI);

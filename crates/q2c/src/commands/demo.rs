@@ -25,7 +25,7 @@ const QUESTIONS: [(&str, &str); 3] = [
 const NEXT: &str = "\
 Each command prints a whole report. About a disk of yours:
     q2c tune --scratch 1g         how to wait for its I/O, in about three minutes, without root
-    sudo q2c analyze --live DISK  what it does now";
+    sudo q2c top                  what your disks do now";
 
 /// Runs each command by `run_command`, and shows its answers alone.
 pub(crate) fn run(

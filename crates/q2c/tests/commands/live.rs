@@ -1,4 +1,4 @@
-//! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture needs permission;
+//! Tests of `q2c top` and `q2c analyze --live`. Refusals are tested everywhere. A capture needs permission;
 //! otherwise the test is skipped and counted.
 
 use crate::program::*;
@@ -6,6 +6,7 @@ use crate::terminal::Terminal;
 use q2c_testkit::strict_metrics;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 
 /// A shell command that reads a file of 4 MiB twenty times, with pauses; its I/O is captured.
@@ -108,43 +109,114 @@ fn metrics_are_served_while_it_runs() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// In a terminal each view replaces the one before. After each wipe come as many lines as the next
-/// wipe removes, fewer than the terminal has, and none is too wide.
-#[test]
-fn a_view_takes_the_place_of_the_one_before() {
-    let folder = folder();
-    let live = format!("analyze --live file --op read --interval 200ms -- sh -c '{READER}'");
-    let (code, text) = Terminal::of_columns(100, folder.path(), &live).end();
-    if code == Some(4) || code == Some(5) {
-        return skip(text.trim());
-    }
-    assert_eq!(code, Some(0), "{text}");
-    // A wipe moves up by its number of lines.
-    let views: Vec<(usize, &str)> = text
-        .split("\u{1b}[J")
-        .zip(text.split("\u{1b}[J").skip(1))
-        .filter_map(|(before, after)| {
-            let (_, up) = before.rsplit_once("\u{1b}[")?;
-            let view = after
-                .rsplit_once("\u{1b}[")
-                .filter(|(_, s)| s.ends_with('F'));
-            Some((up.strip_suffix('F')?.parse().ok()?, view?.0))
+/// The views of a terminal, without their escape sequences. Each begins at the upper left corner.
+fn views(text: &str) -> Vec<Vec<String>> {
+    let plain = |line: &str| {
+        let mut parts = line.split("\u{1b}[");
+        let first = parts.next().unwrap_or("").to_owned();
+        let is_end = |c: char| c.is_ascii_alphabetic();
+        parts.fold(first, |text, part| {
+            text + part.split_once(is_end).map_or("", |(_, rest)| rest)
         })
-        .collect();
-    assert!(views.len() >= 3, "{text}");
-    for ((_, view), (wiped_lines, _)) in views.iter().zip(&views[1..]) {
-        assert_eq!(view.lines().count(), *wiped_lines, "{view}");
-        assert!(*wiped_lines < 24, "{view}");
-        let width = |line: &str| {
-            let mut parts = line.split('\u{1b}');
-            let first = parts.next().unwrap_or("").chars().count();
-            let more = parts.map(|part| part.split_once('m').map_or(0, |(_, r)| r.chars().count()));
-            first + more.sum::<usize>()
-        };
-        assert!(view.lines().all(|line| width(line) <= 100), "{view}");
+    };
+    let views = text.split("\u{1b}[H").skip(1);
+    let views = views.filter_map(|view| view.split_once("\u{1b}[J"));
+    let lines = views.map(|(view, _)| view.split("\r\n").map(plain).collect());
+    lines.collect()
+}
+
+/// In a terminal each view fills the screen, and no line is too wide. What the command prints comes
+/// at the end, when the screen is given back, before the analysis of the whole.
+#[test]
+fn each_view_fills_the_screen() {
+    let folder = folder();
+    for command in ["top", "analyze --live"] {
+        let live = format!("{command} file --interval 200ms -- sh -c 'echo printed; {READER}'");
+        let (code, text) = Terminal::of_columns(100, folder.path(), &live).end();
+        if code == Some(4) || code == Some(5) {
+            return skip(text.trim());
+        }
+        assert_eq!(code, Some(0), "{text}");
+        let views = views(&text);
+        assert!(views.len() >= 3, "{text}");
+        for view in &views {
+            assert_eq!(view.len(), 24, "{view:?}");
+            let fits = |line: &String| line.chars().count() <= 100;
+            assert!(view.iter().all(fits), "{view:?}");
+        }
+        let last = views.last().unwrap().join("\n");
+        has_words(&last, "load: | process | Q2C from | IOPS | q: quit");
+        let (_, after) = text.rsplit_once("\u{1b}[?1049l").unwrap();
+        let (printed, whole) = after.split_once("printed").unwrap();
+        assert!(!printed.contains("most time:"), "{after}");
+        has_words(whole, "most time:");
     }
-    let (_, last) = views.last().unwrap();
-    has_words(last, "load: | process | least..most | Q2C from | IOPS");
+}
+
+/// A pause keeps the capture going, and `q` ends it with the analysis of the whole.
+#[test]
+fn keys_pause_and_quit() {
+    let folder = folder();
+    let mut terminal = Terminal::of_columns(80, folder.path(), "top file --interval 200ms");
+    let mut begun = false;
+    while !begun && terminal.child.try_wait().unwrap().is_none() {
+        begun = terminal.has_shown("q: quit");
+    }
+    if !begun {
+        return skip(terminal.end().1.trim());
+    }
+    terminal.press(" ");
+    terminal.shows("PAUSED");
+    terminal.press(" ");
+    terminal.shows("space: pause");
+    std::fs::write(folder.path().join("written"), [1; 4096]).unwrap();
+    std::fs::File::open(folder.path().join("written"))
+        .unwrap()
+        .sync_all()
+        .unwrap();
+    terminal.press("q");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("\u{1b}[?1049l"),
+        "the screen is given back: {text}"
+    );
+}
+
+/// Without a name every disk of hardware is captured; with several, each has figures of its own.
+#[test]
+fn top_without_a_name_takes_every_disk_of_hardware() {
+    let ended = Place::new().q2c("top --interval 200ms --seconds 1 --json");
+    if ended.code == 4 || ended.code == 5 {
+        return skip(ended.stderr.trim());
+    }
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let is_hardware = |name: &str| Path::new("/sys/block").join(name).join("device").exists();
+    let lines = ended.stdout.lines().map(strict_json);
+    let lines: Vec<_> = lines.filter(|line| line["kind"] == "interval").collect();
+    assert!(!lines.is_empty(), "{}", ended.stdout);
+    for line in lines {
+        let names: Vec<&str> = line["device"].as_str().unwrap().split(',').collect();
+        assert!(names.iter().all(|name| is_hardware(name)), "{names:?}");
+        if names.len() > 1 {
+            let disks = line["disks"].as_object().unwrap();
+            assert_eq!(disks.len(), names.len(), "{line}");
+            let ios: f64 = disks.values().map(|disk| number(disk, "/ios")).sum();
+            assert_eq!(ios, number(&line, "/ios"));
+        }
+    }
+}
+
+#[test]
+fn both_commands_have_the_options_of_the_live_view() {
+    let folder = Place::new();
+    for command in ["top", "analyze"] {
+        let help = folder.done(format!("{command} --help"));
+        has_words(
+            &help,
+            "--interval | --prometheus | --seconds | --by | --pid | --latency-above | --op | --json",
+        );
+    }
 }
 
 /// A signal is the normal end of a capture without a time or a command. The exit code is 0.

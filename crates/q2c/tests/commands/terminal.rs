@@ -95,6 +95,12 @@ impl Terminal {
         }
     }
 
+    /// Reads what there is for a moment, and says whether `text` is in what is unread.
+    pub(crate) fn has_shown(&mut self, text: &str) -> bool {
+        self.read(Duration::from_millis(50));
+        self.seen.contains(text)
+    }
+
     /// Waits until `text` is written, after the text of the previous call.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) {

@@ -208,3 +208,22 @@ fn folders_that_cannot_be_written() {
     let sweep = format!("poll sweep {list} --unit us --rule 20us --html closed/page.html");
     refused("022", &sweep, &["Permission denied", "another folder"]);
 }
+
+/// Without rights no disk is captured. The message has the reason of each way and what to do, with
+/// code 4, and the terminal's modes and the folder stay as they were.
+#[test]
+fn a_live_view_without_permission() {
+    if !can_be_nobody() {
+        return skip("setpriv: not root, or not there");
+    }
+    let bench = FaultBench::new();
+    for command in ["top vda", "top", "analyze --live vda"] {
+        let arguments = [&[Q2C][..], &split(command)].concat();
+        let outcome = bench.by_nobody(&arguments);
+        if outcome.status.code() == Some(i32::from(Exit::Target.code())) {
+            return skip("no disk of hardware");
+        }
+        outcome.fails(Exit::Environment, &["BPF", "tracefs", "root"]);
+    }
+    bench.assert_no_runs();
+}
