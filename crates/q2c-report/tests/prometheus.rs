@@ -45,7 +45,7 @@ fn a_capture_adds_up_in_seconds() {
         stages: [("D2C", 2e9), ("Q2Q", 1.0)]
             .map(|(name, mean_ns)| (name.to_owned(), stage(4, mean_ns)))
             .into(),
-        in_flight_now: 3,
+        in_flight_now: Some(3),
         lost: 2,
         unqueued: 1,
         ..LiveInterval::default()

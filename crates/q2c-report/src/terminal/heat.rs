@@ -82,7 +82,7 @@ fn halves(intervals: &[&LatencyCounts]) -> Option<Range<u32>> {
 /// The start of half a power of two.
 fn start_ns(half: u32) -> u64 {
     let power = 1_u64.checked_shl(half / 2).unwrap_or(u64::MAX);
-    if half % 2 == 0 {
+    if half.is_multiple_of(2) {
         power
     } else {
         power.saturating_add(power / 2)
@@ -99,7 +99,7 @@ fn heat_row(
         let [below, above] = [halves.start, halves.end].map(|half| latency.below(start_ns(half)));
         (latency.ios > 0).then(|| (above - below) as f64 / latency.ios as f64)
     };
-    let shares = intervals.iter().map(|latency| share(latency));
+    let shares = intervals.iter().map(share);
     let shares: Vec<Option<f64>> = shares.collect();
     let now = shares.last().copied().flatten();
     let now = now.map_or(DASH.to_owned(), percent);

@@ -8,7 +8,7 @@ use super::capture::{CaptureArgs, Child, RunningCapture};
 use crate::output::{NewFile, say};
 use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
 use clap::Args;
-use display::{Form, LiveDisplay};
+use display::{LiveDisplay, TopForm};
 use q2c_analyze::{LiveAnalysis, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, MAX_DISKS};
 use q2c_host::Roots;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &TopArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let _orderly = Orderly::begin();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
     let title = session.message(args.command.is_empty());
-    let form = Form::open(args.json || args.btt, &title)?;
+    let form = TopForm::open(args.json || args.btt, &title)?;
     let output = start_command(&mut session.child, &args.command, &form)?;
     let device = disk_names(target.disks()).join(",");
     let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
@@ -177,10 +177,10 @@ fn choose_disks(mut disks: Vec<Disk>) -> (Vec<Disk>, Vec<Disk>) {
 fn start_command(
     child: &mut Child,
     words: &[OsString],
-    form: &Form,
+    form: &TopForm,
 ) -> Result<Option<File>, Fault> {
     match form {
-        Form::Screen(_) if !words.is_empty() => {
+        TopForm::Screen(_) if !words.is_empty() => {
             let output = tempfile::tempfile();
             let output =
                 output.or_fault(Exit::Environment, "make a file for the command's output")?;

@@ -1,5 +1,5 @@
-//! Tests of `q2c top` and `q2c analyze --live`. Refusals are tested everywhere. A capture needs permission;
-//! otherwise the test is skipped and counted.
+//! Tests of `q2c top` and `q2c analyze --live`. Refusals are tested everywhere. A capture needs
+//! permission; otherwise the test is skipped and counted.
 
 use crate::program::*;
 use crate::terminal::Terminal;

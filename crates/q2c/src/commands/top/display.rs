@@ -21,7 +21,7 @@ const MIN_VIEW_COLUMNS: u16 = 60;
 const MAX_HISTORY: usize = 600;
 
 /// Where the intervals are shown.
-pub(super) enum Form {
+pub(super) enum TopForm {
     /// The whole screen, which is drawn again and again.
     Screen(FullScreen),
     /// A line for each interval.
@@ -31,17 +31,17 @@ pub(super) enum Form {
     },
 }
 
-impl Form {
+impl TopForm {
     /// Takes over the screen if there is one and stdout is not reserved for the result. Else prints
     /// the head of the lines.
     pub(super) fn open(to_stderr: bool, title: &str) -> Result<Self, Fault> {
         let is_wide = screen().width >= MIN_VIEW_COLUMNS;
         if !to_stderr && is_wide && FullScreen::is_possible() {
-            return FullScreen::take("send the output through a pipe").map(Form::Screen);
+            return FullScreen::take("send the output through a pipe").map(TopForm::Screen);
         }
         say(title);
         print_line(&live_head(), to_stderr)?;
-        Ok(Form::Lines { to_stderr })
+        Ok(TopForm::Lines { to_stderr })
     }
 }
 
@@ -146,7 +146,7 @@ impl TopState {
 
 pub(super) struct LiveDisplay<'a> {
     title: String,
-    form: Form,
+    form: TopForm,
     begun: Instant,
     analysis: LiveAnalysis,
     state: TopState,
@@ -157,7 +157,7 @@ pub(super) struct LiveDisplay<'a> {
 impl<'a> LiveDisplay<'a> {
     pub(super) fn new(
         title: String,
-        form: Form,
+        form: TopForm,
         analysis: LiveAnalysis,
         stream: MetricsStream<LiveMetrics>,
         stop: &'a AtomicBool,
@@ -177,12 +177,12 @@ impl<'a> LiveDisplay<'a> {
     fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
         let is_read = self.stream.tell(&interval)?;
         match &self.form {
-            Form::Screen(screen) => {
+            TopForm::Screen(screen) => {
                 self.state.add(interval);
                 screen.show(&self.state.text(&self.title))?;
                 Ok(is_read)
             }
-            Form::Lines { to_stderr } => {
+            TopForm::Lines { to_stderr } => {
                 Ok(print_line(&live_line(&interval), *to_stderr)? && is_read)
             }
         }
@@ -190,7 +190,7 @@ impl<'a> LiveDisplay<'a> {
 
     /// Does what the keys ask for. Returns false if the user wants to quit.
     fn obey_keys(&mut self) -> Result<bool, Fault> {
-        let Form::Screen(screen) = &self.form else {
+        let TopForm::Screen(screen) = &self.form else {
             return Ok(true);
         };
         let keys: Vec<TopKey> = screen.events()?.iter().filter_map(top_key).collect();
