@@ -9,7 +9,6 @@ pub mod floor;
 mod lane;
 pub mod measure;
 mod offsets;
-mod pattern;
 mod run;
 mod sample;
 pub mod spdk;
@@ -19,7 +18,7 @@ mod time;
 mod world;
 
 pub use engines::{EngineSpec, Medium};
-pub use pattern::{Pattern, Zipf};
+pub use q2c_model::Pattern;
 pub use q2c_policy::Wait;
 pub use q2c_service::{IrqPlacement, SimInterface, SimMachine};
 pub use run::thread::Meeting;

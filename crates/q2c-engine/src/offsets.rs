@@ -235,8 +235,8 @@ mod tests {
         let mut offsets = Offsets::new(pattern, Bytes(512), Bytes(1 << 20), 1);
         let drawn: Vec<(Operation, u64)> = (0..100_000).map(|_| offsets.next_request()).collect();
         for (operation, expected) in [(Operation::Write, 30_000), (Operation::Read, 70_000)] {
-            let own = drawn.iter().filter(|(kind, _)| *kind == operation);
-            let blocks: Vec<u64> = own.map(|(_, offset)| offset / 512).collect();
+            let matching = drawn.iter().filter(|(kind, _)| *kind == operation);
+            let blocks: Vec<u64> = matching.map(|(_, offset)| offset / 512).collect();
             assert!(
                 blocks.len().abs_diff(expected) < 600,
                 "{operation:?} {}",

@@ -3,8 +3,7 @@
 use crate::fio::lines::FioOption;
 use crate::fio::number;
 use crate::fio::options::{Reader, Topic};
-use q2c_engine::Pattern;
-use q2c_model::{Bytes, Direction};
+use q2c_model::{Bytes, Direction, Pattern};
 use q2c_policy::Method;
 
 /// The part of the target that a job uses.

@@ -2,7 +2,7 @@
 
 use crate::fio::lines::{FioOption, FioSection};
 use crate::fio::number::{KbBase, parse_integer};
-use q2c_engine::Pattern;
+use q2c_model::Pattern;
 use std::collections::BTreeMap;
 use std::fmt;
 

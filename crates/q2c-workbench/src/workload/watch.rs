@@ -145,8 +145,8 @@ impl WorkloadRun {
         combine_lanes(&self.data.lanes.iter().map(lane_stats).collect::<Vec<_>>())
     }
 
-    /// Tallies by kind of request of several stages, over all foreground lanes; `None` for a pattern
-    /// with requests of one kind.
+    /// Tallies by kind of request of several stages, over all foreground lanes; `None` for a
+    /// pattern with requests of one kind.
     pub fn kinds_over(&self, stages: &[StageId]) -> Option<Box<KindTallies>> {
         let mut sum = IoTally::default();
         for lane in &self.data.lanes {

@@ -1,4 +1,4 @@
-use q2c_model::Direction;
+use crate::Direction;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -146,7 +146,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-q2c_model::serde_as_text!(Pattern);
+crate::serde_as_text!(Pattern);
 
 #[cfg(test)]
 mod tests {
