@@ -144,10 +144,14 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     ])
 }
 
-/// The fullest queue's requests less the emptiest's, over the mean; `None` below two queues.
+/// The fullest queue's requests less the emptiest's, over the mean; `None` below two queues. A set
+/// of queues that no read used does not count, such as that for polling.
 fn spread(reads: &QueueUse) -> Option<f64> {
-    let counts = || reads.queues.iter().map(|queue| queue.requests as f64);
-    let queues = reads.queues.len();
+    let unused = reads.sets.iter().filter(|set| set.requests == 0);
+    let unused: Vec<u32> = unused.flat_map(|set| set.queues.clone()).collect();
+    let queues = || reads.queues.iter().filter(|queue| !unused.contains(&queue.hctx));
+    let counts = || queues().map(|queue| queue.requests as f64);
+    let queues = queues().count();
     let (sum, most) = (counts().sum::<f64>(), counts().fold(0.0, f64::max));
     let least = counts().fold(f64::INFINITY, f64::min);
     (queues > 1 && sum > 0.0).then(|| (most - least) / (sum / queues as f64))
@@ -156,7 +160,7 @@ fn spread(reads: &QueueUse) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::analyze::{Hctx, StageStats};
+    use q2c_result::analyze::{Hctx, QueueSet, StageStats};
     use q2c_result::bench::QueueTagWaits;
 
     #[test]
@@ -193,16 +197,27 @@ mod tests {
         assert_eq!(figures["q2g_share"], 0.3);
         assert_eq!(figures["request_waits"], 0.25);
         assert_eq!(figures.get("queue_spread"), None);
-        let queue = |requests| Hctx {
+        let queue = |hctx, requests| Hctx {
+            hctx,
             requests,
             ..Hctx::default()
         };
         let mut usage = QueueUse {
-            queues: vec![queue(90), queue(110)],
+            queues: vec![queue(0, 90), queue(1, 110)],
             ..QueueUse::default()
         };
         assert_eq!(spread(&usage), Some(0.2));
-        usage.queues.pop();
+        // An empty queue counts, unless its whole set is empty.
+        usage.queues.push(queue(2, 0));
+        assert_eq!(spread(&usage), Some(110.0 / (200.0 / 3.0)));
+        let set = |queues: &[u32], requests| QueueSet {
+            queues: queues.to_vec(),
+            requests,
+            even: None,
+        };
+        usage.sets = vec![set(&[0, 1], 200), set(&[2], 0)];
+        assert_eq!(spread(&usage), Some(0.2));
+        usage.queues.truncate(1);
         assert_eq!(spread(&usage), None);
     }
 }
