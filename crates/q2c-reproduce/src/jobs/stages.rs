@@ -149,7 +149,12 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
 fn spread(reads: &QueueUse) -> Option<f64> {
     let unused = reads.sets.iter().filter(|set| set.requests == 0);
     let unused: Vec<u32> = unused.flat_map(|set| set.queues.clone()).collect();
-    let queues = || reads.queues.iter().filter(|queue| !unused.contains(&queue.hctx));
+    let queues = || {
+        reads
+            .queues
+            .iter()
+            .filter(|queue| !unused.contains(&queue.hctx))
+    };
     let counts = || queues().map(|queue| queue.requests as f64);
     let queues = queues().count();
     let (sum, most) = (counts().sum::<f64>(), counts().fold(0.0, f64::max));

@@ -63,7 +63,7 @@ fn the_kernel_knows_the_lanes_and_another_thread_stops_them() {
 /// The kernel says where the thread of a lane may run.
 #[test]
 fn a_lane_stays_on_its_cpu_or_roams_on_the_cpus_that_it_is_given() {
-    let cpus = q2c_sys::thread::allowed_cpus().expect("the process's CPUs");
+    let cpus = q2c_sys::thread::allowed_cpus().expect("the own CPUs");
     for (roams_on, wanted) in [(vec![], cpus[..1].to_vec()), (cpus.clone(), cpus.clone())] {
         let mut job = starting("sim:1ms", Wait::Interrupt);
         job.roams_on = roams_on;
