@@ -175,9 +175,9 @@ fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind> {
     Err(TargetError::Kind(path.to_owned(), kind))
 }
 
-/// How long an occupied target is tried again. The kernel ends an `io_uring` only after its process
-/// has gone: it kept a file that was flushed 30 to 42 ms longer (Linux 6.18), and refused the second
-/// of two runs in a row.
+/// How long an occupied target is tried again. The kernel ends an `io_uring` only after its
+/// process has gone: it kept a file that was flushed 30 to 42 ms longer (Linux 6.18), and refused
+/// the second of two runs in a row.
 const TEARDOWN: Duration = Duration::from_secs(1);
 
 fn unless_occupied<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
