@@ -5,6 +5,8 @@ use crate::settings::{BenchSettings, TRIAL_SECONDS};
 use crate::spec::Axes;
 use itertools::Itertools;
 use q2c_model::distinct;
+use q2c_policy::Method;
+use q2c_workbench::workload::{Background, BackgroundSpec};
 
 /// Settings of a job file that have no option in `q2c bench`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,30 +63,43 @@ impl BenchSettings {
         typed.map(|(topic, _)| *topic).collect()
     }
 
-    /// The axes of each group of jobs, which fio runs at once; the threads of a group are added up.
+    /// The axes of each group of jobs, which fio runs at once. Equal jobs are threads of one job;
+    /// those that differ from the first are its background.
     fn group_axes(&self, jobs: &[FioJob], refusals: &mut Refusals) -> Vec<Axes> {
-        let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
+        let mut groups: Vec<JobGroup<'_>> = Vec::new();
         for job in jobs {
             let axes = self.axes_of(job);
             let threads = job.jobs.unwrap_or(1);
-            match groups.last_mut() {
-                Some((first, shared, sum)) if first.group == job.group && *shared == axes => {
-                    *sum += threads;
-                }
-                Some((first, ..)) if first.group == job.group => {
-                    let FioJob { name, line, .. } = job;
-                    let reason = format!(
-                        "line {line}: [{name}] runs beside [{}] in fio, and they differ; q2c bench runs one point at a time: write \
-                         stonewall into [{name}], or take one of them by --section",
-                        first.name
-                    );
-                    refusals.push((*line, reason));
-                }
-                _ => groups.push((job, axes, threads)),
+            let group = groups
+                .last_mut()
+                .filter(|open| open.first.group == job.group);
+            match group {
+                Some(group) if group.axes == axes => group.threads += threads,
+                Some(group) => match background_job(&axes, threads) {
+                    Some(beside) if !self.typed.has("background") => group.background.push(beside),
+                    _ => refusals.push((job.line, refused_beside(job, group.first))),
+                },
+                None => groups.push(JobGroup {
+                    first: job,
+                    axes,
+                    threads,
+                    background: Vec::new(),
+                }),
             }
         }
-        let with_threads = |(_, axes, threads): (_, Axes, u32)| Axes {
+        let has_background = groups.iter().any(|group| !group.background.is_empty());
+        let with_threads = |JobGroup {
+                                axes,
+                                threads,
+                                background,
+                                ..
+                            }| Axes {
             jobs: self.unless_typed("jobs", &axes.jobs, Some(threads)),
+            background: if has_background {
+                vec![Background(background)]
+            } else {
+                axes.background
+            },
             ..axes
         };
         groups.into_iter().map(with_threads).collect()
@@ -153,6 +168,7 @@ impl BenchSettings {
             depth: values(groups, |axes| &axes.depth),
             bs: values(groups, |axes| &axes.bs),
             rw: values(groups, |axes| &axes.rw),
+            background: values(groups, |axes| &axes.background),
             ..self.axes.clone()
         };
         let points = distinct(groups.iter().flat_map(Axes::points));
@@ -172,6 +188,46 @@ impl BenchSettings {
         }
         Ok(())
     }
+}
+
+/// Jobs of a file that fio runs at once.
+struct JobGroup<'a> {
+    first: &'a FioJob,
+    /// The axes of the first job and of those that equal it.
+    axes: Axes,
+    /// Their threads.
+    threads: u32,
+    /// The other jobs.
+    background: Vec<BackgroundSpec>,
+}
+
+/// A job of these axes as a background; `None` if it waits in a way that no background has.
+fn background_job(axes: &Axes, jobs: u32) -> Option<BackgroundSpec> {
+    let ([engine], [method], [depth]) = (axes.engines(), &axes.method[..], &axes.depth[..]) else {
+        return None;
+    };
+    let ([pattern], [bs]) = (&axes.rw[..], &axes.bs[..]) else {
+        return None;
+    };
+    let is_known = [Method::INTERRUPT, Method::POLL].contains(method);
+    Some(BackgroundSpec {
+        engine: Some(engine.parse().ok().filter(|_| is_known)?),
+        pattern: *pattern,
+        bs: *bs,
+        depth: *depth,
+        jobs,
+        cpus: Vec::new(),
+        poll: *method == Method::POLL,
+        stages: Vec::new(),
+    })
+}
+
+fn refused_beside(FioJob { name, line, .. }: &FioJob, first: &FioJob) -> String {
+    format!(
+        "line {line}: [{name}] runs beside [{}] in fio, and differs from it in a way that no --background has: write stonewall \
+         into [{name}], or take one of them by --section",
+        first.name
+    )
 }
 
 /// Reasons why a file cannot be run, each with its line.

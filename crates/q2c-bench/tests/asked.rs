@@ -81,8 +81,37 @@ fn jobs_at_once_are_one_point_only_when_they_are_alike() {
     let settings = filled(text, "").expect("runnable");
     assert_eq!(settings.axes.jobs, [4]);
     assert_eq!(settings.axes.bs, [Bytes(4096)]);
-    let error = filled(&format!("{text}iodepth=2\n"), "").expect_err("two at once");
+    let polled = "ioengine=io_uring\nsqthread_poll\n";
+    let error = filled(&format!("{text}{polled}"), "").expect_err("no such background");
     assert!(error.starts_with("line 5: [b] runs beside [a]"), "{error}");
+}
+
+/// The jobs of fio's own example run at once: the first is measured, the others are beside it.
+#[test]
+fn jobs_at_once_that_differ_are_a_background() {
+    let writer = "[b]\nrw=write\nbs=128k\nnumjobs=2\nioengine=io_uring\nhipri\n";
+    let global = "[global]\ndirect=1\nioengine=libaio\nrw=randread\n";
+    let text = format!("{global}[a]\niodepth=4\n{writer}");
+    let settings = filled(&text, "").expect("runnable");
+    let beside = "engine=io_uring:iopoll,rw=write,bs=128k,jobs=2,wait=poll";
+    assert_eq!(
+        settings.axes.background,
+        [beside.parse().expect("a background")]
+    );
+    assert_eq!(
+        (&settings.axes.jobs, &settings.axes.depth),
+        (&vec![1], &vec![4])
+    );
+    assert!(settings.request().background[0].pattern.writes());
+    assert!(filled(&text, "--background none").is_err());
+    // A later group has its own background, or none.
+    let settings = filled(&format!("{text}[alone]\nstonewall\n"), "").expect("runnable");
+    let beside: Vec<bool> = settings
+        .points
+        .iter()
+        .map(|p| !p.background.is_empty())
+        .collect();
+    assert_eq!(beside, [true, false]);
 }
 
 #[test]
