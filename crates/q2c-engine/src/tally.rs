@@ -66,6 +66,18 @@ pub struct KindTallies {
     pub flushes: Histogram,
 }
 
+impl KindTallies {
+    // Out of line, and with a copy of the sample, so that those of other patterns stay in registers.
+    #[inline(never)]
+    fn count(&mut self, sample: Sample) {
+        let tally = match sample.op() {
+            Op::Write => &mut self.writes,
+            _ => &mut self.reads,
+        };
+        tally.count_alone(&sample);
+    }
+}
+
 impl IoTally {
     /// A tally without I/Os, by kind of request if `has_kinds`.
     pub(crate) fn empty(has_kinds: bool) -> Self {
@@ -75,15 +87,18 @@ impl IoTally {
         }
     }
 
-    /// Counts one I/O.
+    /// Counts one I/O, also by its kind.
     #[inline]
     pub(crate) fn count(&mut self, sample: &Sample) {
+        self.count_alone(sample);
         if let Some(kinds) = &mut self.kinds {
-            match sample.op() {
-                Op::Write => kinds.writes.count(sample),
-                _ => kinds.reads.count(sample),
-            }
+            kinds.count(*sample);
         }
+    }
+
+    // A function that called itself for the kinds would not be inlined: 7 ns for each I/O.
+    #[inline]
+    fn count_alone(&mut self, sample: &Sample) {
         self.latencies.record(sample.u2c().0);
         if sample.has_wait_flags() {
             self.sleeps.count(sample);
