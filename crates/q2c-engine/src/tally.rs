@@ -67,7 +67,7 @@ pub struct KindTallies {
 }
 
 impl KindTallies {
-    // Out of line, and with a copy of the sample, so that those of other patterns stay in registers.
+    // Out of line, and with a copy, so that the samples of other patterns stay in registers.
     #[inline(never)]
     fn count(&mut self, sample: Sample) {
         let tally = match sample.op() {

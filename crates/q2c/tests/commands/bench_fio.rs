@@ -79,7 +79,10 @@ fn what_cannot_be_run_is_named_with_its_line() {
             "job.fio | line 6: verify | line 7: fsync",
         ),
         ("runtime=2h\n", "runtime | 3600"),
-        ("[b]\niodepth=3\n", "line 6 | [b] | [a] | stonewall"),
+        (
+            "[b]\nioengine=io_uring\nsqthread_poll\n",
+            "line 6 | [b] | [a] | stonewall",
+        ),
         ("ioengine\nbssplit\n", "line 6: ioengine | line 7: bssplit"),
         ("[b\n", "line 6 | expected a name"),
     ] {
